@@ -1,0 +1,59 @@
+"""Load from wrk, and what it measured."""
+
+import re
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Final
+
+CONNECTIONS: Final = 32
+MILLISECONDS: Final = {"us": 0.001, "ms": 1.0, "s": 1000.0, "m": 60_000.0}
+
+
+class LoadError(Exception):
+    """Some answers were errors, or wrk said something unexpected: then the numbers mean nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    rate: float  # answers per second
+    p50: float  # milliseconds
+    p99: float
+
+
+def load(
+    url: str, *, seconds: int, headers: Mapping[str, str] | None = None, cores: str | None = None
+) -> Measurement:
+    """Ask for `url` over `CONNECTIONS` kept connections as fast as it is answered, for `seconds`."""
+    pin = ["taskset", "-c", cores] if cores else []
+    wrk = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "--latency"]
+    fields = [part for name, value in (headers or {}).items() for part in ("-H", f"{name}: {value}")]
+    done = subprocess.run([*pin, *wrk, *fields, url], capture_output=True, text=True, check=False)
+    return parse(done.stdout, done.stderr)
+
+
+def parse(report: str, complaint: str = "") -> Measurement:
+    for trouble in ("Non-2xx or 3xx responses", "Socket errors"):
+        if trouble in report:
+            raise LoadError(next(line.strip() for line in report.splitlines() if trouble in line))
+    rate = re.search(r"^Requests/sec:\s+([\d.]+)", report, re.MULTILINE)
+    if rate is None:
+        raise LoadError(complaint.strip() or report.strip() or "wrk printed nothing")
+    return Measurement(rate=float(rate[1]), p50=_percentile(report, 50), p99=_percentile(report, 99))
+
+
+def _percentile(report: str, percent: int) -> float:
+    found = re.search(rf"^\s+{percent}%\s+([\d.]+)(us|ms|s|m)$", report, re.MULTILINE)
+    if found is None:
+        raise LoadError(f"wrk reported no {percent}% latency")
+    return round(float(found[1]) * MILLISECONDS[found[2]], 3)
+
+
+def middle(measurements: Sequence[Measurement]) -> Measurement:
+    """The median of several rounds, number by number."""
+    return Measurement(
+        rate=median(one.rate for one in measurements),
+        p50=median(one.p50 for one in measurements),
+        p99=median(one.p99 for one in measurements),
+    )

@@ -1,0 +1,3 @@
+from gossamer.app import main
+
+main()

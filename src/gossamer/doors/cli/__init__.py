@@ -1,0 +1,99 @@
+"""The command line: `gossamer serve`, `gossamer keys …`, `gossamer config`."""
+
+import os
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol, Self, TypeVar
+
+import click
+from starlette.types import ASGIApp
+
+from gossamer import __version__, logs, settings
+from gossamer.flows.admit import Admission
+from gossamer.flows.keys import NewKey
+from gossamer.logs import Log
+from gossamer.problems import Problem
+from gossamer.settings import SettingError, Settings
+from gossamer.state.database import Database, DatabaseTooNew
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class House(Protocol):
+    """What the commands need of the parts that `app.py` puts together."""
+
+    settings: Settings
+    log: Log
+    database: Database
+    admission: Admission
+    first_key: NewKey | None
+
+    def app(self) -> ASGIApp: ...
+
+    async def prepare(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+    async def __aenter__(self) -> Self: ...
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None: ...
+
+
+Build = Callable[[Settings, Log], House]
+
+
+def run(build: Build) -> None:
+    """Run the command line; what goes wrong is one line on stderr, and an exit code."""
+    from gossamer.doors.cli import config, keys, serve
+
+    group = click.Group(
+        "gossamer",
+        help="Self-hosted web access for AI agents, bots and the teams that serve them.",
+        commands=[serve.command(build), keys.command(build), config.command()],
+    )
+    click.version_option(__version__, prog_name="gossamer")(group)
+    try:
+        group.main(standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except click.Abort:
+        sys.exit(130)
+    except SettingError as error:
+        fail(str(error), code=2)
+    except DatabaseTooNew as error:
+        fail(str(error))
+    except Problem as problem:
+        fail(problem.detail, problem.hint)
+
+
+def fail(message: str, hint: str | None = None, *, code: int = 1) -> None:
+    click.echo(f"gossamer: {message}" + (f"\n  {hint}" if hint else ""), err=True)
+    sys.exit(code)
+
+
+def with_settings(names: Iterable[str] | None = None) -> Callable[[F], F]:
+    """Give a command a flag for each setting (or those named); they win over the environment."""
+
+    def decorate(command: F) -> F:
+        for name, line in reversed(settings.declared().items()):
+            if names is None or name in names:
+                option = click.option(settings.flag(name), name, metavar="VALUE", help=f"{line.about}.")
+                command = option(command)
+        return command
+
+    return decorate
+
+
+def load(flags: dict[str, Any]) -> Settings:
+    given = {name: value for name, value in flags.items() if value is not None}
+    return Settings.load(os.environ, Path(".env"), given)
+
+
+def quiet_log(loaded: Settings) -> Log:
+    """For commands whose output is for people or pipes: only what is wrong is logged, to stderr."""
+    return logs.install("warning", log_format=loaded.log_format)

@@ -1,0 +1,81 @@
+"""`gossamer serve`: the API, and what runs inside it."""
+
+import errno
+import socket
+import sys
+from typing import Any
+
+import click
+import uvloop
+
+from gossamer import __version__, logs
+from gossamer.doors.cli import Build, House, fail, load, with_settings
+from gossamer.doors.http.server import server
+from gossamer.flows.keys import NewKey
+from gossamer.settings import Settings
+
+_BACKLOG = 2048
+
+
+def command(build: Build) -> click.Command:
+    @click.command("serve")
+    @with_settings()
+    def serve(**flags: Any) -> None:
+        """Run the server.
+
+        Every setting can be given as a flag here, as GOSSAMER_NAME in the environment or in a file .env.
+        """
+        settings = load(flags)
+        listening = _listen(settings.host, settings.port)
+        if settings.port == 0:
+            settings = load({**flags, "port": listening.getsockname()[1]})
+        log = logs.install(
+            settings.log_level, log_format=settings.log_format, access=settings.access_log
+        )
+        uvloop.run(_serve(build, settings, log, listening))
+
+    return serve
+
+
+async def _serve(build: Build, settings: Settings, log: logs.Log, listening: socket.socket) -> None:
+    async with build(settings, log) as house:
+        _welcome(house)
+        await server(house.app()).serve(sockets=[listening])
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))
+        listening.listen(_BACKLOG)
+    except OSError as error:
+        listening.close()
+        taken = error.errno == errno.EADDRINUSE
+        fail(
+            f"cannot listen on {host}:{port}: {error.strerror}.",
+            f"Choose another port, for example --port {port + 1}." if taken else None,
+        )
+    return listening
+
+
+def _welcome(house: House) -> None:
+    shown = house.settings.public_url
+    lines = [f"Gossamer {__version__} on {shown}  (documentation: {shown}/docs)"]
+    if house.first_key is not None:
+        lines += _first_key(house.first_key, shown)
+    click.echo("\n".join(lines))
+    sys.stdout.flush()
+
+
+def _first_key(new: NewKey, public_url: str) -> list[str]:
+    return [
+        "",
+        f"  First start: an admin ({new.key.email}) and a key were made. The key is shown this once:",
+        "",
+        f"    {new.secret}",
+        "",
+        f'  Try it:  curl -H "Authorization: Bearer {new.secret}" {public_url}/api/me',
+        "",
+    ]

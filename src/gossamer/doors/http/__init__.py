@@ -1,0 +1,1 @@
+"""The HTTP door: one list of middleware around one router."""

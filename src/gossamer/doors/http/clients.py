@@ -1,0 +1,53 @@
+"""The client's address: the socket's peer, or what a trusted proxy says of it."""
+
+import ipaddress
+from collections.abc import Sequence
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+def client_address(peer: str, forwarded_for: str | None, trusted: Sequence[Network] | str) -> str:
+    """The address that the request came from.
+
+    `trusted` is `"*"` on platforms that overwrite X-Forwarded-For (its first entry is taken), else the
+    networks of our own proxies (the right-most entry that is not one of them is taken; what stands left of it
+    was written by the client and proves nothing).
+    """
+    if not forwarded_for or not trusted:
+        return peer
+    entries = [entry.strip() for entry in forwarded_for.split(",")]
+    if trusted == "*":
+        return entries[0] if _parse(entries[0]) else peer
+    hops = [peer, *reversed(entries)]
+    for nearer, farther in zip(hops, hops[1:], strict=False):
+        if not _is_trusted(nearer, trusted):
+            return nearer
+        if _parse(farther) is None:
+            return nearer
+    return hops[-1]
+
+
+def bucket(address: str) -> str:
+    """What limits count by: an IPv4 address, or the /64 that an IPv6 customer is given whole."""
+    parsed = _parse(address)
+    if parsed is None:
+        return address or "local"
+    if isinstance(parsed, ipaddress.IPv6Address):
+        return str(ipaddress.ip_network((parsed, 64), strict=False))
+    return str(parsed)
+
+
+def _parse(text: str) -> Address | None:
+    try:
+        parsed = ipaddress.ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+    return getattr(parsed, "ipv4_mapped", None) or parsed
+
+
+def _is_trusted(text: str, trusted: Sequence[Network] | str) -> bool:
+    parsed = _parse(text)
+    return parsed is not None and any(
+        parsed in network for network in trusted if not isinstance(network, str)
+    )

@@ -1,0 +1,84 @@
+"""Limits at the HTTP door: which policies a request counts under, and the headers that say how it stands."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from gossamer.doors.http.exchange import Exchange, Headers
+from gossamer.logs import Log
+from gossamer.metrics import Metrics
+from gossamer.problems import Problem
+from gossamer.state.hot import Tally
+from gossamer.state.limits import Limits, Standing, refusal, tightest
+from gossamer.state.tenants import Role
+
+
+class Limiting:
+    """Counts the request and says on every answer how its caller stands."""
+
+    def __init__(self, app: ASGIApp, *, limits: Limits, log: Log, metrics: Metrics, upgrade_url: str) -> None:
+        self.app = app
+        self._limits = limits
+        self._log = log
+        self._metrics = metrics
+        self._upgrade_url = upgrade_url or None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        exchange: Exchange = scope["exchange"]
+        cost = 0 if exchange.route and not exchange.route.counted else 1
+        standings = await self._limits.take(_asks(exchange), cost=cost)
+        exchange.standings = standings
+        standing = tightest(standings)
+        exchange.headers.extend(limit_headers(standing, standings))
+        if cost and not standing.tally.allowed:
+            raise self._refuse(standing, exchange)
+        await self.app(scope, receive, send)
+
+    def _refuse(self, standing: Standing, exchange: Exchange) -> Problem:
+        tally = standing.tally
+        self._metrics.rate_limited(standing.policy.name)
+        self._log.warning(
+            "rate_limited",
+            "a caller is over its limit",
+            requestId=exchange.request_id,
+            client=exchange.client,
+            policy=standing.policy.name,
+            remaining=tally.remaining,
+        )
+        reset_at = datetime.fromtimestamp(tally.reset_at, UTC).isoformat(timespec="seconds")
+        return refusal(standing, seconds_to_wait(tally), reset_at.replace("+00:00", "Z"), self._upgrade_url)
+
+
+def _asks(exchange: Exchange) -> list[tuple[str, str]]:
+    """The policies that this request counts under, each with whom it is counted for."""
+    caller = exchange.caller
+    if caller.role is Role.NOBODY:
+        reads = exchange.method in ("GET", "HEAD", "OPTIONS")
+        subject = exchange.client
+        own = ("anonymous-read" if reads else "anonymous-post", subject)
+    else:
+        subject = caller.key_id
+        own = (caller.role.value, subject)
+    return [own, *((name, subject) for name in (exchange.route.policies if exchange.route else ()))]
+
+
+def limit_headers(standing: Standing, standings: Sequence[Standing]) -> Headers:
+    """X-RateLimit-* speak of the tightest policy; the IETF fields list all that applied."""
+    tally = standing.tally
+    policy = ", ".join(f'"{s.policy.name}";q={s.tally.limit};w={s.policy.rate.seconds}' for s in standings)
+    left = ", ".join(
+        f'"{s.policy.name}";r={s.tally.remaining};t={seconds_to_wait(s.tally)}' for s in standings
+    )
+    return [
+        (b"x-ratelimit-limit", b"%d" % tally.limit),
+        (b"x-ratelimit-remaining", b"%d" % tally.remaining),
+        (b"x-ratelimit-reset", b"%d" % -(-tally.reset_at // 1)),
+        (b"ratelimit-policy", policy.encode()),
+        (b"ratelimit", left.encode()),
+    ]
+
+
+def seconds_to_wait(tally: Tally) -> int:
+    """Whole seconds, rounded up, by the clock of the store that counted."""
+    return max(0, int(-(-(tally.reset_at - tally.stamp / 1_000_000) // 1)))

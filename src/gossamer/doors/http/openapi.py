@@ -1,0 +1,347 @@
+"""The OpenAPI document, made from the same declarations that the router runs on."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, Final
+
+import msgspec
+
+from gossamer import __version__, problems
+from gossamer.doors.http.routing import Route, path_parameters
+from gossamer.problems import Kind
+from gossamer.state.tenants import Role
+
+JSON: Final = "application/json"
+_REQUEST_ID: Final = "wl_m5x7k2qa_a3b9c1"
+_REF: Final = "#/components/schemas/{name}"
+_TAGS: Final[Mapping[str, str]] = {
+    "Keys": "Who may call: admins make, list, replace and disable the API keys of everybody.",
+    "Operations": "For whoever runs the server: health, readiness and metrics.",
+    "Documentation": "For people: these pages, and the document they are made from.",
+}
+_EVERYWHERE: Final = (
+    problems.VALIDATION_ERROR,
+    problems.RATE_LIMITED,
+    problems.HEADERS_TOO_LARGE,
+    problems.INTERNAL_ERROR,
+    problems.SERVICE_UNAVAILABLE,
+)
+_WITH_BODY: Final = (problems.REQUEST_TIMEOUT, problems.PAYLOAD_TOO_LARGE, problems.UNSUPPORTED_MEDIA_TYPE)
+_WITH_KEY: Final = (problems.UNAUTHORIZED, problems.KEY_DISABLED, problems.FORBIDDEN)
+_REPEATABLE: Final = (  # the body is read to compare it, whether the endpoint takes one or not
+    problems.REQUEST_TIMEOUT,
+    problems.PAYLOAD_TOO_LARGE,
+    problems.IDEMPOTENCY_KEY_CONFLICT,
+)
+
+_HEADERS: Final[dict[str, dict[str, Any]]] = {
+    "X-Request-Id": {
+        "description": "Names this request in logs and problems.",
+        "required": True,
+        "schema": {"type": "string", "pattern": "^wl_[0-9a-z]+_[0-9a-z]{6}$"},
+        "example": _REQUEST_ID,
+    },
+    "X-Processing-Time": {
+        "description": "Milliseconds from the request's arrival to its answer.",
+        "required": True,
+        "schema": {"type": "integer", "minimum": 0},
+        "example": 12,
+    },
+    "X-RateLimit-Limit": {
+        "description": "What the tightest policy that applies allows in its window.",
+        "schema": {"type": "integer"},
+        "example": 100,
+    },
+    "X-RateLimit-Remaining": {
+        "description": "What is left of it.",
+        "schema": {"type": "integer", "minimum": 0},
+        "example": 97,
+    },
+    "X-RateLimit-Reset": {
+        "description": "Unix time in seconds at which the oldest counted request leaves the window.",
+        "schema": {"type": "integer"},
+        "example": 1767268860,
+    },
+    "RateLimit-Policy": {
+        "description": "All policies that apply, in the IETF's structured form.",
+        "schema": {"type": "string"},
+        "example": '"user";q=100;w=60',
+    },
+    "RateLimit": {
+        "description": "How the caller stands with each of them.",
+        "schema": {"type": "string"},
+        "example": '"user";r=97;t=41',
+    },
+    "Retry-After": {
+        "description": "Whole seconds to wait before trying again.",
+        "required": True,
+        "schema": {"type": "integer", "minimum": 0},
+        "example": 41,
+    },
+    "WWW-Authenticate": {
+        "description": "How to say who is asking.",
+        "required": True,
+        "schema": {"type": "string"},
+        "example": "Bearer",
+    },
+    "Location": {
+        "description": "Where to ask instead.",
+        "required": True,
+        "schema": {"type": "string", "format": "uri-reference"},
+    },
+    "X-Idempotent-Replayed": {
+        "description": "`true` when this is the stored answer of an earlier request with the same key.",
+        "schema": {"type": "string", "enum": ["true"]},
+        "example": "true",
+    },
+}
+_ALWAYS: Final = tuple(list(_HEADERS)[:7])
+_NEVER_REPLAYED: Final = frozenset({402, 429})
+
+_PROBLEM_SCHEMA: Final[dict[str, Any]] = {
+    "title": "Problem",
+    "description": "An RFC 9457 problem document.",
+    "type": "object",
+    "required": [
+        "type", "title", "status", "detail", "instance", "error", "code", "message", "requestId", "docsUrl",
+    ],
+    "properties": {
+        "type": {"type": "string", "format": "uri", "description": "The address of the problem's own page."},
+        "title": {"type": "string", "description": "What kind of problem it is."},
+        "status": {"type": "integer", "minimum": 400, "maximum": 599, "description": "The HTTP status."},
+        "detail": {"type": "string", "description": "What went wrong this time."},
+        "instance": {"type": "string", "description": "The path of the request."},
+        "error": {"type": "string", "description": "The code; on a 402 the text that x402 clients read."},
+        "code": {
+            "type": "string",
+            "enum": sorted(kind.code for kind in problems.KINDS.values()),
+            "description": "What a program should compare.",
+        },
+        "message": {"type": "string", "description": "The same as `detail`."},
+        "requestId": {"type": "string", "description": "The same as the header `X-Request-Id`."},
+        "docsUrl": {"type": "string", "format": "uri", "description": "The same as `type`."},
+        "hint": {"type": "string", "description": "What to do about it."},
+        "details": {"type": "object", "description": "Particulars; `reason` where there is one."},
+        "retryAfter": {"type": "integer", "description": "Seconds to wait, the same as `Retry-After`."},
+        "limit": {"type": "integer", "description": "What is allowed."},
+        "used": {"type": "integer", "description": "What of it has been used."},
+        "resetAt": {"type": "string", "format": "date-time", "description": "When there is room again."},
+        "upgradeUrl": {"type": "string", "description": "Where a higher limit can be had."},
+    },
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Shapes:
+    """The JSON schemas of the types that routes are declared with."""
+
+    by_type: Mapping[Any, dict[str, Any]]  # mostly references
+    components: dict[str, dict[str, Any]]
+
+    @classmethod
+    def of(cls, types: Iterable[Any]) -> "_Shapes":
+        ordered = sorted(set(types), key=str)
+        schemas, components = msgspec.json.schema_components(ordered, ref_template=_REF)
+        return cls(dict(zip(ordered, schemas, strict=True)), components)
+
+    def name(self, shape: type) -> str:
+        reference: str = self.by_type[shape]["$ref"]
+        return reference.rpartition("/")[2]
+
+
+def document(routes: Iterable[Route], public_url: str, version: str = __version__) -> dict[str, Any]:
+    routes = list(routes)
+    types = (t for route in routes for t in (route.body_type, route.query_type, route.answers))
+    shapes = _Shapes.of(t for t in types if t is not None)
+    paths: dict[str, dict[str, Any]] = {}
+    for route, name in zip(routes, _names(routes), strict=True):
+        operation = {"operationId": name, **_operation(route, shapes, public_url)}
+        paths.setdefault(route.path, {})[route.method.lower()] = operation
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Gossamer",
+            "version": version,
+            "description": "Self-hosted web access for AI agents. Every error is a problem document "
+            "(RFC 9457) with a page of its own; every answer says how its caller stands with the limits.",
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "externalDocs": {"description": "The same for people.", "url": f"{public_url}/docs"},
+        "servers": [{"url": public_url}],
+        "tags": [_tag(name) for name in dict.fromkeys(route.tag for route in routes)],
+        "paths": paths,
+        "components": {
+            "schemas": {"Problem": _PROBLEM_SCHEMA, **_referred(routes, shapes)},
+            "headers": _HEADERS,
+            "securitySchemes": {
+                "apiKey": {"type": "http", "scheme": "bearer", "description": "An API key: `sk_live_…`."}
+            },
+        },
+    }
+
+
+def _tag(name: str) -> dict[str, str]:
+    return {"name": name, "description": _TAGS[name]} if name in _TAGS else {"name": name}
+
+
+def _referred(routes: Iterable[Route], shapes: _Shapes) -> dict[str, Any]:
+    """All but the queries: those are spelt out as parameters, and nothing refers to them."""
+    spelt_out = {shapes.name(route.query_type) for route in routes if route.query_type}
+    return {name: schema for name, schema in shapes.components.items() if name not in spelt_out}
+
+
+def _operation(route: Route, shapes: _Shapes, public_url: str) -> dict[str, Any]:
+    operation: dict[str, Any] = {
+        "tags": [route.tag],
+        "summary": route.summary,
+        "security": [{"apiKey": []}] if route.needs is not Role.NOBODY else [],
+        "x-role": route.needs.value,
+        "parameters": [*_path(route), *_query(route, shapes), *_idempotency_key(route)],
+        "responses": {str(route.status): _success(route, shapes), **_failures(route, public_url)},
+    }
+    if route.description:
+        operation["description"] = route.description
+    if route.body_type is not None:
+        content = _content(shapes.by_type[route.body_type], route.example_body)
+        operation["requestBody"] = {"required": True, "content": {JSON: content}}
+    return operation
+
+
+def _names(routes: Iterable[Route]) -> Iterator[str]:
+    """After the handlers; a handler that is met again, at another path, gets a number."""
+    met: Counter[str] = Counter()
+    for route in routes:
+        first, *others = getattr(route.handler, "__name__", "operation").split("_")
+        name = first + "".join(word.capitalize() for word in others)
+        met[name] += 1
+        yield name if met[name] == 1 else f"{name}{met[name]}"
+
+
+def _path(route: Route) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": name,
+            "in": "path",
+            "required": True,
+            "description": route.parameters.get(name, ""),
+            "schema": {"type": "string", "minLength": 1},
+        }
+        for name in path_parameters(route.path)
+    ]
+
+
+def _query(route: Route, shapes: _Shapes) -> list[dict[str, Any]]:
+    if route.query_type is None:
+        return []
+    shape = shapes.components[shapes.name(route.query_type)]
+    return [
+        {
+            "name": name,
+            "in": "query",
+            "required": name in shape.get("required", ()),
+            "description": schema.get("description") or route.parameters.get(name, ""),
+            "schema": {key: value for key, value in schema.items() if key != "description"},
+        }
+        for name, schema in shape["properties"].items()
+    ]
+
+
+def _repeatable(route: Route) -> bool:
+    return route.method == "POST" and route.idempotent
+
+
+def _idempotency_key(route: Route) -> list[dict[str, Any]]:
+    if not _repeatable(route):
+        return []
+    return [
+        {
+            "name": "Idempotency-Key",
+            "in": "header",
+            "required": False,
+            "description": "Makes a retry safe: the same key and body get the first answer again.",
+            "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
+            "example": "6f1c2a52-6d5f-4c39-9f8e-0f6d7b1e2a90",
+        }
+    ]
+
+
+def _content(schema: dict[str, Any], value: Any) -> dict[str, Any]:
+    return {"schema": schema} if value is None else {"schema": schema, "example": msgspec.to_builtins(value)}
+
+
+def _success(route: Route, shapes: _Shapes) -> dict[str, Any]:
+    replayed = ("X-Idempotent-Replayed",) if _repeatable(route) else ()
+    moved = ("Location",) if 300 <= route.status < 400 else ()
+    response: dict[str, Any] = {
+        "description": HTTPStatus(route.status).phrase,
+        "headers": _header_references((*_ALWAYS, *replayed, *moved)),
+    }
+    if not moved and route.status != HTTPStatus.NO_CONTENT:
+        response["content"] = _answers(route, shapes)
+    return response
+
+
+def _answers(route: Route, shapes: _Shapes) -> dict[str, Any]:
+    """By media type. A route that is not JSON but has a JSON type answers with either, as `Accept` asks."""
+    if route.answers is not None:
+        contents = {JSON: _content(shapes.by_type[route.answers], route.example)}
+        return contents if route.media_type == JSON else {route.media_type: _text(route, None), **contents}
+    return {route.media_type: _text(route, route.example)}
+
+
+def _text(route: Route, value: Any) -> dict[str, Any]:
+    return _content({"type": "object" if route.media_type == JSON else "string"}, value)
+
+
+def _failures(route: Route, public_url: str) -> dict[str, Any]:
+    by_status: dict[int, list[Kind]] = {}
+    for kind in kinds(route):
+        by_status.setdefault(kind.status, []).append(kind)
+    return {str(status): _failure(same, route, public_url) for status, same in sorted(by_status.items())}
+
+
+def kinds(route: Route) -> list[Kind]:
+    """The problems that a route can answer."""
+    possible = (
+        *_EVERYWHERE,
+        *(_WITH_BODY if route.body_type is not None else ()),
+        *(_REPEATABLE if _repeatable(route) else ()),
+        *(_WITH_KEY if route.needs is not Role.NOBODY else ()),
+        *route.problems,
+    )
+    return list({kind.name: kind for kind in possible}.values())
+
+
+def _failure(same: list[Kind], route: Route, public_url: str) -> dict[str, Any]:
+    status = same[0].status
+    more = {401: ("WWW-Authenticate",), 429: ("Retry-After",), 503: ("Retry-After",)}.get(status, ())
+    replayed = ("X-Idempotent-Replayed",) if _repeatable(route) and _kept(status) else ()
+    return {
+        "description": "; ".join(kind.title for kind in same),
+        "headers": _header_references((*_ALWAYS, *more, *replayed)),
+        "content": {
+            problems.MEDIA_TYPE: {
+                "schema": {"$ref": "#/components/schemas/Problem"},
+                "examples": {
+                    kind.name: {"summary": kind.title, "value": example(kind, public_url, route.path)}
+                    for kind in same
+                },
+            }
+        },
+    }
+
+
+def _kept(status: int) -> bool:
+    return status < 500 and status not in _NEVER_REPLAYED
+
+
+def _header_references(names: Iterable[str]) -> dict[str, Any]:
+    return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
+
+
+def example(kind: Kind, public_url: str, instance: str) -> dict[str, Any]:
+    """What a problem of this kind looks like."""
+    problem = problems.Problem(kind, kind.detail, **kind.extra)
+    return problem.document(public_url, instance, _REQUEST_ID)

@@ -1,0 +1,97 @@
+"""Admit: who is asking?"""
+
+import hashlib
+import hmac
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from gossamer import problems
+from gossamer.problems import Problem, Unavailable
+from gossamer.state import tenants
+from gossamer.state.database import Database
+from gossamer.state.hot import Hot
+from gossamer.state.tenants import Key, Role, Tier
+
+KEY_SECONDS: Final = 5.0  # how long a key that was looked up is believed; disabling overwrites it at once
+_HINT: Final = "Provide an API key in the Authorization header: Bearer sk_live_..."
+_UNKNOWN_HASH: Final = "0" * 64
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who is asking, and what they may do."""
+
+    role: Role
+    key_id: str = ""
+    tenant_id: str = ""
+    tier: Tier = Tier.FREE
+    name: str = ""  # the key's display prefix
+
+
+NOBODY: Final = Caller(Role.NOBODY)
+
+
+class Admission:
+    """Turns a secret into a caller. Hot answers first; the database is the truth."""
+
+    def __init__(self, database: Database, hot: Hot) -> None:
+        self._database = database
+        self._hot = hot
+        self._used: set[str] = set()  # written down now and then
+
+    async def identify(self, secret: str) -> Caller:
+        """The caller behind an API key. The same work is done whether the key is known or not."""
+        digest = tenants.key_hash(secret)
+        key = await self._find(digest)
+        known = hmac.compare_digest(key.hash if key else _UNKNOWN_HASH, digest)
+        if key is None or not known:
+            raise unauthorized("The API key is not valid.")
+        if key.disabled_at is not None:
+            raise Problem(problems.KEY_DISABLED, f"The API key {key.prefix} is disabled.")
+        self._used.add(key.id)
+        return Caller(key.role, key.id, key.tenant_id, key.tier, key.prefix)
+
+    def take_used(self) -> set[str]:
+        """The keys that were used since this was last asked."""
+        used, self._used = self._used, set()
+        return used
+
+    async def refresh(self, key: Key) -> None:
+        """Make a change to a key known at once to whoever shares this Hot."""
+        try:
+            await self._hot.put(_hot_key(key.hash), msgspec.msgpack.encode(key), KEY_SECONDS)
+        except Unavailable:
+            return  # what Hot still holds runs out by itself within KEY_SECONDS
+
+    async def _find(self, digest: str) -> Key | None:
+        try:
+            kept = await self._hot.get(_hot_key(digest))
+        except Unavailable:
+            return await self._look_up(digest)
+        if kept is not None:
+            return msgspec.msgpack.decode(kept, type=Key | None)
+        key = await self._look_up(digest)
+        await self._keep(digest, key)
+        return key
+
+    async def _look_up(self, digest: str) -> Key | None:
+        async with self._database.read() as connection:
+            return await tenants.find_key(connection, digest)
+
+    async def _keep(self, digest: str, key: Key | None) -> None:
+        # only_new: a look-up that was overtaken by `refresh` must not bring the old state back.
+        try:
+            await self._hot.put(_hot_key(digest), msgspec.msgpack.encode(key), KEY_SECONDS, only_new=True)
+        except Unavailable:
+            return
+
+
+def unauthorized(detail: str) -> Problem:
+    return Problem(problems.UNAUTHORIZED, detail, hint=_HINT, headers={"WWW-Authenticate": "Bearer"})
+
+
+def _hot_key(digest: str) -> str:
+    # Hashed once more, so that the store's keys are of no use to whoever reads them.
+    return f"key:{hashlib.sha256(digest.encode()).hexdigest()}"

@@ -1,0 +1,99 @@
+"""Metrics: what is counted and measured, for Prometheus.
+
+Labels come from small fixed sets (a route's template, never a path; a code, never a message), so that no
+caller can make the registry grow. Children are looked up once and kept: an observation costs a microsecond.
+"""
+
+import platform
+from typing import Final
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    GCCollector,
+    Histogram,
+    Info,
+    PlatformCollector,
+    ProcessCollector,
+    disable_created_metrics,
+)
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
+from prometheus_client.openmetrics import exposition as openmetrics
+
+SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+METHODS: Final = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
+
+
+class Metrics:
+    def __init__(self, version: str) -> None:
+        # Else every counter brings a second series, which no one asks for.
+        disable_created_metrics()  # type: ignore[no-untyped-call]
+        self.registry = registry = CollectorRegistry()
+        self._requests = Counter(
+            "gossamer_requests_total",
+            "Requests answered.",
+            ("endpoint", "method", "status"),
+            registry=registry,
+        )
+        self._durations = Histogram(
+            "gossamer_request_duration_seconds",
+            "Time from the first byte of a request to the last byte of its answer.",
+            ("endpoint",),
+            buckets=SECONDS,
+            registry=registry,
+        )
+        self._rate_limited = Counter(
+            "gossamer_rate_limited_total",
+            "Requests refused because a policy's window was full.",
+            ("policy",),
+            registry=registry,
+        )
+        self._replays = Counter(
+            "gossamer_idempotent_replays_total",
+            "Requests answered with the stored answer of their Idempotency-Key.",
+            registry=registry,
+        )
+        self._errors = Counter(
+            "gossamer_errors_total", "Problems sent to callers, by code.", ("code",), registry=registry
+        )
+        self._services = Gauge(
+            "gossamer_service_up",
+            "Whether something that the server stands on answered when it was last asked.",
+            ("service",),
+            registry=registry,
+        )
+        build = Info("gossamer_build", "What is running.", registry=registry)
+        build.info({"version": version, "python": platform.python_version()})
+        for collector in (ProcessCollector, PlatformCollector, GCCollector):
+            collector(registry=registry)
+        self._answered: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
+
+    def request(self, endpoint: str, method: str, status: int, seconds: float) -> None:
+        """An answered request; `endpoint` is the route's template, the same for all that match no route."""
+        key = (endpoint, method if method in METHODS else "OTHER", status)
+        children = self._answered.get(key)
+        if children is None:
+            children = (self._requests.labels(*key), self._durations.labels(endpoint))
+            self._answered[key] = children
+        children[0].inc()
+        children[1].observe(seconds)
+
+    def rate_limited(self, policy: str) -> None:
+        self._rate_limited.labels(policy).inc()
+
+    def replayed(self) -> None:
+        self._replays.inc()
+
+    def error(self, code: str) -> None:
+        self._errors.labels(code).inc()
+
+    def service(self, name: str, *, up: bool) -> None:
+        self._services.labels(name).set(up)
+
+    def exposition(self, accept: str = "") -> tuple[bytes, str]:
+        """The body and its content type: OpenMetrics for who asks for it, else Prometheus's own format."""
+        if "application/openmetrics-text" in accept.lower():
+            body = openmetrics.generate_latest(self.registry)  # type: ignore[no-untyped-call]
+            return body, openmetrics.CONTENT_TYPE_LATEST
+        return generate_latest(self.registry), CONTENT_TYPE_PLAIN_0_0_4

@@ -1,0 +1,175 @@
+"""The values that settings can have: parsers, text in and value out, `Expected` when it does not fit."""
+
+import os
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+UNITS: Final = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "sec": 1, "min": 60}
+
+Network = IPv4Network | IPv6Network
+Parse = Callable[[str], Any]
+
+
+class Expected(ValueError):
+    """Raised by a parser: what would have been acceptable, and perhaps the nearest acceptable value."""
+
+    def __init__(self, what: str, closest: str = "") -> None:
+        super().__init__(f"expected {what}" + (f"; did you mean {closest!r}?" if closest else ""))
+        self.what = what
+        self.closest = closest
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """At most `limit` in any `seconds`."""
+
+    limit: int
+    seconds: int
+
+    def __str__(self) -> str:
+        return f"{self.limit}/{_unit(self.seconds) or self.seconds}"
+
+    @property
+    def per(self) -> str:
+        """The window in words: "hour", "30 seconds"."""
+        return _unit(self.seconds) or f"{self.seconds} seconds"
+
+
+def _unit(seconds: int) -> str:
+    return next((unit for unit, length in UNITS.items() if length == seconds), "")
+
+
+def whole(low: int, high: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        if re.fullmatch(r"[0-9]+(_[0-9]+)*", text) and len(text) <= 18 and low <= int(text) <= high:
+            return int(text)
+        raise Expected(f"a whole number from {low} to {high}")
+
+    return parse
+
+
+def duration(low: float, high: float) -> Callable[[str], float]:
+    def parse(text: str) -> float:
+        if re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,6})?", text) and low <= float(text) <= high:
+            return float(text)
+        raise Expected(f"seconds from {low:g} to {high:g}")
+
+    return parse
+
+
+def switch(text: str) -> bool:
+    if text.lower() in ("true", "yes", "on", "1"):
+        return True
+    if text.lower() in ("false", "no", "off", "0"):
+        return False
+    raise Expected("true or false")
+
+
+def choice(*choices: str) -> Callable[[str], str]:
+    def parse(text: str) -> str:
+        if text.lower() in choices:
+            return text.lower()
+        raise Expected(f"one of {', '.join(choices)}", closest(text.lower(), choices))
+
+    return parse
+
+
+def shaped(pattern: str, what: str) -> Callable[[str], str]:
+    def parse(text: str) -> str:
+        if re.fullmatch(pattern, text):
+            return text
+        raise Expected(what)
+
+    return parse
+
+
+def listed(parse: Parse) -> Parse:
+    def parse_all(text: str) -> tuple[Any, ...]:
+        try:
+            return tuple(parse(item.strip()) for item in text.split(",") if item.strip())
+        except Expected as wrong:
+            raise Expected(f"{wrong.what}; several are separated by commas", wrong.closest) from None
+
+    return parse_all
+
+
+def or_all(parse: Parse) -> Parse:
+    return lambda text: "*" if text == "*" else parse(text)
+
+
+def rate(text: str) -> Rate:
+    if match := re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9}|[a-z]+)", text):
+        seconds = int(match[2]) if match[2].isdigit() else UNITS.get(match[2], 0)
+        if int(match[1]) >= 1 and 1 <= seconds <= 31 * 86400:
+            return Rate(int(match[1]), seconds)
+    raise Expected("a number and a window of at most 31 days, such as 60/hour, 100/min or 10/60 (seconds)")
+
+
+def per_hour(text: str) -> Rate:
+    return Rate(whole(1, 999_999_999)(text), 3600)
+
+
+def address_block(text: str) -> Network:
+    try:
+        return ip_network(text)
+    except ValueError:
+        try:
+            near = str(ip_network(text, strict=False))
+        except ValueError:
+            near = ""
+        raise Expected("a network such as 10.0.0.0/8 or fd00::/8", near) from None
+
+
+def path(text: str) -> Path:
+    return Path(os.path.expanduser(text)).absolute()
+
+
+def link(text: str) -> str:
+    """An absolute http(s) URL."""
+    try:
+        parts = urlsplit(text)
+        good = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        good = False
+    if not good or re.search(r'[\s\x00-\x1f\x7f"<>\\]', text):
+        near = f"https://{text}" if re.fullmatch(r"[\w.-]+(:\d+)?", text, re.ASCII) else ""
+        raise Expected("an absolute URL beginning with http:// or https://", near)
+    return text
+
+
+def base(text: str) -> str:
+    """A URL that paths are appended to."""
+    if re.search("[?#@]", link(text)):
+        raise Expected("a URL without user, query and fragment")
+    if text.endswith("/"):
+        raise Expected("a URL without a trailing slash", text.rstrip("/"))
+    return text
+
+
+def origin(text: str) -> str:
+    if text != "*" and urlsplit(base(text)).path:
+        raise Expected("an origin such as https://app.example, or *")
+    return text
+
+
+def store(*schemes: str) -> Callable[[str], str]:
+    def parse(text: str) -> str:
+        scheme, separator, _ = text.partition("://")
+        if not separator or scheme not in schemes:
+            near = closest(scheme, schemes)
+            raise Expected(" or ".join(f"{known}://…" for known in schemes), near and f"{near}://…")
+        # Hosting platforms hand out the short spelling; everything behind this line knows one.
+        return re.sub("^postgres://", "postgresql://", text)
+
+    return parse
+
+
+def closest(text: str, choices: Iterable[str]) -> str:
+    from difflib import get_close_matches  # only on the way to an error, so the start need not pay for it
+
+    return next(iter(get_close_matches(text, choices, 1)), "")

@@ -1,0 +1,318 @@
+# ruff: noqa: E501, RUF009 - each setting is one line of a table, whatever its length
+"""Settings: everything an operator can choose, one line each, read once at the start.
+
+A value comes from the command line (`--port`), the environment (`GOSSAMER_PORT`), the `.env` file or the
+default, in this order; an empty value counts as not set. Some settings have a second, unprefixed name; the
+prefixed name wins, and two names that disagree stop the start. Whatever is wrong raises `SettingError`, whose
+text is one line that names the setting, the place, the value and what is expected.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple, Self
+
+from gossamer.setting_values import (
+    Expected,
+    Network,
+    Parse,
+    Rate,
+    address_block,
+    base,
+    choice,
+    closest,
+    duration,
+    link,
+    listed,
+    or_all,
+    origin,
+    path,
+    per_hour,
+    rate,
+    shaped,
+    store,
+    switch,
+    whole,
+)
+
+PREFIX: Final = "GOSSAMER_"
+MASK: Final = "********"
+
+# A default that follows from the settings declared before it, and the environment.
+Derive = Callable[[Mapping[str, Any], Mapping[str, str]], Any]
+
+
+class SettingError(Exception):
+    """A setting is wrong; the text is the one line to show before stopping."""
+
+
+# Defaults that follow from other settings.
+
+
+def _public_url(known: Mapping[str, Any], _environ: Mapping[str, str]) -> str:
+    host, port = known["host"], known["port"]
+    host = "localhost" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host  # noqa: S104
+    return f"http://{host}:{port}"
+
+
+def _data_dir(_known: Mapping[str, Any], environ: Mapping[str, str]) -> Path:
+    xdg, home = Path(environ.get("XDG_DATA_HOME", "")), Path(environ.get("HOME", ""))
+    if xdg.is_absolute():  # the XDG specification: a relative path is to be ignored
+        return xdg / "gossamer"
+    # A container may have no home; what lasts is then kept where the server was started.
+    return home / ".local" / "share" / "gossamer" if home.is_absolute() else Path("data").absolute()
+
+
+def _database_url(known: Mapping[str, Any], _environ: Mapping[str, str]) -> str:
+    return f"sqlite:///{known['data_dir']}/gossamer.db"
+
+
+def _blobs_url(known: Mapping[str, Any], _environ: Mapping[str, str]) -> str:
+    return str((known["data_dir"] / "blobs").as_uri())
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What the line of a field says about it."""
+
+    default: object
+    about: str
+    parse: Parse
+    alias: str
+    alias_parse: Parse
+    secret: bool
+    derive: Derive | None  # then `default` is its description
+
+
+def setting(
+    default: object,
+    about: str,
+    *,
+    parse: Parse = str,
+    alias: str = "",
+    alias_parse: Parse | None = None,
+    secret: bool = False,
+    derive: Derive | None = None,
+) -> Any:
+    line = Setting(default, about, parse, alias, alias_parse or parse, secret, derive)
+    return field(metadata={"setting": line})
+
+
+class Shown(NamedTuple):
+    name: str
+    value: str  # masked
+    source: str
+    about: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Settings:
+    # fmt: off
+    host: str = setting("127.0.0.1", "Address to listen on; 0.0.0.0 for all of this machine's", parse=shaped(r"[\w.:-]+", "an address or a host name"))
+    port: int = setting(8080, "Port to listen on; 0 for any free one", parse=whole(0, 65535))
+    public_url: str = setting("http://{host}:{port}", "Where callers reach this server; links and problem types begin with it", parse=base, derive=_public_url)
+    data_dir: Path = setting("~/.local/share/gossamer", "Folder for the embedded database and files; XDG_DATA_HOME moves the default", parse=path, derive=_data_dir)
+    database_url: str = setting("sqlite:///{data_dir}/gossamer.db", "SQLite file or PostgreSQL server", parse=store("sqlite", "postgresql", "postgres"), derive=_database_url)
+    redis_url: str = setting("", "Redis or Valkey server; empty or memory:// keeps hot data in the process", parse=store("redis", "rediss", "memory"))
+    blobs_url: str = setting("file://{data_dir}/blobs", "Folder or S3-compatible bucket for page bodies", parse=store("file", "s3"), derive=_blobs_url)
+
+    log_level: str = setting("info", "Least serious level that is logged: debug, info, warning or error", parse=choice("debug", "info", "warning", "error"))
+    log_format: str = setting("auto", "json, text, or auto: text on a terminal, else one JSON object a line", parse=choice("auto", "json", "text"))
+    access_log: bool = setting(True, "Log a line for every request; answers of 500 and above are always logged", parse=switch)
+
+    trusted_proxies: tuple[Network, ...] | Literal["*"] = setting((), "Networks whose X-Forwarded-For is believed; * where a platform overwrites the header", parse=or_all(listed(address_block)))
+    cors_origins: tuple[str, ...] = setting((), "Origins whose pages may call the API from a browser; empty switches CORS off", parse=listed(origin))
+    max_request_bytes: int = setting(1_000_000, "Largest request body", parse=whole(1_000, 1_000_000_000))
+    request_deadline: float = setting(30.0, "Seconds after which a request is answered with 503", parse=duration(1, 3600))
+    idempotency_ttl_seconds: int = setting(60, "Seconds for which an Idempotency-Key is remembered", parse=whole(1, 86_400), alias="IDEMPOTENCY_TTL_SECONDS")
+
+    egress_allow: tuple[Network, ...] = setting((), "Private networks that fetches and renders may reach on purpose", parse=listed(address_block))
+    egress_ports: tuple[int, ...] | Literal["*"] = setting((80, 443, 8080, 8443), "Ports that fetches and renders may reach; * for all", parse=or_all(listed(whole(1, 65535))))
+    chromium: str = setting("", "Path of the Chromium to use; empty looks for one")
+
+    bootstrap_key: str = setting("", "Admin's API key that the first start registers instead of inventing one", secret=True, parse=shaped(r"sk_(live|test)_[A-Za-z0-9_-]{16,128}", "sk_live_ or sk_test_ followed by at least 16 letters and digits"))
+    session_secret: str = setting("", "Signs the sessions of the dashboard; empty makes one and keeps it in the database", secret=True, parse=shaped(r"\S.{14,}\S", "at least 16 characters"), alias="SESSION_SECRET")
+    worker_id: str = setting("", "Name of this worker in jobs and logs; empty makes one of host and process", parse=shaped(r"[\w.:-]{1,128}", "at most 128 letters, digits and . : - _"), alias="WORKER_ID")
+    upgrade_url: str = setting("", "Page about higher tiers, named to callers who reach their limit", parse=link)
+
+    limit_anonymous_post: Rate = setting(Rate(60, 3600), "POST requests of a network address without a key", parse=rate, alias="RATE_LIMIT_PER_HOUR", alias_parse=per_hour)
+    limit_anonymous_read: Rate = setting(Rate(10, 60), "Other requests of a network address without a key", parse=rate)
+    limit_user: Rate = setting(Rate(100, 60), "Requests with a user's key", parse=rate)
+    limit_admin: Rate = setting(Rate(500, 60), "Requests with an admin's key", parse=rate)
+    limit_seed_injection: Rate = setting(Rate(10, 60), "Requests that add URLs to a crawl's frontier", parse=rate)
+    limit_wallet: Rate = setting(Rate(100, 60), "Paid requests of a wallet", parse=rate)
+    limit_unpaid: Rate = setting(Rate(50, 60), "Quotes (402) to a network address that are not paid", parse=rate)
+    limit_renders_free: Rate = setting(Rate(100, 86_400), "Renders of a tenant of the free tier", parse=rate)
+    limit_renders_pro: Rate = setting(Rate(1_000, 86_400), "Renders of a tenant of the pro tier", parse=rate)
+    limit_renders_enterprise: Rate = setting(Rate(100_000, 86_400), "Renders of a tenant of the enterprise tier", parse=rate)
+
+    network: str = setting("base-sepolia", "Chain of payments: base (real money) or base-sepolia (test)", parse=choice("base", "base-sepolia"), alias="NETWORK")
+    wallet_address: str = setting("", "EVM wallet that receives payments; they are on when wallet_svm is set too", parse=shaped("0x[0-9a-fA-F]{40}", "0x and 40 hexadecimal digits"), alias="WALLET_ADDRESS")
+    wallet_svm: str = setting("", "Solana wallet that receives payments", parse=shaped("[1-9A-HJ-NP-Za-km-z]{32,44}", "a Solana address (32 to 44 base58 characters)"))
+    cdp_facilitator_url: str = setting("https://x402.org/facilitator", "Facilitator for Base", parse=base, alias="CDP_FACILITATOR_URL")
+    payai_facilitator_url: str = setting("https://facilitator.payai.network", "Facilitator for Solana and Polygon", parse=base, alias="PAYAI_FACILITATOR_URL")
+    anthropic_api_key: str = setting("", "Key for extraction with a language model; empty switches it off", secret=True, alias="ANTHROPIC_API_KEY")
+    # fmt: on
+
+    sources: Mapping[str, str] = field(compare=False)  # setting → where its value was found
+
+    @classmethod
+    def load(
+        cls,
+        environ: Mapping[str, str],
+        dotenv_path: Path | None = None,
+        flags: Mapping[str, object] | None = None,
+    ) -> Self:
+        """`flags` are by field name; a value that is not text is rendered first, None means not given."""
+        variables = _variables(environ, _read_dotenv(dotenv_path))
+        given = {name: render(value) for name, value in (flags or {}).items() if value is not None}
+        _refuse_unknown([*variables, *map(variable, given)])
+        known: dict[str, Any] = {}
+        sources: dict[str, str] = {}
+        for name, line in declared().items():
+            found = _find(name, line, given, variables)
+            if found:
+                known[name], sources[name] = found.value, found.place
+            else:
+                known[name] = line.derive(known, environ) if line.derive else line.default
+                sources[name] = "default"
+        return cls(**known, sources=sources)
+
+    def shown(self) -> list[Shown]:
+        return [
+            Shown(name, _masked(render(getattr(self, name)), line), self.sources[name], line.about)
+            for name, line in declared().items()
+        ]
+
+    def __repr__(self) -> str:
+        return f"Settings({', '.join(f'{name}={value!r}' for name, value, _, _ in self.shown())})"
+
+
+def declared() -> dict[str, Setting]:
+    return {line.name: line.metadata["setting"] for line in fields(Settings) if "setting" in line.metadata}
+
+
+def variable(name: str) -> str:
+    return PREFIX + name.upper()
+
+
+def flag(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def render(value: object) -> str:
+    """A value as the text that parses back into it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple):
+        return ",".join(render(item) for item in value)
+    return f"{value:.6f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+
+
+def _masked(text: str, line: Setting) -> str:
+    """Secrets whole, and in addresses (also malformed ones) everything up to the last @ and secret parameters."""
+    if line.secret:
+        return MASK if text else ""
+    text = re.sub(r"://[^/?#]*:.*@|://[^/?#]*@", f"://{MASK}@", text, flags=re.DOTALL)
+    return re.sub(r"(?i)([?&][^=&]*(?:pass|secret|token|key)[^=&]*=)[^&]*", rf"\1{MASK}", text)
+
+
+class _Text(NamedTuple):
+    text: str
+    where: str  # "in the environment"
+
+
+class _Found(NamedTuple):
+    value: Any
+    place: str  # "GOSSAMER_PORT in the environment"
+    shown: str  # "GOSSAMER_PORT='8080' in the environment", masked
+
+
+def _variables(environ: Mapping[str, str], dotenv: Mapping[str, _Text]) -> dict[str, _Text]:
+    """What is set, by variable name; the environment before the file."""
+    found = {**dotenv, **{name: _Text(text, "in the environment") for name, text in environ.items() if text}}
+    return {name: text for name, text in found.items() if text.text and not _foreign(name, text.text)}
+
+
+# Not ours: switches of the test suite and the benchmarks, and what Kubernetes injects for a Service whose
+# name begins with "gossamer" (GOSSAMER_SERVICE_HOST, GOSSAMER_PORT_8080_TCP, GOSSAMER_PORT=tcp://…).
+_FOREIGN: Final = re.compile(r"GOSSAMER_(TEST|BENCH)_|\w+_(SERVICE_(HOST|PORT)|PORT_\d+_(TCP|UDP))(_|$)")
+
+
+def _foreign(name: str, text: str) -> bool:
+    service_link = name.endswith("_PORT") and text.startswith(("tcp://", "udp://"))
+    return service_link or _FOREIGN.match(name) is not None
+
+
+def _refuse_unknown(names: Iterable[str]) -> None:
+    known = [variable(name) for name in declared()]
+    for name in names:
+        if name.startswith(PREFIX) and name not in known:
+            near = closest(name, known)
+            hint = f"did you mean {near}?" if near else "`gossamer config` lists the settings"
+            raise SettingError(f"{name} is not a setting; {hint}")
+
+
+def _find(
+    name: str, line: Setting, given: Mapping[str, str], variables: Mapping[str, _Text]
+) -> _Found | None:
+    if given.get(name):
+        return _parsed(name, line, flag(name), _Text(given[name], "on the command line"))
+    own, alias = variables.get(variable(name)), variables.get(line.alias)
+    found = own and _parsed(name, line, variable(name), own)
+    other = alias and _parsed(name, line, line.alias, alias)
+    if found and other and found.value != other.value:
+        raise SettingError(f"{name}: {found.shown} and {other.shown} disagree; set only one of them")
+    return found or other
+
+
+def _parsed(name: str, line: Setting, called: str, found: _Text) -> _Found:
+    value = _masked(found.text, line)
+    shown = f"{called}={value if len(value) <= 100 else value[:100] + '…'!r} {found.where}"
+    parse = line.alias_parse if called == line.alias else line.parse
+    try:
+        return _Found(parse(found.text), f"{called} {found.where}", shown)
+    except Expected as wrong:
+        raise SettingError(f"{name}: {shown} is not valid: {wrong}") from None
+
+
+_ASSIGNMENT: Final = re.compile(r"\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=(.*)")
+_QUOTED: Final = re.compile(r"""\s*(?:'([^']*)'|"((?:[^"\\]|\\.)*)")\s*(?:#.*)?""")
+
+
+def _read_dotenv(path: Path | None) -> dict[str, _Text]:
+    """KEY=VALUE lines, `export ` before them, quotes around values and comments; a missing file is empty."""
+    try:
+        lines = path.read_text("utf-8-sig").splitlines() if path and path.exists() else []
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingError(f"{path} cannot be read: {error}") from None
+    found = {}
+    for number, text in enumerate(lines, 1):
+        if text.strip() and not text.lstrip().startswith("#"):
+            assignment = _ASSIGNMENT.fullmatch(text)
+            if not assignment:
+                raise SettingError(f"{path} line {number}: expected KEY=VALUE")
+            where = f"in {path} line {number}"
+            found[assignment[1]] = _Text(_dotenv_value(assignment[2], where), where)
+    return found
+
+
+def _dotenv_value(raw: str, where: str) -> str:
+    if quoted := _QUOTED.fullmatch(raw):
+        escaped = {"n": "\n", "t": "\t", "r": "\r"}
+        double = re.sub(r"\\(.)", lambda match: escaped.get(match[1], match[1]), quoted[2] or "")
+        return quoted[1] or double
+    if raw.strip().startswith(("'", '"')):
+        raise SettingError(f"{where[3:]}: the quote is not closed, or something follows it")
+    return re.split(r"\s#", raw)[0].strip()
+
+
+def markdown_table() -> str:
+    """The table of `docs/settings.md`."""
+    rows = ["| Variable | Default | Meaning |", "|---|---|---|"]
+    for name, line in declared().items():
+        default = f"`{render(line.default)}`" if render(line.default) else ""
+        notes = " (secret)" * line.secret + f" (also `{line.alias}`)" * bool(line.alias)
+        rows.append(f"| `{variable(name)}` | {default} | {line.about}{notes} |")
+    return "\n".join(rows) + "\n"

@@ -1,0 +1,121 @@
+"""The embedded database: one file, one writer in this process, other processes beside it."""
+
+import asyncio
+import os
+import sqlite3
+import time
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any, ClassVar, Final
+
+from sqlalchemy import URL, event
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+
+from gossamer.problems import Unavailable
+from gossamer.state.database import Database
+
+_RETRY_SECONDS: Final = 0.02
+_AWAY: Final = {
+    sqlite3.SQLITE_PERM: "access to the file is denied",
+    sqlite3.SQLITE_BUSY: "locked by another process",
+    sqlite3.SQLITE_LOCKED: "locked",
+    sqlite3.SQLITE_NOMEM: "out of memory",
+    sqlite3.SQLITE_READONLY: "the file is read-only",
+    sqlite3.SQLITE_INTERRUPT: "the statement took too long",
+    sqlite3.SQLITE_IOERR: "the disk reports an error",
+    sqlite3.SQLITE_CORRUPT: "the file is damaged",
+    sqlite3.SQLITE_FULL: "the disk is full",
+    sqlite3.SQLITE_CANTOPEN: "the file cannot be opened",
+    sqlite3.SQLITE_PROTOCOL: "locked by another process",
+    sqlite3.SQLITE_NOTADB: "the file is not a database",
+}
+
+
+class SqliteDatabase(Database):
+    dialect: ClassVar[str] = "sqlite"
+    _probe: ClassVar[str] = "SELECT count(*) FROM sqlite_master"
+
+    def __init__(self, path: Path, deadline: float, connections: int) -> None:
+        # The busy timeout is a little shorter than the deadline, so that "locked" is what is reported.
+        self._busy = deadline * 0.8
+        self._path = path
+        self._interrupts: set[asyncio.Task[None]] = set()
+        reader = self._engine(
+            connections, "query_only=ON", isolation_level="AUTOCOMMIT", skip_autocommit_rollback=True
+        )
+        # FULL: what was answered must survive a power cut; NORMAL may lose the last transactions then.
+        writer = self._engine(1, "synchronous=FULL", "foreign_keys=ON", "journal_size_limit=67108864")
+        event.listen(writer.sync_engine, "begin", _begin_immediate)
+        super().__init__(reader, writer, deadline)
+
+    def _engine(self, connections: int, *pragmas: str, **options: Any) -> AsyncEngine:
+        engine = create_async_engine(
+            URL.create("sqlite+aiosqlite", database=str(self._path)),
+            connect_args={"timeout": self._busy, "isolation_level": None},
+            pool_size=connections,
+            max_overflow=0,
+            pool_timeout=None,  # waiting ends with the deadline of the use
+            **options,
+        )
+
+        def set_up(connection: Any, _record: Any) -> None:
+            cursor = connection.cursor()
+            for pragma in pragmas:
+                cursor.execute(f"PRAGMA {pragma}")
+            cursor.close()
+
+        event.listen(engine.sync_engine, "connect", set_up)
+        return engine
+
+    async def _prepare(self) -> None:
+        try:
+            await asyncio.to_thread(_create, self._path, self._busy)
+        except OSError as error:
+            raise Unavailable("database", "the file cannot be created") from error
+        except sqlite3.Error as error:
+            raise Unavailable("database", _why(error) or "the file cannot be opened") from error
+
+    async def _alone(self, connection: AsyncConnection) -> None:
+        """BEGIN IMMEDIATE has seen to it."""
+
+    def _cut(self, driver: Any) -> None:
+        task = asyncio.ensure_future(_interrupt(driver))
+        self._interrupts.add(task)
+        task.add_done_callback(self._interrupts.discard)
+
+    def _why_away(self, error: DBAPIError, *, writing: bool) -> str | None:
+        why = _why(error.orig)
+        return None if why == _AWAY[sqlite3.SQLITE_READONLY] and not writing else why
+
+
+def _begin_immediate(connection: Any) -> None:
+    # The write lock at once: a reader that turns writer later cannot wait for it, only fail.
+    connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+async def _interrupt(driver: Any) -> None:
+    with suppress(ValueError):  # closed in the meantime
+        await driver.interrupt()
+
+
+def _why(error: BaseException | None) -> str | None:
+    code = getattr(error, "sqlite_errorcode", None)
+    return None if code is None else _AWAY.get(code & 0xFF)
+
+
+def _create(path: Path, seconds: float) -> None:
+    """The file, readable by its owner alone, in WAL mode, which it then keeps."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    os.close(os.open(path, os.O_RDONLY | os.O_CREAT, 0o600))
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            with closing(sqlite3.connect(path, timeout=seconds)) as connection:
+                connection.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            # While two processes change the mode at once, SQLite says "locked" without waiting.
+            if _why(error) != _AWAY[sqlite3.SQLITE_BUSY] or time.monotonic() > until:
+                raise
+            time.sleep(_RETRY_SECONDS)

@@ -1,0 +1,109 @@
+"""Hot: what must be answered in microseconds and may be lost. The interface, and its nouns.
+
+Four things live here: short-lived keys, sliding windows (rate limits), claims (one does the work, the others
+wait for it: idempotency and single flight) and page bytes. `hot_memory` keeps them in this process,
+`hot_redis` in Redis or Valkey; one contract suite runs on both.
+
+Every method may raise `problems.Unavailable("cache", …)`, within a second. Callers then go on without it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A sliding window to be counted in: at most `limit` units in any `seconds`.
+
+    `key` and `seconds` name it: the same key may be counted by the minute and by the hour.
+    """
+
+    key: str
+    limit: int
+    seconds: int
+    cost: int = 1  # 0 looks without counting, and never stands in the way of another
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How a window stands after it was asked."""
+
+    allowed: bool  # there was room in this one; it was counted if there was in all
+    limit: int
+    used: int
+    reset_at: float  # Unix time at which the oldest unit leaves the window; now when it is empty
+    stamp: int  # the store's time in Unix microseconds; what was counted is known by it to `give_back`
+
+    @property
+    def remaining(self) -> int:
+        return max(0, self.limit - self.used)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The answer to `claim`: the work is mine (token), done (value), or another's (neither)."""
+
+    key: str
+    token: str | None = None
+    value: bytes | None = None
+
+
+class Hot(Protocol):
+    # Short-lived keys.
+    async def get(self, key: str) -> bytes | None: ...
+
+    async def put(self, key: str, value: bytes, ttl: float, *, only_new: bool = False) -> bool:
+        """Keep `value` for `ttl` seconds. With `only_new`, a key that is there is left alone (False)."""
+        ...
+
+    async def drop(self, *keys: str) -> int: ...
+
+    # Sliding windows: exact, so never more than `limit` in any window.
+    async def take(self, windows: Sequence[Window], *, now: float | None = None) -> list[Tally]:
+        """Count in all of `windows` or, when any of them is full, in none. The clock is the store's; when it
+        steps back, a unit may stay longer, by at most the window, but never leaves early.
+        No window may be named twice (ValueError)."""
+        ...
+
+    async def give_back(self, window: Window, stamp: int) -> None:
+        """Undo what `take` counted in `window` under `stamp`. Too late is no error."""
+        ...
+
+    # Claims.
+    async def claim(self, key: str, lease: float) -> Claim:
+        """Ask for the work named `key`: one caller gets it, for `lease` seconds."""
+        ...
+
+    async def renew(self, claim: Claim, lease: float) -> bool:
+        """False: the lease has run out and the claim is no longer ours."""
+        ...
+
+    async def settle(self, claim: Claim, value: bytes, ttl: float) -> bool:
+        """The work is done: whoever claims or waits within `ttl` seconds gets `value`."""
+        ...
+
+    async def release(self, claim: Claim) -> None:
+        """The work was not done: the next to claim gets it."""
+        ...
+
+    async def wait(self, key: str, timeout: float) -> None:
+        """Return when the claim on `key` is settled, released or expired, or after `timeout` seconds."""
+        ...
+
+    # Pages: bytes by key, the least recently used leave first, bounded by count and by bytes.
+    async def page(self, key: str) -> bytes | None: ...
+
+    async def keep_page(self, key: str, body: bytes) -> None:
+        """A body larger than all pages together may be is not kept, nor is what was there before it."""
+        ...
+
+    async def drop_page(self, key: str) -> bool: ...
+
+    async def pages(self) -> tuple[int, int]:
+        """How many pages are kept, and their bytes."""
+        ...
+
+    async def ping(self) -> None: ...
+
+    async def close(self) -> None: ...

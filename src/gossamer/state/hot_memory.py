@@ -1,0 +1,248 @@
+"""Hot in this process: plain dictionaries, exact and bounded, for one process alone.
+
+Nothing here runs in the background. What has died is found by whoever comes upon it, and otherwise two
+entries are looked at for each one that is added, so that the dead never outnumber the living for long.
+"""
+
+import asyncio
+import math
+import secrets
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from gossamer.state.hot import Claim, Tally, Window
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+Stamps = deque[int]  # the microseconds at which units were counted, oldest first
+
+
+class Shelf(dict[K, V], Generic[K, V]):
+    """A dictionary that is swept a little each time something is added to it."""
+
+    def __init__(self, is_dead: Callable[[K, V, float], bool]) -> None:
+        super().__init__()
+        self._is_dead = is_dead
+        self._unswept: list[K] = []
+
+    def add(self, key: K, value: V, now: float) -> None:
+        self[key] = value
+        for _ in range(2):
+            if not self._unswept:
+                self._unswept = list(self)
+            candidate = self._unswept.pop()
+            found = self.get(candidate)
+            if found is not None and self._is_dead(candidate, found, now):
+                del self[candidate]
+
+
+@dataclass(slots=True)
+class Held:
+    """A claim as it is kept: running under a token, or done with a value."""
+
+    token: str
+    expires: float
+    value: bytes | None = None
+
+
+class MemoryHot:
+    def __init__(
+        self,
+        max_pages: int = 1_000,
+        max_page_bytes: int = 256_000_000,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._max_pages = max_pages
+        self._max_page_bytes = max_page_bytes
+        self._clock = clock
+        self._keys: Shelf[str, tuple[bytes, float]] = Shelf(lambda _, entry, now: entry[1] <= now)
+        self._windows: Shelf[tuple[str, int], Stamps] = Shelf(_is_over)
+        self._claims: Shelf[str, Held] = Shelf(lambda _, held, now: held.expires <= now)
+        self._waiting: dict[str, set[asyncio.Future[None]]] = {}
+        self._pages: OrderedDict[str, bytes] = OrderedDict()
+        self._page_bytes = 0
+
+    async def get(self, key: str) -> bytes | None:
+        return self._get(key)
+
+    def _get(self, key: str) -> bytes | None:
+        entry = self._keys.get(key)
+        if entry is None:
+            return None
+        if entry[1] <= self._clock():
+            del self._keys[key]
+            return None
+        return entry[0]
+
+    async def put(self, key: str, value: bytes, ttl: float, *, only_new: bool = False) -> bool:
+        if only_new and self._get(key) is not None:
+            return False
+        now = self._clock()
+        self._keys.add(key, (value, now + ttl), now)
+        return True
+
+    async def drop(self, *keys: str) -> int:
+        there = [key for key in dict.fromkeys(keys) if self._get(key) is not None]
+        for key in there:
+            del self._keys[key]
+        return len(there)
+
+    async def take(self, windows: Sequence[Window], *, now: float | None = None) -> list[Tally]:
+        stamp = round((self._clock() if now is None else now) * 1_000_000)
+        if len(windows) > 1 and len({(window.key, window.seconds) for window in windows}) < len(windows):
+            raise ValueError("a window is named twice")
+        pairs = [(window, self._slide(window, stamp)) for window in windows]
+        for window, stamps in pairs:
+            if len(stamps) + window.cost > window.limit:
+                return [_look(window, stamps, stamp) for window, stamps in pairs]
+        return [self._count(window, stamps, stamp) for window, stamps in pairs]
+
+    def _slide(self, window: Window, now: int) -> Stamps:
+        """What is in the window, after dropping what has left it."""
+        name = (window.key, window.seconds)
+        stamps = self._windows.get(name)
+        if not stamps:
+            return deque()
+        if stamps[-1] > now:
+            stamps = self._windows[name] = _moved_back(stamps, now)
+        edge = now - window.seconds * 1_000_000
+        while stamps and stamps[0] <= edge:
+            stamps.popleft()
+        return stamps
+
+    def _count(self, window: Window, stamps: Stamps, now: int) -> Tally:
+        cost, seconds = window.cost, window.seconds
+        if not cost:
+            return _look(window, stamps, now)
+        is_new = not stamps
+        stamps.extend((now,) * cost)
+        if is_new:
+            self._windows.add((window.key, seconds), stamps, now / 1_000_000)
+        return Tally(True, window.limit, len(stamps), stamps[0] / 1_000_000 + seconds, now)
+
+    async def give_back(self, window: Window, stamp: int) -> None:
+        stamps = self._windows.get((window.key, window.seconds), deque())
+        # From the right: what is given back is recent.
+        position = len(stamps) - 1
+        while position >= 0 and stamps[position] > stamp:
+            position -= 1
+        for _ in range(window.cost):
+            if position < 0 or stamps[position] != stamp:
+                return
+            del stamps[position]
+            position -= 1
+
+    async def claim(self, key: str, lease: float) -> Claim:
+        now = self._clock()
+        held = self._claims.get(key)
+        if held is None or held.expires <= now:
+            token = secrets.token_hex(16)
+            self._claims.add(key, Held(token, now + lease), now)
+            return Claim(key, token=token)
+        return Claim(key, value=held.value)
+
+    async def renew(self, claim: Claim, lease: float) -> bool:
+        held = self._running(claim.key)
+        if held is None or held.token != claim.token:
+            return False
+        held.expires = self._clock() + lease
+        return True
+
+    async def settle(self, claim: Claim, value: bytes, ttl: float) -> bool:
+        held = self._running(claim.key)
+        if held is None or held.token != claim.token:
+            return False
+        held.value = value
+        held.expires = self._clock() + ttl
+        self._wake(claim.key)
+        return True
+
+    async def release(self, claim: Claim) -> None:
+        held = self._running(claim.key)
+        if held is not None and held.token == claim.token:
+            del self._claims[claim.key]
+            self._wake(claim.key)
+
+    async def wait(self, key: str, timeout: float) -> None:
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + timeout
+        woken: asyncio.Future[None] = loop.create_future()
+        first = self._running(key)
+        waiting = self._waiting.setdefault(key, set())
+        waiting.add(woken)
+        try:
+            while first is not None and self._running(key) is first:
+                left = min(deadline - loop.time(), first.expires - self._clock() + 0.001)
+                await asyncio.wait({woken}, timeout=max(left, 0))
+                if woken.done() or loop.time() >= deadline:
+                    return
+        finally:
+            waiting.discard(woken)
+            if not waiting and self._waiting.get(key) is waiting:
+                del self._waiting[key]
+
+    def _running(self, key: str) -> Held | None:
+        held = self._claims.get(key)
+        if held is None or held.value is not None or held.expires <= self._clock():
+            return None
+        return held
+
+    def _wake(self, key: str) -> None:
+        for woken in self._waiting.pop(key, ()):
+            if not woken.done():
+                woken.set_result(None)
+
+    async def page(self, key: str) -> bytes | None:
+        body = self._pages.get(key)
+        if body is not None:
+            self._pages.move_to_end(key)
+        return body
+
+    async def keep_page(self, key: str, body: bytes) -> None:
+        await self.drop_page(key)
+        if len(body) > self._max_page_bytes:
+            return
+        self._pages[key] = body
+        self._page_bytes += len(body)
+        while len(self._pages) > self._max_pages or self._page_bytes > self._max_page_bytes:
+            _, oldest = self._pages.popitem(last=False)
+            self._page_bytes -= len(oldest)
+
+    async def drop_page(self, key: str) -> bool:
+        body = self._pages.pop(key, None)
+        if body is None:
+            return False
+        self._page_bytes -= len(body)
+        return True
+
+    async def pages(self) -> tuple[int, int]:
+        return len(self._pages), self._page_bytes
+
+    async def ping(self) -> None:
+        """There is nothing that could be away."""
+
+    async def close(self) -> None:
+        for key in tuple(self._waiting):
+            self._wake(key)
+
+
+def _look(window: Window, stamps: Stamps, now: int) -> Tally:
+    """How a window stands in which nothing was counted."""
+    used = len(stamps)
+    reset_at = stamps[0] / 1_000_000 + window.seconds if stamps else now / 1_000_000
+    return Tally(used + window.cost <= window.limit, window.limit, used, reset_at, now)
+
+
+def _is_over(name: tuple[str, int], stamps: Stamps, now: float) -> bool:
+    newest = stamps[-1] / 1_000_000 if stamps else -math.inf
+    return newest <= now - name[1]
+
+
+def _moved_back(stamps: Stamps, now: int) -> Stamps:
+    """The clock has stepped back. Move the whole log back with it, its newest unit to now: no unit then
+    leaves before its time, and none stays longer than the window from here."""
+    by = stamps[-1] - now
+    return deque(stamp - by for stamp in stamps)

@@ -1,0 +1,197 @@
+"""Hot in Redis (7 or newer) or Valkey, shared by every process on every machine.
+
+    {prefix}:key:{key}                  short-lived keys
+    {prefix}:window:{seconds}:{key}     list of the microseconds at which units were counted, oldest first
+    {prefix}:claim:{key}                r + token while the work is running, d + value once it is done; also
+                                        the channel on which those who wait are woken
+    {prefix}:page:{key}                 bodies; with {prefix}:pages:recency, :sizes, :bytes, :tick
+
+What must happen at once is a Lua script (`lua/`), and the clock is the server's. The server should run
+without eviction: pages are trimmed here, by our own index, so that nothing else is ever pushed out by them.
+One primary, not a cluster: the scripts touch several keys.
+"""
+
+import asyncio
+import contextlib
+import math
+import secrets
+from collections.abc import Sequence
+from importlib import resources
+from typing import Final
+
+from gossamer.state.hot import Claim, Tally, Window
+from gossamer.state.resp import Client, Script
+from gossamer.state.resp_address import Address, Part
+
+RUNNING: Final = b"r"
+DONE: Final = b"d"
+HOLDER_BYTES: Final = 64  # enough of a claim's value to tell one holder from the next
+BEYOND: Final = 1_000  # milliseconds that a window outlives its last unit
+BEYOND_GIVEN_TIME: Final = 3_600_000  # the same where the caller's time runs, and the server's does not count
+
+
+class RedisHot:
+    def __init__(
+        self,
+        url: str,
+        prefix: str = "gossamer",
+        max_pages: int = 1_000,
+        max_page_bytes: int = 256_000_000,
+    ) -> None:
+        self._client = Client(Address.parse(url))
+        self._prefix = prefix
+        self._max_pages = max_pages
+        self._max_page_bytes = max_page_bytes
+        self._recency, self._sizes, self._bytes, self._tick = (
+            f"{prefix}:pages:{part}" for part in ("recency", "sizes", "bytes", "tick")
+        )
+        self._take = _script("take")
+        self._renew, self._settle, self._release = _script("renew"), _script("settle"), _script("release")
+        self._keep_page, self._drop_page = _script("keep_page"), _script("drop_page")
+        self._touch_page = _script("touch_page")
+
+    async def get(self, key: str) -> bytes | None:
+        value: bytes | None = await self._client.call("GET", f"{self._prefix}:key:{key}")
+        return value
+
+    async def put(self, key: str, value: bytes, ttl: float, *, only_new: bool = False) -> bool:
+        condition = ("NX",) if only_new else ()
+        name = f"{self._prefix}:key:{key}"
+        return await self._client.call("SET", name, value, "PX", _milliseconds(ttl), *condition) is not None
+
+    async def drop(self, *keys: str) -> int:
+        if not keys:
+            return 0
+        return int(await self._client.call("DEL", *(f"{self._prefix}:key:{key}" for key in keys)))
+
+    async def take(self, windows: Sequence[Window], *, now: float | None = None) -> list[Tally]:
+        if not windows:
+            return []
+        names = [self._window(window) for window in windows]
+        if len(set(names)) < len(names):
+            raise ValueError("a window is named twice")
+        arguments: list[Part] = ["", BEYOND] if now is None else [round(now * 1_000_000), BEYOND_GIVEN_TIME]
+        for window in windows:
+            arguments += (window.limit, window.seconds, window.cost)
+        counted, stamp, *standings = await self._client.run(self._take, names, arguments)
+        return [
+            _tally(window, bool(counted), stamp, used, oldest)
+            for window, used, oldest in zip(windows, standings[::2], standings[1::2], strict=True)
+        ]
+
+    async def give_back(self, window: Window, stamp: int) -> None:
+        if stamp and window.cost:
+            await self._client.call("LREM", self._window(window), -window.cost, stamp)
+
+    def _window(self, window: Window) -> str:
+        return f"{self._prefix}:window:{window.seconds}:{window.key}"
+
+    async def claim(self, key: str, lease: float) -> Claim:
+        token = secrets.token_hex(16)
+        found: bytes | None = await self._client.call(
+            "SET", self._claim(key), RUNNING + token.encode(), "NX", "GET", "PX", _milliseconds(lease)
+        )
+        if found is None:
+            return Claim(key, token=token)
+        return Claim(key, value=found[1:]) if found.startswith(DONE) else Claim(key)
+
+    async def renew(self, claim: Claim, lease: float) -> bool:
+        return await self._as_holder(self._renew, claim, _milliseconds(lease))
+
+    async def settle(self, claim: Claim, value: bytes, ttl: float) -> bool:
+        return await self._as_holder(self._settle, claim, DONE + value, _milliseconds(ttl))
+
+    async def release(self, claim: Claim) -> None:
+        await self._as_holder(self._release, claim)
+
+    async def _as_holder(self, script: Script, claim: Claim, *arguments: Part) -> bool:
+        if claim.token is None:
+            return False
+        holding = RUNNING + claim.token.encode()
+        return bool(await self._client.run(script, [self._claim(claim.key)], [holding, *arguments]))
+
+    async def wait(self, key: str, timeout: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(timeout):
+                await self._until_over(self._claim(key))
+
+    async def _until_over(self, name: str) -> None:
+        heard: asyncio.Queue[bytes | None] = asyncio.Queue()
+        channel = name.encode()
+        listener = heard.put_nowait
+        holder: bytes | None = None
+        try:
+            # Before looking, so that what happens after the look is heard.
+            await self._client.subscribe(channel, listener)
+            while True:
+                left, found = await asyncio.gather(
+                    self._client.call("PTTL", name),
+                    self._client.call("GETRANGE", name, 0, HOLDER_BYTES),
+                )
+                if not found.startswith(RUNNING) or holder not in (None, found):
+                    return
+                holder = found
+                if await _next(heard, max(left, 0) / 1000 + 0.001) is not None:
+                    return
+        finally:
+            self._client.unsubscribe(channel, listener)
+
+    def _claim(self, key: str) -> str:
+        return f"{self._prefix}:claim:{key}"
+
+    async def page(self, key: str) -> bytes | None:
+        body = self._client.call("GET", f"{self._prefix}:page:{key}")
+        # By its text, since nobody would notice that the server has forgotten its digest.
+        self._client.tell("EVAL", self._touch_page.text, 2, self._recency, self._tick, key)
+        found: bytes | None = await body
+        return found
+
+    async def keep_page(self, key: str, body: bytes) -> None:
+        if len(body) > self._max_page_bytes:
+            await self.drop_page(key)  # what is there is no longer the page
+            return
+        keys = [self._recency, self._sizes, self._bytes, self._tick]
+        bounds = (self._max_pages, self._max_page_bytes)
+        await self._client.run(self._keep_page, keys, [f"{self._prefix}:page:", key, body, *bounds])
+
+    async def drop_page(self, key: str) -> bool:
+        keys = [self._recency, self._sizes, self._bytes]
+        return bool(await self._client.run(self._drop_page, keys, [f"{self._prefix}:page:", key]))
+
+    async def pages(self) -> tuple[int, int]:
+        count, size = await asyncio.gather(
+            self._client.call("ZCARD", self._recency), self._client.call("GET", self._bytes)
+        )
+        return int(count), int(size or 0)
+
+    async def ping(self) -> None:
+        await self._client.call("PING")
+
+    async def close(self) -> None:
+        await self._client.close()
+
+
+async def _next(heard: asyncio.Queue[bytes | None], timeout: float) -> bytes | None:
+    try:
+        async with asyncio.timeout(timeout):
+            return await heard.get()
+    except TimeoutError:
+        return None
+
+
+def _tally(window: Window, counted: bool, stamp: int, used: int, oldest: int) -> Tally:
+    return Tally(
+        allowed=counted or used + window.cost <= window.limit,
+        limit=window.limit,
+        used=used,
+        reset_at=oldest / 1_000_000 + window.seconds if oldest else stamp / 1_000_000,
+        stamp=stamp,
+    )
+
+
+def _milliseconds(seconds: float) -> int:
+    return max(1, math.ceil(seconds * 1000))
+
+
+def _script(name: str) -> Script:
+    return Script.of(resources.files("gossamer.state").joinpath("lua", f"{name}.lua").read_text())

@@ -1,0 +1,216 @@
+"""Tenants and their API keys: the nouns, and what is asked of the tables about them.
+
+Every function works on an open connection, so that several of them can be one transaction.
+"""
+
+import hashlib
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from enum import Enum, StrEnum
+from typing import Any, Final
+
+from sqlalchemy import Row, Select, func, insert, or_, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+from ulid import ULID
+
+from gossamer.state.database import clock, insert_into
+from gossamer.state.tables import api_keys, key_events, tenants
+
+_TOUCH_BATCH: Final = 1_000
+
+
+class Role(Enum):
+    """What a caller may do; each role may do what those before it may."""
+
+    NOBODY = "nobody"
+    USER = "user"
+    ADMIN = "admin"
+
+    def may(self, needed: "Role") -> bool:
+        return _RANK[self] >= _RANK[needed]
+
+
+_RANK: Final = {role: rank for rank, role in enumerate(Role)}
+
+
+class Tier(StrEnum):
+    """How much a caller may do."""
+
+    FREE = "free"
+    PRO = "pro"
+    ENTERPRISE = "enterprise"
+
+
+class Action(StrEnum):
+    """What happened to a key."""
+
+    CREATED = "created"
+    REGISTERED = "registered"
+    ROTATED = "rotated"
+    DISABLED = "disabled"
+
+
+@dataclass(frozen=True, slots=True)
+class Tenant:
+    id: str
+    email: str
+    name: str
+    created_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    id: str
+    tenant_id: str
+    email: str  # the tenant's
+    hash: str = field(repr=False)  # SHA-256 of the secret, which is kept nowhere
+    prefix: str  # what is shown of the secret
+    role: Role
+    tier: Tier
+    label: str
+    created_at: int
+    disabled_at: int | None = None
+    disabled_reason: str = ""
+    last_used_at: int | None = None
+    rotated_from: str | None = None  # the id of the key that this one replaced
+
+
+@dataclass(frozen=True, slots=True)
+class KeyEvent:
+    """One line of the audit log."""
+
+    key_id: str
+    tenant_id: str
+    action: Action
+    actor: str  # the key id or name of who did it
+    request_id: str
+    detail: str = ""
+    at: int = 0  # written by the database
+
+
+def key_hash(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+async def ensure_tenant(
+    connection: AsyncConnection, email: str, *, name: str = "", now: int | None = None
+) -> Tenant:
+    """The tenant of this email, made if need be. Its row stays locked until the transaction ends."""
+    new = insert_into(connection, tenants).values(
+        id=str(ULID()), email=email, name=name, created_at=clock(now)
+    )
+    # An update that changes nothing, because DO NOTHING would return nothing.
+    ensured = new.on_conflict_do_update(index_elements=["email"], set_={"email": new.excluded.email})
+    return Tenant(*(await connection.execute(ensured.returning(*tenants.c))).one())
+
+
+async def add_key(connection: AsyncConnection, key: Key, *, now: int | None = None) -> Key | None:
+    """The key as it now stands, or None when there is one with the same hash."""
+    new = insert_into(connection, api_keys).values(
+        id=key.id,
+        tenant_id=key.tenant_id,
+        hash=key.hash,
+        prefix=key.prefix,
+        role=key.role.value,
+        tier=key.tier.value,
+        label=key.label,
+        created_at=clock(now),
+        disabled_reason="",
+        rotated_from=key.rotated_from,
+    )
+    added = await connection.execute(
+        new.on_conflict_do_nothing(index_elements=["hash"]).returning(api_keys.c.id)
+    )
+    return None if added.first() is None else await get_key(connection, key.id)
+
+
+async def find_key(connection: AsyncConnection, digest: str) -> Key | None:
+    """The key whose secret has this hash."""
+    return _key((await connection.execute(_keys().where(api_keys.c.hash == digest))).first())
+
+
+async def get_key(connection: AsyncConnection, key_id: str) -> Key | None:
+    return _key((await connection.execute(_keys().where(api_keys.c.id == key_id))).first())
+
+
+async def list_keys(
+    connection: AsyncConnection, *, email: str | None = None, before: str | None = None, limit: int = 50
+) -> list[Key]:
+    """The newest keys first, of all tenants or of one; `before` is the id of the last one already seen."""
+    query = _keys().order_by(api_keys.c.id.desc()).limit(limit)
+    if email is not None:
+        query = query.where(tenants.c.email == email)
+    if before is not None:
+        query = query.where(api_keys.c.id < before)
+    return [_key_of(row) for row in await connection.execute(query)]
+
+
+async def count_keys(connection: AsyncConnection) -> int:
+    return await connection.scalar(select(func.count()).select_from(api_keys)) or 0
+
+
+async def disable_key(
+    connection: AsyncConnection, key_id: str, reason: str, *, now: int | None = None
+) -> bool:
+    """False when there is no such key, or it is disabled already."""
+    disabled = await connection.execute(
+        update(api_keys)
+        .where(api_keys.c.id == key_id, api_keys.c.disabled_at.is_(None))
+        .values(disabled_at=clock(now), disabled_reason=reason)
+    )
+    return disabled.rowcount == 1
+
+
+async def touch_keys(
+    connection: AsyncConnection, key_ids: Collection[str], *, now: int | None = None
+) -> None:
+    """These keys were in use until now."""
+    ordered = sorted(key_ids)
+    used = api_keys.c.last_used_at
+    for start in range(0, len(ordered), _TOUCH_BATCH):
+        # Whoever holds a row at this moment touches it too, so nobody waits for anybody.
+        free = select(api_keys.c.id).where(api_keys.c.id.in_(ordered[start : start + _TOUCH_BATCH]))
+        await connection.execute(
+            update(api_keys)
+            .where(api_keys.c.id.in_(free.with_for_update(skip_locked=True)))
+            .where(or_(used.is_(None), used < clock(now)))
+            .values(last_used_at=clock(now))
+        )
+
+
+async def record(connection: AsyncConnection, event: KeyEvent, *, now: int | None = None) -> None:
+    await connection.execute(
+        insert(key_events).values(
+            id=str(ULID()),
+            key_id=event.key_id,
+            tenant_id=event.tenant_id,
+            action=event.action.value,
+            actor=event.actor,
+            request_id=event.request_id,
+            at=clock(now),
+            detail=event.detail,
+        )
+    )
+
+
+async def list_events(connection: AsyncConnection, key_id: str, *, limit: int = 100) -> list[KeyEvent]:
+    """What happened to a key, the latest first."""
+    query = select(key_events).where(key_events.c.key_id == key_id)
+    rows = await connection.execute(query.order_by(key_events.c.id.desc()).limit(limit))
+    return [
+        KeyEvent(row.key_id, row.tenant_id, Action(row.action), row.actor, row.request_id, row.detail, row.at)
+        for row in rows
+    ]
+
+
+def _keys() -> Select[Any]:
+    return select(api_keys, tenants.c.email).join(tenants)
+
+
+def _key(row: Row[Any] | None) -> Key | None:
+    return None if row is None else _key_of(row)
+
+
+def _key_of(row: Row[Any]) -> Key:
+    values = dict(row._mapping)
+    return Key(**{**values, "role": Role(row.role), "tier": Tier(row.tier)})

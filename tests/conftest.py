@@ -1,0 +1,33 @@
+"""What every test may ask for."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from gossamer.state.database import Database, open_database
+
+pytest_plugins = [
+    "tests.servers.valkey",
+    "tests.servers.postgres",
+    "tests.doors.houses",
+    "tests.doors.processes",
+]
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A database of its own for the test, once of each kind."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/gossamer.db"
+    url: str = request.getfixturevalue("postgres").url
+    return url
+
+
+@pytest.fixture
+async def database(database_url: str) -> AsyncIterator[Database]:
+    """The same, open and migrated."""
+    database = open_database(database_url)
+    await database.migrate()
+    yield database
+    await database.close()

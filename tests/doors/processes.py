@@ -1,0 +1,63 @@
+"""Starts and kills servers that are processes of their own."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.doors.houses import ADMIN_KEY
+
+ROOT = Path(__file__).parents[2]
+
+
+class Process:
+    def __init__(self, module: str, arguments: tuple[str, ...], environment: dict[str, str]) -> None:
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("GOSSAMER_")}
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", module, *arguments],
+            env={**clean, **environment},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+        )
+        self.port = 0
+
+    def line(self) -> str:
+        assert self.process.stdout is not None
+        return self.process.stdout.readline().strip()
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+
+Start = Callable[..., Process]
+
+
+@pytest.fixture
+def start_server(tmp_path: Path) -> Iterator[Start]:
+    """Starts a server with the test routes; further settings by name."""
+    started: list[Process] = []
+
+    def start(**settings: Any) -> Process:
+        settings = {
+            "data_dir": tmp_path,
+            "bootstrap_key": ADMIN_KEY,
+            "limit_anonymous_post": "1000000000/60",
+            "limit_anonymous_read": "1000000000/60",
+            **settings,
+        }
+        environment = {f"GOSSAMER_{name.upper()}": str(value) for name, value in settings.items()}
+        process = Process("tests.doors.process", (), environment)
+        started.append(process)
+        process.port = int(process.line() or pytest.fail(process.process.communicate()[1]))
+        return process
+
+    yield start
+    for process in started:
+        process.kill()

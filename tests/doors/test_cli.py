@@ -1,0 +1,147 @@
+"""The command line, as a person or a script would use it."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.doors.houses import bearer
+from tests.doors.processes import Process
+
+
+def gossamer(
+    *arguments: str, folder: Path, check: bool = True, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("GOSSAMER_")}
+    done = subprocess.run(
+        [sys.executable, "-m", "gossamer", *arguments],
+        env={**clean, "GOSSAMER_DATA_DIR": str(folder), **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=folder,
+    )
+    assert not check or done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    return done
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path
+
+
+def test_keys_from_create_to_rotate(folder: Path) -> None:
+    created = json.loads(
+        gossamer("keys", "create", "--email", "a@example.com", "--json", folder=folder).stdout
+    )
+    assert created["key"].startswith("sk_live_")
+    listed = gossamer("keys", "list", folder=folder).stdout
+    assert created["id"] in listed
+    assert created["key"] not in listed
+    rotated = json.loads(gossamer("keys", "rotate", created["id"], "--json", folder=folder).stdout)
+    gossamer("keys", "disable", rotated["id"], folder=folder)
+    states = json.loads(gossamer("keys", "list", "--email", "a@example.com", "--json", folder=folder).stdout)
+    assert all(key["disabled_at"] for key in states)
+    assert "hash" not in states[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("keys", "create", "--email", "nobody"), "is not an email address"),
+        (("keys", "create"), "--email"),
+        (("keys", "disable", "none"), "no API key with this id"),
+        (("nonsense",), "No such command"),
+        (("serve", "--port", "high"), "port"),
+    ],
+)
+def test_a_mistake_is_one_clear_message_and_a_code(
+    folder: Path, arguments: tuple[str, ...], words: str
+) -> None:
+    done = gossamer(*arguments, folder=folder, check=False)
+    assert done.returncode != 0
+    assert words in done.stderr
+
+
+def test_a_wrong_setting_stops_with_a_line_that_names_it(folder: Path) -> None:
+    done = gossamer("serve", folder=folder, check=False, GOSSAMER_PORT="eighty")
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "GOSSAMER_PORT" in done.stderr
+
+
+def test_a_database_that_is_away_is_one_line(folder: Path) -> None:
+    done = gossamer(
+        "keys", "list", folder=folder, check=False, GOSSAMER_DATABASE_URL="postgresql://127.0.0.1:9/none"
+    )
+    assert done.returncode == 1
+    assert "The database is not answering" in done.stderr
+
+
+def test_config_masks_secrets(folder: Path) -> None:
+    shown = gossamer(
+        "config",
+        folder=folder,
+        GOSSAMER_BOOTSTRAP_KEY="sk_live_very-secret-key-indeed-0000",
+        GOSSAMER_DATABASE_URL="postgresql://me:hunter22@db.example/x",
+        RATE_LIMIT_PER_HOUR="7",
+    ).stdout
+    assert "very-secret" not in shown
+    assert "hunter22" not in shown
+    assert "db.example" in shown
+    assert "7/hour" in shown
+
+
+def test_help_names_every_command(folder: Path) -> None:
+    text = gossamer("--help", folder=folder).stdout
+    assert all(name in text for name in ("serve", "keys", "config"))
+    assert "--egress-allow" in gossamer("serve", "--help", folder=folder).stdout
+
+
+def test_decision10_the_first_start_shows_an_admin_key_once(folder: Path) -> None:
+    environment = {"GOSSAMER_DATA_DIR": str(folder), "GOSSAMER_PORT": "0"}
+    first = Process("gossamer", ("serve",), environment)
+    try:
+        lines = [first.line()]
+        while not lines[-1].startswith("Try it"):
+            lines.append(first.line())
+        secret = re.search(r"sk_live_[\w-]{32}", "\n".join(lines))
+        assert secret
+        base = re.search(r"http://127\.0\.0\.1:\d+", lines[0])
+        assert base
+        me = httpx.get(f"{base[0]}/api/me", headers=bearer(secret[0]))
+        assert me.json()["role"] == "admin"
+        assert httpx.get(f"{base[0]}/health").json()["status"] == "healthy"
+        assert "type" in httpx.get(f"{base[0]}/nowhere").json()
+        first.process.terminate()
+        out, err = first.process.communicate(timeout=20)
+        assert first.process.returncode == 0
+        assert secret[0] not in err
+    finally:
+        first.kill()
+    second = Process("gossamer", ("serve",), environment)
+    try:
+        assert "Gossamer" in second.line()
+        second.process.terminate()
+        out, _ = second.process.communicate(timeout=20)
+        assert "sk_live_" not in out
+    finally:
+        second.kill()
+
+
+def test_a_port_that_is_taken(folder: Path) -> None:
+    import socket
+
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        done = gossamer("serve", "--port", str(taken.getsockname()[1]), folder=folder, check=False)
+    assert done.returncode == 1
+    assert "in use" in done.stderr
+    assert "--port" in done.stderr

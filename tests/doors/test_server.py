@@ -1,0 +1,167 @@
+"""The server's own bounds: what never becomes a request still gets an id, a count and a problem document."""
+
+import asyncio
+import json
+import re
+
+import httpx
+import pytest
+
+from gossamer.doors.http import server as server_module
+from tests.doors.houses import Visit, Visiting
+from tests.doors.processes import Start
+
+
+class Raw:
+    """A socket, and the answer that comes back on it."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader, self.writer = reader, writer
+
+    async def answer(self) -> tuple[int, dict[str, str], bytes]:
+        async with asyncio.timeout(20):
+            head = await self.reader.readuntil(b"\r\n\r\n")
+            status = int(head.split(b" ", 2)[1])
+            lines = head.decode("latin-1").split("\r\n")[1:]
+            headers = {k.lower(): v.strip() for k, _, v in (line.partition(":") for line in lines if line)}
+            return status, headers, await self.reader.readexactly(int(headers["content-length"]))
+
+
+async def connect(port: int) -> Raw:
+    return Raw(*await asyncio.open_connection("127.0.0.1", port))
+
+
+@pytest.fixture
+def port(start_server: Start) -> int:
+    return start_server().port
+
+
+@pytest.mark.parametrize(
+    ("sent", "code"),
+    [
+        (b"NONSENSE\r\n\r\n", "VALIDATION_ERROR"),
+        (b"GET / HTTP/1.1\r\nHost: a\r\nbad header\r\n\r\n", "VALIDATION_ERROR"),
+        (b"GET / HTTP/9.9\r\nHost: a\r\n\r\n", "VALIDATION_ERROR"),
+        (b"\x16\x03\x01\x02\x00\x01\x00", "VALIDATION_ERROR"),
+        (
+            b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+            "VALIDATION_ERROR",
+        ),
+        (
+            b"GET / HTTP/1.1\r\n" + b"".join(b"X-%d: a\r\n" % n for n in range(150)) + b"\r\n",
+            "HEADERS_TOO_LARGE",
+        ),
+        (b"GET / HTTP/1.1\r\nX: " + b"a" * 70_000 + b"\r\n\r\n", "HEADERS_TOO_LARGE"),
+        (b"GET / HTTP/1.1\r\nX: " + b"a" * 200_000, "HEADERS_TOO_LARGE"),
+        (b"GET /" + b"a" * 9_000 + b" HTTP/1.1\r\nHost: a\r\n\r\n", "HEADERS_TOO_LARGE"),
+        (
+            b"GET / HTTP/1.1\r\n" + b"".join(b"X-%d: %s\r\n" % (n, b"a" * 1000) for n in range(70)) + b"\r\n",
+            "HEADERS_TOO_LARGE",
+        ),
+    ],
+)
+async def test_what_the_protocol_refuses_is_a_problem_like_all_others(
+    port: int, sent: bytes, code: str
+) -> None:
+    raw = await connect(port)
+    raw.writer.write(sent)
+    status, headers, body = await raw.answer()
+    document = json.loads(body)
+    assert headers["content-type"] == "application/problem+json"
+    assert (document["code"], document["status"]) == (code, status)
+    assert document["requestId"] == headers["x-request-id"]
+    assert "x-ratelimit-remaining" in headers
+    assert headers["connection"] == "close"
+    assert await raw.reader.read() == b""
+
+
+async def test_a_head_that_does_not_arrive_in_time(
+    visiting: Visiting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server_module, "REQUEST_HEAD_SECONDS", 0.2)
+    async with visiting() as visit, serving(visit) as port:
+        slow = await connect(port)
+        slow.writer.write(b"GET / HTTP/1.1\r\nHost:")
+        status, _, body = await slow.answer()
+        assert (status, json.loads(body)["code"]) == (408, "REQUEST_TIMEOUT")
+        silent = await connect(port)
+        assert await silent.reader.read() == b""
+
+
+async def test_a_connection_goes_on_after_a_refused_body(port: int) -> None:
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}") as client:
+        refused = await client.post(
+            "/test/echo", content=b"a" * 5_000_000, headers={"Content-Type": "application/json"}
+        )
+        assert refused.json()["code"] == "PAYLOAD_TOO_LARGE"
+        assert (await client.get("/health/live")).status_code == 200
+
+
+async def test_pipelined_requests_are_answered_in_order(port: int) -> None:
+    raw = await connect(port)
+    raw.writer.write(b"GET /health/live HTTP/1.1\r\nHost: a\r\n\r\nGET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n")
+    assert (await raw.answer())[0] == 200
+    assert (await raw.answer())[0] == 404
+
+
+async def test_an_upgrade_that_is_not_offered_is_ignored(port: int) -> None:
+    raw = await connect(port)
+    raw.writer.write(
+        b"GET /health/live HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+        b"Sec-WebSocket-Key: YQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+    )
+    assert (await raw.answer())[0] == 200
+
+
+async def test_an_answer_that_is_cut_short_is_seen_to_be_cut_short(port: int) -> None:
+    async with httpx.AsyncClient() as client:
+        with pytest.raises(httpx.RemoteProtocolError):
+            await client.get(f"http://127.0.0.1:{port}/test/cut")
+
+
+async def test_a_client_that_goes_away_leaves_nothing_behind(visiting: Visiting) -> None:
+    async with visiting() as visit, serving(visit) as port:
+        raw = await connect(port)
+        raw.writer.write(
+            b"POST /test/echo HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{"
+        )
+        await raw.writer.drain()
+        raw.writer.close()
+        async with asyncio.timeout(5):
+            while not visit.logged("request"):
+                await asyncio.sleep(0.01)
+        assert visit.logged("request")[0]["error"] == "CLIENT_GONE"
+        assert not visit.logged("internal_error")
+
+
+async def test_p10_every_answer_has_an_id_and_a_time(visit: Visit) -> None:
+    ids = set()
+    for path in ("/health", "/nowhere", "/docs", "/test/client", "/test/user"):
+        headers = (await visit.client.get(path)).headers
+        assert re.fullmatch(r"wl_[0-9a-z]{8,9}_[0-9a-z]{6}", headers["x-request-id"])
+        assert re.fullmatch(r"\d+", headers["x-processing-time"])
+        ids.add(headers["x-request-id"])
+    assert len(ids) == 5
+
+
+from collections.abc import AsyncIterator  # noqa: E402
+from contextlib import asynccontextmanager  # noqa: E402
+
+
+@asynccontextmanager
+async def serving(visit: Visit) -> AsyncIterator[int]:
+    """The visit's house behind a real socket, in this process."""
+    import socket
+
+    listening = socket.socket()
+    listening.bind(("127.0.0.1", 0))
+    running = server_module.server(visit.house.app([visit.echo]))
+    running.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
+    task = asyncio.create_task(running.serve(sockets=[listening]))
+    while not running.started:
+        await asyncio.sleep(0.005)
+    try:
+        yield listening.getsockname()[1]
+    finally:
+        running.should_exit = True
+        await task

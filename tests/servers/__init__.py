@@ -1,0 +1,1 @@
+"""Real servers for tests, started on loopback and gone afterwards."""
