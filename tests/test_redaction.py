@@ -32,6 +32,10 @@ from gossamer.redaction import REDACTED, redact, redact_values
             'key = """a\n"b"\nc""" password = """[REDACTED]""" x',
         ),
         ('"tokens": ["a]b", "c"], "n": 1', '"tokens": [REDACTED], "n": 1'),
+        (
+            "password=12345678&password_confirmation=12345678&n=1",
+            "password=[REDACTED]&password_confirmation=[REDACTED]&n=1",
+        ),
         ("user[password]=abc&n=1", "user[password]=[REDACTED]&n=1"),
         # Names, however they are joined.
         *(
@@ -84,7 +88,7 @@ def test_secrets_are_replaced(text: str, expected: str) -> None:
     [
         "",
         "tokens: 812, max_tokens=4096, tokens={'input': 12, 'output': 30}",
-        "token_count=5 token_type: bearer, token_expires_at=2026-01-01",
+        "token_budget=5 password_attempts=3 token_count=5 token_type: bearer, token_expires_at=2026-01-01",
         "author: Bob, secretary: Ann, monkey: George, authority=x",
         "cookie_banner: We value your privacy",
         "has_password=true, password: null, token=",
@@ -185,7 +189,9 @@ def survives(secret: str, text: str) -> bool:
 def test_property_no_assigned_secret_survives(
     name: str, secret: str, before: str, after: str, sign: str
 ) -> None:
-    assume(secret not in f"{before} {name} {after}")
+    assume(
+        secret not in f"{before} {name} {after}" and secret.lower() not in ("bearer", "digest", "negotiate")
+    )
     assert not survives(secret, f"{before} {name}{sign}{secret} {after}")
 
 
@@ -226,6 +232,7 @@ def test_property_no_header_survives(name: str, secret: str, scheme: str, end: s
     TEXT,
 )
 @example("redis", "", "p@w/1?#x", "")
+@example("redis", "", "//00/://", "")
 def test_property_no_password_in_a_url_survives(scheme: str, user: str, password: str, after: str) -> None:
     encoded = quote(password, safe="")
     assume(encoded not in after and password not in after)

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 REDACTED: Final = "[REDACTED]"
 DEEPEST: Final = 64
+LONGEST_NAME: Final = 128
 
 
 def redact(text: str) -> str:
@@ -76,8 +77,11 @@ def _without_credentials(match: re.Match[str]) -> str:
 
 
 def _without_userinfo(match: re.Match[str]) -> str:
-    """A URL may carry others in its query, so each `://` begins one."""
-    return "://".join(_without_user(part) for part in match[0].split("://"))
+    """A URL may carry others in its query, so each `://` begins one, unless it belongs to a password."""
+    rest = match[0][3:]
+    if _PASSWORD_WITH_SLASH.match(rest):
+        return f"://{REDACTED}{rest[rest.rfind('@') :]}"
+    return "://" + "://".join(_without_user(part) for part in rest.split("://"))
 
 
 def _without_user(part: str) -> str:
@@ -95,7 +99,7 @@ class _Name(Enum):
     """What a name says about its value."""
 
     INNOCENT = 0
-    COUNTABLE = 1  # secret unless it is a number: `tokens`, `password_attempts`
+    COUNTABLE = 1  # secret unless it is a number: `tokens`, `token_budget`
     SECRET = 2
     HEADER = 3  # secret, and when it stands as a header, to the end of the line
 
@@ -108,8 +112,8 @@ _SECRET: Final = re.compile(rf".*(?:{_STEM}|signature|sess(?:ion)?id|secretid|co
 _SECRET_LAST: Final = re.compile("o?auth|pwd|sig|t?otp|cv[vc]|jwt")
 # What may follow a stem without being a secret: `token_count`, `passwordResetUrl`, `secret_name`.
 _NEUTRAL_LAST: Final = re.compile(
-    "age|alg|algorithm|at|banner|count|created|enabled|endpoint|error|expir(?:ation|ed|es|y)|fields?|file|format"
-    "|hint|id|in|kind|len|length|limit|names?|path|policy|prefix|present|reason|required|reset|size|state|status"
+    "age|alg|algorithm|at|attempts|banner|count|created|enabled|endpoint|error|expir(?:ation|ed|es|y)|fields?|file"
+    "|format|hint|id|in|kind|len|length|limit|names?|path|policy|prefix|present|reason|required|reset|size|state|status"
     "|ttl|type|updated|ur[il]|usage|valid|version"
 )
 _WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
@@ -118,7 +122,7 @@ _WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 @lru_cache(maxsize=4096)
 def _meaning(name: str) -> _Name:
     """By whole words, however they are joined: `db_password`, `clientSecret`, `X-Api-Key`, `APIKEY2`."""
-    words = [word.lower() for word in _WORDS.findall(name[-128:])]
+    words = [word.lower() for word in _WORDS.findall(name)]
     letters, last = "".join(words), words[-1] if words else ""
     if letters.endswith(("cookie", "authorization")):
         return _Name.HEADER
@@ -126,15 +130,18 @@ def _meaning(name: str) -> _Name:
         return _Name.HEADER if "-" in name else _Name.SECRET
     if _SECRET.fullmatch(letters.removesuffix("s")) or last == "pass":
         return _Name.COUNTABLE
-    if not _NEUTRAL_LAST.fullmatch(last) and _has_stem(words):
-        return _Name.COUNTABLE
-    return _Name.INNOCENT
+    if _NEUTRAL_LAST.fullmatch(last):
+        return _Name.INNOCENT
+    return _of_stem(words)
 
 
-def _has_stem(words: list[str]) -> bool:
+def _of_stem(words: list[str]) -> _Name:
     """A secret's name with something behind it: `password_confirmation`, `secret_key_base`."""
-    parts = ("".join(words[:end]) for end in range(1, len(words)))
-    return any(re.search(rf"{_STEM}s?$", part) for part in parts)
+    stems = [re.search(rf"{_STEM}s?$", "".join(words[:end])) for end in range(1, len(words))]
+    found = {stem[0] for stem in stems if stem}
+    if found - {"token", "tokens"}:
+        return _Name.SECRET
+    return _Name.COUNTABLE if found else _Name.INNOCENT
 
 
 _ASSIGNMENT: Final = re.compile(
@@ -179,8 +186,8 @@ def _without_assignments(text: str) -> str:
 
 
 def _meaning_at(text: str, match: re.Match[str]) -> _Name:
-    name, before = match[1] or match[2], text[max(0, match.start() - 3) : match.start()]
-    if match[0][-1] == "," or "," in match[0][len(name) :]:
+    name, before = (match[1] or match[2])[-LONGEST_NAME:], text[max(0, match.start() - 2) : match.start()]
+    if "," in match[0]:  # a pair in a list of headers or arguments; elsewhere it is only a list of words
         is_pair = before.endswith(("('", '("', "['", '["', "b'", 'b"')) or name.startswith("--")
         return _meaning(name) if is_pair else _Name.INNOCENT
     if name == "key" and before.endswith(("?", "&")):
@@ -278,7 +285,7 @@ def _sequence(value: Any, depth: int) -> Any:
 def _key_meaning(key: Any) -> _Name:
     if isinstance(key, bytes):
         key = key.decode("latin-1")
-    return _meaning(key) if isinstance(key, str) else _Name.INNOCENT
+    return _meaning(key[-LONGEST_NAME:]) if isinstance(key, str) else _Name.INNOCENT
 
 
 def _hidden(value: Any, meaning: _Name, depth: int) -> Any:

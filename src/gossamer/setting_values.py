@@ -103,7 +103,7 @@ def or_all(parse: Parse) -> Parse:
 
 
 def rate(text: str) -> Rate:
-    if match := re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9}|[a-z]+)", text):
+    if match := re.fullmatch(r"([0-9]{1,12})/([0-9]{1,9}|[a-z]+)", text):
         seconds = int(match[2]) if match[2].isdigit() else UNITS.get(match[2], 0)
         if int(match[1]) >= 1 and 1 <= seconds <= 31 * 86400:
             return Rate(int(match[1]), seconds)

@@ -36,6 +36,11 @@ from gossamer.setting_values import (
     whole,
 )
 
+__all__ = [
+    "Settings", "SettingError", "Rate", "Network", "Setting", "Shown",
+    "declared", "variable", "flag", "render", "markdown_table", "MASK", "PREFIX",
+]  # fmt: skip
+
 PREFIX: Final = "GOSSAMER_"
 MASK: Final = "********"
 
@@ -131,7 +136,7 @@ class Settings:
     egress_ports: tuple[int, ...] | Literal["*"] = setting((80, 443, 8080, 8443), "Ports that fetches and renders may reach; * for all", parse=or_all(listed(whole(1, 65535))))
     chromium: str = setting("", "Path of the Chromium to use; empty looks for one")
 
-    bootstrap_key: str = setting("", "Admin's API key that the first start registers instead of inventing one", secret=True, parse=shaped(r"sk_(live|test)_[A-Za-z0-9_-]{16,128}", "sk_live_ or sk_test_ followed by at least 16 letters and digits"))
+    bootstrap_key: str = setting("", "Admin's API key that the first start registers instead of inventing one", secret=True, parse=shaped(r"[!-~]{8,255}", "8 to 255 visible ASCII characters"))
     session_secret: str = setting("", "Signs the sessions of the dashboard; empty makes one and keeps it in the database", secret=True, parse=shaped(r"\S.{14,}\S", "at least 16 characters"), alias="SESSION_SECRET")
     worker_id: str = setting("", "Name of this worker in jobs and logs; empty makes one of host and process", parse=shaped(r"[\w.:-]{1,128}", "at most 128 letters, digits and . : - _"), alias="WORKER_ID")
     upgrade_url: str = setting("", "Page about higher tiers, named to callers who reach their limit", parse=link)

@@ -1,6 +1,8 @@
 """Effects equal keys: whatever is sent, in parallel and again, and whatever is killed in between."""
 
 import asyncio
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -15,23 +17,39 @@ KEYS = 50
 EQUAL = 200
 
 
-async def send(client: httpx.AsyncClient, port: int, key: int) -> int | None:
+async def send(port: int, keys: Iterator[int], answers: list[int | None]) -> None:
+    """One connection that sends a request after the other, for as long as there are keys and a server."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
     try:
-        response = await client.post(
-            f"http://127.0.0.1:{port}/test/effect",
-            json={"text": f"effect {key}"},
-            headers={"Idempotency-Key": f"key-{key}"},
-        )
-    except httpx.TransportError:
-        return None  # killed under it: the caller sends it again
-    return response.status_code
+        for key in keys:
+            body = b'{"text": "effect %d"}' % key
+            writer.write(
+                b"POST /test/effect HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+                b"Idempotency-Key: key-%d\r\nContent-Length: %d\r\n\r\n%s" % (key, len(body), body)
+            )
+            answers.append(await answer(reader))
+    finally:
+        writer.close()
+
+
+async def answer(reader: asyncio.StreamReader) -> int:
+    head = await reader.readuntil(b"\r\n\r\n")
+    length = re.search(rb"(?i)content-length: (\d+)", head)
+    assert length
+    await reader.readexactly(int(length[1]))
+    return int(head.split(b" ", 2)[1])
 
 
 async def storm(port: int, keys: range, equal: int) -> list[int | None]:
-    """`equal` requests for each key, interleaved, as fast as 100 connections allow."""
-    limits = httpx.Limits(max_connections=100, max_keepalive_connections=100)
-    async with httpx.AsyncClient(limits=limits, timeout=60) as client:
-        return await asyncio.gather(*(send(client, port, key) for _ in range(equal) for key in keys))
+    """`equal` requests for each key, interleaved, on 200 connections; those a kill cut off have no answer."""
+    sequence = iter([key for _ in range(equal) for key in keys])
+    answers: list[int | None] = []
+    async with asyncio.timeout(120):
+        sending = [send(port, sequence, answers) for _ in range(200)]
+        for ended in await asyncio.gather(*sending, return_exceptions=True):
+            if isinstance(ended, BaseException) and not isinstance(ended, OSError | EOFError):
+                raise ended
+    return answers
 
 
 async def effects_in(folder: Path) -> int:

@@ -73,6 +73,7 @@ async def test_fr001_fr002_fr007_validation_error(visit: Visit) -> None:
         ("GET", "/test/listing?limit=11", {}, "VALIDATION_ERROR"),
         ("GET", "/test/listing?limit=1&limit=2", {}, "VALIDATION_ERROR"),
         ("GET", "/test/listing?other=1", {}, "VALIDATION_ERROR"),
+        ("GET", "/test/listing?" + "&".join(f"a{n}=1" for n in range(200)), {}, "VALIDATION_ERROR"),
         ("POST", "/test/echo", {"content": b"text=a"}, "UNSUPPORTED_MEDIA_TYPE"),
         ("POST", "/test/echo", {"data": {"text": "a"}}, "UNSUPPORTED_MEDIA_TYPE"),
         ("PUT", "/test/echo", {}, "METHOD_NOT_ALLOWED"),

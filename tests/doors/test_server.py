@@ -1,8 +1,12 @@
 """The server's own bounds: what never becomes a request still gets an id, a count and a problem document."""
 
 import asyncio
+import contextlib
 import json
 import re
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 
 import httpx
 import pytest
@@ -27,8 +31,22 @@ class Raw:
             return status, headers, await self.reader.readexactly(int(headers["content-length"]))
 
 
-async def connect(port: int) -> Raw:
-    return Raw(*await asyncio.open_connection("127.0.0.1", port))
+Connect = Callable[[int], Awaitable[Raw]]
+
+
+@pytest.fixture
+async def connect() -> AsyncIterator[Connect]:
+    opened: list[Raw] = []
+
+    async def open_connection(port: int) -> Raw:
+        opened.append(Raw(*await asyncio.open_connection("127.0.0.1", port)))
+        return opened[-1]
+
+    yield open_connection
+    for raw in opened:
+        raw.writer.close()
+        with contextlib.suppress(OSError):
+            await raw.writer.wait_closed()
 
 
 @pytest.fixture
@@ -61,7 +79,7 @@ def port(start_server: Start) -> int:
     ],
 )
 async def test_what_the_protocol_refuses_is_a_problem_like_all_others(
-    port: int, sent: bytes, code: str
+    port: int, sent: bytes, code: str, connect: Connect
 ) -> None:
     raw = await connect(port)
     raw.writer.write(sent)
@@ -76,7 +94,7 @@ async def test_what_the_protocol_refuses_is_a_problem_like_all_others(
 
 
 async def test_a_head_that_does_not_arrive_in_time(
-    visiting: Visiting, monkeypatch: pytest.MonkeyPatch
+    visiting: Visiting, monkeypatch: pytest.MonkeyPatch, connect: Connect
 ) -> None:
     monkeypatch.setattr(server_module, "REQUEST_HEAD_SECONDS", 0.2)
     async with visiting() as visit, serving(visit) as port:
@@ -97,14 +115,14 @@ async def test_a_connection_goes_on_after_a_refused_body(port: int) -> None:
         assert (await client.get("/health/live")).status_code == 200
 
 
-async def test_pipelined_requests_are_answered_in_order(port: int) -> None:
+async def test_pipelined_requests_are_answered_in_order(port: int, connect: Connect) -> None:
     raw = await connect(port)
     raw.writer.write(b"GET /health/live HTTP/1.1\r\nHost: a\r\n\r\nGET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n")
     assert (await raw.answer())[0] == 200
     assert (await raw.answer())[0] == 404
 
 
-async def test_an_upgrade_that_is_not_offered_is_ignored(port: int) -> None:
+async def test_an_upgrade_that_is_not_offered_is_ignored(port: int, connect: Connect) -> None:
     raw = await connect(port)
     raw.writer.write(
         b"GET /health/live HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
@@ -119,11 +137,12 @@ async def test_an_answer_that_is_cut_short_is_seen_to_be_cut_short(port: int) ->
             await client.get(f"http://127.0.0.1:{port}/test/cut")
 
 
-async def test_a_client_that_goes_away_leaves_nothing_behind(visiting: Visiting) -> None:
+async def test_a_client_that_goes_away_leaves_nothing_behind(visiting: Visiting, connect: Connect) -> None:
     async with visiting() as visit, serving(visit) as port:
         raw = await connect(port)
         raw.writer.write(
-            b"POST /test/echo HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{"
+            b"POST /test/echo HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+            b"Content-Length: 99\r\n\r\n{"
         )
         await raw.writer.drain()
         raw.writer.close()
@@ -144,15 +163,9 @@ async def test_p10_every_answer_has_an_id_and_a_time(visit: Visit) -> None:
     assert len(ids) == 5
 
 
-from collections.abc import AsyncIterator  # noqa: E402
-from contextlib import asynccontextmanager  # noqa: E402
-
-
 @asynccontextmanager
 async def serving(visit: Visit) -> AsyncIterator[int]:
     """The visit's house behind a real socket, in this process."""
-    import socket
-
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
     running = server_module.server(visit.house.app([visit.echo]))

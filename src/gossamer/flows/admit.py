@@ -1,8 +1,8 @@
 """Admit: who is asking?"""
 
-import hashlib
 import hmac
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -61,17 +61,17 @@ class Admission:
     async def refresh(self, key: Key) -> None:
         """Make a change to a key known at once to whoever shares this Hot."""
         try:
-            await self._hot.put(_hot_key(key.hash), msgspec.msgpack.encode(key), KEY_SECONDS)
+            await self._hot.put(f"key:{key.hash}", msgspec.msgpack.encode(key), KEY_SECONDS)
         except Unavailable:
             return  # what Hot still holds runs out by itself within KEY_SECONDS
 
     async def _find(self, digest: str) -> Key | None:
         try:
-            kept = await self._hot.get(_hot_key(digest))
+            kept = await self._hot.get(f"key:{digest}")
         except Unavailable:
             return await self._look_up(digest)
         if kept is not None:
-            return msgspec.msgpack.decode(kept, type=Key | None)
+            return _decoded(kept)
         key = await self._look_up(digest)
         await self._keep(digest, key)
         return key
@@ -83,7 +83,7 @@ class Admission:
     async def _keep(self, digest: str, key: Key | None) -> None:
         # only_new: a look-up that was overtaken by `refresh` must not bring the old state back.
         try:
-            await self._hot.put(_hot_key(digest), msgspec.msgpack.encode(key), KEY_SECONDS, only_new=True)
+            await self._hot.put(f"key:{digest}", msgspec.msgpack.encode(key), KEY_SECONDS, only_new=True)
         except Unavailable:
             return
 
@@ -92,6 +92,6 @@ def unauthorized(detail: str) -> Problem:
     return Problem(problems.UNAUTHORIZED, detail, hint=_HINT, headers={"WWW-Authenticate": "Bearer"})
 
 
-def _hot_key(digest: str) -> str:
-    # Hashed once more, so that the store's keys are of no use to whoever reads them.
-    return f"key:{hashlib.sha256(digest.encode()).hexdigest()}"
+@lru_cache(maxsize=4096)
+def _decoded(kept: bytes) -> Key | None:
+    return msgspec.msgpack.decode(kept, type=Key | None)

@@ -9,11 +9,10 @@ Every method may raise `problems.Unavailable("cache", …)`, within a second. Ca
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(NamedTuple):
     """A sliding window to be counted in: at most `limit` units in any `seconds`.
 
     `key` and `seconds` name it: the same key may be counted by the minute and by the hour.
@@ -25,8 +24,7 @@ class Window:
     cost: int = 1  # 0 looks without counting, and never stands in the way of another
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
+class Tally(NamedTuple):
     """How a window stands after it was asked."""
 
     allowed: bool  # there was room in this one; it was counted if there was in all

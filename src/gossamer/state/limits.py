@@ -6,7 +6,7 @@ failure never blocks a request and never opens the gate wide.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from gossamer import problems
 from gossamer.logs import Log
@@ -25,9 +25,11 @@ class Policy:
     rate: Rate
     subject: str  # what is counted by, for people
 
+    def window(self, subject: str, cost: int) -> Window:
+        return Window(f"rl:{self.name}:{subject}", self.rate.limit, self.rate.seconds, cost)
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+
+class Standing(NamedTuple):
     """How a subject stands with a policy."""
 
     policy: Policy
@@ -67,19 +69,14 @@ class Limits:
 
     async def take(self, asks: Sequence[tuple[str, str]], *, cost: int = 1) -> list[Standing]:
         """Count `cost` for each (policy, subject), or nothing where one is full; a cost of 0 only looks."""
-        wanted = [(self.table[name], subject) for name, subject in asks]
-        windows = [
-            Window(f"rl:{policy.name}:{subject}", policy.rate.limit, policy.rate.seconds, cost)
-            for policy, subject in wanted
-        ]
-        tallies = await self._tallies(windows)
+        tallies = await self._tallies([self.table[name].window(subject, cost) for name, subject in asks])
         return [
-            Standing(policy, subject, tally) for (policy, subject), tally in zip(wanted, tallies, strict=True)
+            Standing(self.table[name], subject, tally)
+            for (name, subject), tally in zip(asks, tallies, strict=True)
         ]
 
     async def give_back(self, standing: Standing, *, cost: int = 1) -> None:
-        rate = standing.policy.rate
-        window = Window(f"rl:{standing.policy.name}:{standing.subject}", rate.limit, rate.seconds, cost)
+        window = standing.policy.window(standing.subject, cost)
         try:
             await self._hot.give_back(window, standing.tally.stamp)
         except Unavailable:

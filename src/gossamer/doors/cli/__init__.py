@@ -48,16 +48,18 @@ Build = Callable[[Settings, Log], House]
 
 def run(build: Build) -> None:
     """Run the command line; what goes wrong is one line on stderr, and an exit code."""
-    from gossamer.doors.cli import config, keys, serve
+    from gossamer.doors.cli.config import config
+    from gossamer.doors.cli.keys import keys_group
+    from gossamer.doors.cli.serve import serve
 
     group = click.Group(
         "gossamer",
         help="Self-hosted web access for AI agents, bots and the teams that serve them.",
-        commands=[serve.command(build), keys.command(build), config.command()],
+        commands=[serve, keys_group, config],
     )
     click.version_option(__version__, prog_name="gossamer")(group)
     try:
-        group.main(standalone_mode=False)
+        group.main(obj=build, standalone_mode=False)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)

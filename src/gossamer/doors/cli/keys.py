@@ -19,83 +19,88 @@ _WHERE = ("data_dir", "database_url", "redis_url")
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 
 
-def command(build: Build) -> click.Group:
-    @click.group("keys")
-    def group() -> None:
-        """Make, list, disable and rotate API keys."""
-
-    @group.command()
-    @click.option("--email", required=True, help="Whom the key is for; one may have several keys.")
-    @click.option("--tier", type=click.Choice([tier.value for tier in Tier]), default=Tier.PRO.value)
-    @click.option("--role", type=click.Choice([Role.USER.value, Role.ADMIN.value]), default=Role.USER.value)
-    @click.option("--label", default="", help="A note for people.")
-    @_JSON
-    @with_settings(_WHERE)
-    def create(email: str, tier: str, role: str, label: str, as_json: bool, **flags: Any) -> None:
-        """Make a key. It is shown once, and works at once."""
-
-        async def work(house: House) -> NewKey:
-            async with house.database.write() as connection:
-                return await keys.create(
-                    connection, email=email, tier=Tier(tier), role=Role(role), label=label, **_by()
-                )
-
-        _print_new(_run(build, flags, work), as_json)
-
-    @group.command("list")
-    @click.option("--email", help="Only this customer's.")
-    @_JSON
-    @with_settings(_WHERE)
-    def list_keys(email: str | None, as_json: bool, **flags: Any) -> None:
-        """List the keys, newest first."""
-
-        async def work(house: House) -> list[Key]:
-            async with house.database.read() as connection:
-                page = await keys.listing(connection, email=email, limit=keys.MAX_LISTED)
-                found = page.keys
-                while page.cursor:
-                    page = await keys.listing(
-                        connection, email=email, cursor=page.cursor, limit=keys.MAX_LISTED
-                    )
-                    found += page.keys
-                return found
-
-        _print_keys(_run(build, flags, work), as_json)
-
-    @group.command()
-    @click.argument("id")
-    @_JSON
-    @with_settings(_WHERE)
-    def disable(id: str, as_json: bool, **flags: Any) -> None:
-        """Disable the key with this ID (see `gossamer keys list`)."""
-
-        async def work(house: House) -> Key:
-            async with house.database.write() as connection:
-                key = await keys.disable(connection, id, **_by())
-            await house.admission.refresh(key)
-            return key
-
-        _print_keys([_run(build, flags, work)], as_json)
-
-    @group.command()
-    @click.argument("id")
-    @_JSON
-    @with_settings(_WHERE)
-    def rotate(id: str, as_json: bool, **flags: Any) -> None:
-        """Replace the key with this ID by a new one; the old one stops working."""
-
-        async def work(house: House) -> NewKey:
-            async with house.database.write() as connection:
-                rotation = await keys.rotate(connection, id, **_by())
-            await house.admission.refresh(rotation.old)
-            return rotation.new
-
-        _print_new(_run(build, flags, work), as_json)
-
-    return group
+@click.group("keys")
+def keys_group() -> None:
+    """Make, list, disable and rotate API keys."""
 
 
-def _run(build: Build, flags: dict[str, Any], work: Callable[[House], Awaitable[T]]) -> T:
+@keys_group.command()
+@click.option("--email", required=True, help="Whom the key is for; one may have several keys.")
+@click.option("--tier", type=click.Choice([tier.value for tier in Tier]), default=Tier.PRO.value)
+@click.option("--role", type=click.Choice([Role.USER.value, Role.ADMIN.value]), default=Role.USER.value)
+@click.option("--label", default="", help="A note for people.")
+@_JSON
+@with_settings(_WHERE)
+@click.pass_obj
+def create(
+    build: Build, /, email: str, tier: str, role: str, label: str, as_json: bool, **flags: Any
+) -> None:
+    """Make a key. It is shown once, and works at once."""
+
+    async def work(house: House) -> NewKey:
+        async with house.database.write() as connection:
+            return await keys.create(
+                connection, email=email, tier=Tier(tier), role=Role(role), label=label, **_by()
+            )
+
+    _print_new(_run(build, flags, work), as_json)
+
+
+@keys_group.command("list")
+@click.option("--email", help="Only this customer's.")
+@_JSON
+@with_settings(_WHERE)
+@click.pass_obj
+def list_keys(build: Build, /, email: str | None, as_json: bool, **flags: Any) -> None:
+    """List the keys, newest first."""
+
+    async def work(house: House) -> list[Key]:
+        async with house.database.read() as connection:
+            page = await keys.listing(connection, email=email, limit=keys.MAX_LISTED)
+            found = page.keys
+            while page.cursor:
+                page = await keys.listing(connection, email=email, cursor=page.cursor, limit=keys.MAX_LISTED)
+                found += page.keys
+            return found
+
+    _print_keys(_run(build, flags, work), as_json)
+
+
+@keys_group.command()
+@click.argument("id")
+@_JSON
+@with_settings(_WHERE)
+@click.pass_obj
+def disable(build: Build, /, id: str, as_json: bool, **flags: Any) -> None:
+    """Disable the key with this ID (see `gossamer keys list`)."""
+
+    async def work(house: House) -> Key:
+        async with house.database.write() as connection:
+            key = await keys.disable(connection, id, **_by())
+        await house.admission.refresh(key)
+        return key
+
+    _print_keys([_run(build, flags, work)], as_json)
+
+
+@keys_group.command()
+@click.argument("id")
+@_JSON
+@with_settings(_WHERE)
+@click.pass_obj
+def rotate(build: Build, /, id: str, as_json: bool, **flags: Any) -> None:
+    """Replace the key with this ID by a new one; the old one stops working."""
+
+    async def work(house: House) -> NewKey:
+        async with house.database.write() as connection:
+            rotation = await keys.rotate(connection, id, **_by())
+        await house.admission.refresh(rotation.old)
+        return rotation.new
+
+    _print_new(_run(build, flags, work), as_json)
+
+
+def _run(build: Build, /, flags: dict[str, Any], work: Callable[[House], Awaitable[T]]) -> T:
     async def inside() -> T:
         settings = load(flags)
         house = build(settings, quiet_log(settings))

@@ -1,6 +1,7 @@
 """`gossamer serve`: the API, and what runs inside it."""
 
 import errno
+import gc
 import socket
 import sys
 from typing import Any
@@ -17,30 +18,29 @@ from gossamer.settings import Settings
 _BACKLOG = 2048
 
 
-def command(build: Build) -> click.Command:
-    @click.command("serve")
-    @with_settings()
-    def serve(**flags: Any) -> None:
-        """Run the server.
+@click.command("serve")
+@with_settings()
+@click.pass_obj
+def serve(build: Build, /, **flags: Any) -> None:
+    """Run the server.
 
-        Every setting can be given as a flag here, as GOSSAMER_NAME in the environment or in a file .env.
-        """
-        settings = load(flags)
-        listening = _listen(settings.host, settings.port)
-        if settings.port == 0:
-            settings = load({**flags, "port": listening.getsockname()[1]})
-        log = logs.install(
-            settings.log_level, log_format=settings.log_format, access=settings.access_log
-        )
-        uvloop.run(_serve(build, settings, log, listening))
-
-    return serve
+    Every setting can be given as a flag here, as GOSSAMER_NAME in the environment or in a file .env.
+    """
+    settings = load(flags)
+    listening = _listen(settings.host, settings.port)
+    if settings.port == 0:
+        settings = load({**flags, "port": listening.getsockname()[1]})
+    log = logs.install(settings.log_level, log_format=settings.log_format, access=settings.access_log)
+    uvloop.run(_serve(build, settings, log, listening))
 
 
-async def _serve(build: Build, settings: Settings, log: logs.Log, listening: socket.socket) -> None:
+async def _serve(build: Build, /, settings: Settings, log: logs.Log, listening: socket.socket) -> None:
     async with build(settings, log) as house:
+        app = house.app()
         _welcome(house)
-        await server(house.app()).serve(sockets=[listening])
+        gc.collect()
+        gc.freeze()  # what is there now stays: the collector need not look at it again
+        await server(app).serve(sockets=[listening])
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -2,9 +2,17 @@
 
 import ipaddress
 from collections.abc import Sequence
+from functools import lru_cache
+from itertools import pairwise
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+@lru_cache(maxsize=8192)
+def subject(peer: str, forwarded_for: str | None, trusted: tuple[Network, ...] | str) -> str:
+    """What this client is counted by."""
+    return bucket(client_address(peer, forwarded_for, trusted))
 
 
 def client_address(peer: str, forwarded_for: str | None, trusted: Sequence[Network] | str) -> str:
@@ -20,7 +28,7 @@ def client_address(peer: str, forwarded_for: str | None, trusted: Sequence[Netwo
     if trusted == "*":
         return entries[0] if _parse(entries[0]) else peer
     hops = [peer, *reversed(entries)]
-    for nearer, farther in zip(hops, hops[1:], strict=False):
+    for nearer, farther in pairwise(hops):
         if not _is_trusted(nearer, trusted):
             return nearer
         if _parse(farther) is None:

@@ -22,7 +22,7 @@ Headers = list[tuple[bytes, bytes]]
 Remember = Callable[[AsyncConnection, Response], Awaitable[None]]
 
 _DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
-_RANDOM_DIGITS: Final = 6
+_PAIRS: Final = tuple(first + second for first in _DIGITS for second in _DIGITS)
 _ONCE_ONLY: Final = frozenset(
     {b"authorization", b"content-length", b"content-type", b"host", b"idempotency-key"}
 )
@@ -30,16 +30,16 @@ _ONCE_ONLY: Final = frozenset(
 
 def new_request_id(now: float | None = None) -> str:
     milliseconds = int((time.time() if now is None else now) * 1000)
-    return (
-        f"wl_{_base36(milliseconds)}_{_base36(secrets.randbelow(36**_RANDOM_DIGITS)).zfill(_RANDOM_DIGITS)}"
-    )
+    random = int.from_bytes(secrets.token_bytes(8)) % 36**6
+    return f"wl_{_base36(milliseconds).lstrip('0')}_{_base36(random)}"
 
 
 def _base36(number: int) -> str:
+    """Two digits at a time, at least six."""
     digits = ""
-    while number:
-        number, digit = divmod(number, 36)
-        digits = _DIGITS[digit] + digits
+    while number or len(digits) < 6:
+        number, pair = divmod(number, 1296)
+        digits = _PAIRS[pair] + digits
     return digits
 
 
@@ -156,7 +156,6 @@ class Exchange:
         return Problem(
             problems.PAYLOAD_TOO_LARGE,
             f"The request body is larger than {self.max_body:,} bytes.",
-            headers={"Connection": "close"},
             limit=self.max_body,
         )
 

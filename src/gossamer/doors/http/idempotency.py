@@ -1,14 +1,15 @@
 """Idempotency-Key: a POST that is sent again gets the first one's answer and does nothing a second time.
 
-Hot is the fast first answer: the first of many equal requests does the work, the others wait for it. What must
-not happen twice even when Hot is lost is guarded in the database: an endpoint calls `exchange.remember` inside
-the transaction of its effect, and a second transaction for the same key then rolls back and replays.
+Hot is the fast first answer: the first of many equal requests does the work, the others wait for it. What
+must not happen twice even when Hot is lost is guarded in the database: an endpoint calls `exchange.remember`
+inside the transaction of its effect, and a second transaction for the same key then rolls back and replays.
 
-Stored answers are sealed with a key that is made from the caller's secret and the Idempotency-Key, so that an
-answer which shows a secret once is of no use to whoever reads the store.
+Stored answers are sealed with a key that is made from the caller's secret and the Idempotency-Key, so that
+an answer which shows a secret once is of no use to whoever reads the store.
 """
 
 import asyncio
+import contextlib
 import hashlib
 import hmac
 import secrets
@@ -164,12 +165,11 @@ class Idempotency:
 
     async def _keep(self, claim: Claim) -> None:
         """Renew the lease until cancelled; without Hot there is nothing to renew."""
-        try:
-            await asyncio.sleep(_LEASE / 3)
-            while await self._hot.renew(claim, _LEASE):
+        with contextlib.suppress(Unavailable):
+            ours = True
+            while ours:
                 await asyncio.sleep(_LEASE / 3)
-        except Unavailable:
-            return
+                ours = await self._hot.renew(claim, _LEASE)
 
     async def _finish(self, mine: Ticket, claim: Claim, stored: Stored | None) -> None:
         try:

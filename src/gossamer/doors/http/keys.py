@@ -164,7 +164,7 @@ class Keys:
                 path="/api/admin/keys/{id}/rotate",
                 handler=self.rotate_key,
                 summary="Replace an API key by a new one",
-                description="The new key has the old one's tenant, role, tier and label; the old one is disabled.",
+                description="The new key has the same tenant, role, tier and label; the old one is disabled.",
                 status=201,
                 answers=CreatedKey,
                 example=_EXAMPLE_CREATED,

@@ -66,9 +66,9 @@ def _asks(exchange: Exchange) -> list[tuple[str, str]]:
 def limit_headers(standing: Standing, standings: Sequence[Standing]) -> Headers:
     """X-RateLimit-* speak of the tightest policy; the IETF fields list all that applied."""
     tally = standing.tally
-    policy = ", ".join(f'"{s.policy.name}";q={s.tally.limit};w={s.policy.rate.seconds}' for s in standings)
+    policy = ", ".join([f'"{s.policy.name}";q={s.tally.limit};w={s.policy.rate.seconds}' for s in standings])
     left = ", ".join(
-        f'"{s.policy.name}";r={s.tally.remaining};t={seconds_to_wait(s.tally)}' for s in standings
+        [f'"{s.policy.name}";r={s.tally.remaining};t={seconds_to_wait(s.tally)}' for s in standings]
     )
     return [
         (b"x-ratelimit-limit", b"%d" % tally.limit),

@@ -94,7 +94,7 @@ class Tracing:
 
 
 class CrossOrigin:
-    """Pages of other origins may call only where the operator named their origin. Nothing else is told to them."""
+    """Pages of other origins may call only where the operator named their origin."""
 
     def __init__(self, app: ASGIApp, *, origins: Sequence[str]) -> None:
         self.app = app
@@ -116,8 +116,8 @@ class CrossOrigin:
 class Problems:
     """Whatever goes wrong inside leaves as a problem document.
 
-    It stands in the list twice: outside, where nothing gets past it, and around the endpoint, so that a refusal
-    is an answer like any other to the layers between (Idempotency keeps it for the repeats).
+    It stands in the list twice: outside, where nothing gets past it, and around the endpoint, so that a
+    refusal is an answer like any other to the layers between (Idempotency keeps it for the repeats).
     """
 
     def __init__(self, app: ASGIApp, *, public_url: str, log: Log, metrics: Metrics) -> None:
@@ -203,7 +203,7 @@ class Deadlines:
 class Clients:
     """Where the request comes from."""
 
-    def __init__(self, app: ASGIApp, *, trusted: Sequence[clients.Network] | str) -> None:
+    def __init__(self, app: ASGIApp, *, trusted: tuple[clients.Network, ...] | str) -> None:
         self.app = app
         self._trusted = trusted
 
@@ -214,7 +214,7 @@ class Clients:
         forwarded = ",".join(
             value.decode("latin-1") for name, value in scope["headers"] if name == b"x-forwarded-for"
         )
-        exchange.client = clients.bucket(clients.client_address(peer, forwarded, self._trusted))
+        exchange.client = clients.subject(peer, forwarded, self._trusted)
         await self.app(scope, receive, send)
 
 

@@ -181,7 +181,7 @@ class Pages:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        environment.filters.update(breakable=breakable, coloured=coloured, prose=prose, window=_window)
+        environment.filters.update(breakable=breakable, coloured=coloured, prose=prose)
         environment.globals.update(
             public_url=self._public_url, version=self._version, style=f"/assets/{self._style_name}"
         )
@@ -318,11 +318,6 @@ def _problem_type(kind: Kind, public_url: str) -> ProblemType:
 def _start(public_url: str, version: str) -> Start:
     links = {name: f"{public_url}/{name}" for name in ("problems", "health")}
     return Start("Gossamer", version, f"{public_url}/docs", f"{public_url}/openapi.json", **links)
-
-
-def _window(seconds: int) -> str:
-    units = {1: "second", 60: "minute", 3600: "hour", 86_400: "day"}
-    return units.get(seconds, f"{seconds:,} seconds")
 
 
 def _packaged(name: str) -> bytes:
