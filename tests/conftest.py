@@ -7,6 +7,7 @@ import pytest
 
 from gossamer.state.database import Database, open_database
 
+IMPLEMENTATIONS = ("sqlite", "postgres", "memory", "redis")
 pytest_plugins = [
     "tests.servers.valkey",
     "tests.servers.postgres",
@@ -31,3 +32,14 @@ async def database(database_url: str) -> AsyncIterator[Database]:
     await database.migrate()
     yield database
     await database.close()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """How many contract tests ran on each implementation."""
+    passed = [
+        report.nodeid for report in terminalreporter.stats.get("passed", []) if "contract" in report.nodeid
+    ]
+    counts = {name: sum(f"[{name}" in node for node in passed) for name in IMPLEMENTATIONS}
+    if any(counts.values()):
+        shown = ", ".join(f"{count} on {name}" for name, count in counts.items())
+        terminalreporter.write_line(f"contract tests passed: {shown}")

@@ -368,3 +368,13 @@ def test_the_format_can_be_chosen() -> None:
         log_to(text, log_format="text").error("failed", cause=error)
     assert text.getvalue().splitlines()[0] == "12:00:00.123 ERROR   failed"
     assert text.getvalue().splitlines()[-1] == "    b"
+
+
+def test_a_stalled_reader_does_not_stall_the_server() -> None:
+    reading, writing = os.pipe()
+    with os.fdopen(reading, "rb"), os.fdopen(writing, "w") as stream:
+        log = Log(stream)
+        for _ in range(2_000):
+            log.warning("full", "x" * 100)
+        assert log.dropped > 0
+        assert os.get_blocking(stream.fileno())

@@ -8,6 +8,7 @@ that what libraries say looks like what we say.
 import logging
 import os
 import re
+import stat
 import sys
 import time
 import traceback
@@ -164,7 +165,7 @@ class _Handler(logging.Handler):
 def _writer(stream: TextIO) -> Callable[[bytes], None]:
     """Straight to the descriptor: nothing is left in a buffer that would fail again later."""
     try:
-        descriptor = stream.fileno()
+        descriptor = _unblocked(stream.fileno())
     except (OSError, ValueError):
         return lambda line: (stream.write(line.decode()), stream.flush())[1]
     torn = False  # the last line was written in part, so the next begins on a new one
@@ -180,6 +181,19 @@ def _writer(stream: TextIO) -> Callable[[bytes], None]:
             torn = sent < len(line) and (torn or sent > 0)
 
     return write
+
+
+def _unblocked(descriptor: int) -> int:
+    """A pipe whose reader stalls must not stall the server: opened anew, it refuses instead of waiting.
+
+    Anew, because the mode belongs to the open file, which may be shared with other processes.
+    """
+    if not stat.S_ISFIFO(os.fstat(descriptor).st_mode):
+        return descriptor
+    try:
+        return os.open(f"/proc/self/fd/{descriptor}", os.O_WRONLY | os.O_NONBLOCK)
+    except OSError:
+        return descriptor
 
 
 # What is told, made safe.

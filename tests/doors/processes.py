@@ -1,6 +1,7 @@
 """Starts and kills servers that are processes of their own."""
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -40,24 +41,48 @@ Start = Callable[..., Process]
 
 
 @pytest.fixture
-def start_server(tmp_path: Path) -> Iterator[Start]:
-    """Starts a server with the test routes; further settings by name."""
+def processes(tmp_path: Path) -> Iterator[Start]:
+    """Starts a module with settings by name, and ends it with the test."""
     started: list[Process] = []
 
-    def start(**settings: Any) -> Process:
+    def start(module: str, *arguments: str, **settings: Any) -> Process:
         settings = {
             "data_dir": tmp_path,
+            "port": 0,
             "bootstrap_key": ADMIN_KEY,
             "limit_anonymous_post": "1000000000/60",
             "limit_anonymous_read": "1000000000/60",
             **settings,
         }
         environment = {f"GOSSAMER_{name.upper()}": str(value) for name, value in settings.items()}
-        process = Process("tests.doors.process", (), environment)
-        started.append(process)
-        process.port = int(process.line() or pytest.fail(process.process.communicate()[1]))
-        return process
+        started.append(Process(module, arguments, environment))
+        return started[-1]
 
     yield start
     for process in started:
         process.kill()
+
+
+@pytest.fixture
+def start_server(processes: Start) -> Start:
+    """Starts a server with the test routes."""
+
+    def start(**settings: Any) -> Process:
+        process = processes("tests.doors.process", **settings)
+        process.port = int(process.line() or pytest.fail(process.process.communicate()[1]))
+        return process
+
+    return start
+
+
+@pytest.fixture
+def start_gossamer(processes: Start) -> Start:
+    """Starts the server that people start."""
+
+    def start(**settings: Any) -> Process:
+        process = processes("gossamer", "serve", **settings)
+        address = re.search(r"http://127\.0\.0\.1:(\d+)", process.line())
+        process.port = int(address[1] if address else pytest.fail(process.process.communicate()[1]))
+        return process
+
+    return start

@@ -1,0 +1,40 @@
+"""Our own OpenAPI document, taken at its word by somebody who did not write it."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.doors.houses import ADMIN_KEY
+from tests.doors.processes import Start
+
+CHECKS = (
+    "not_a_server_error",
+    "status_code_conformance",
+    "content_type_conformance",
+    "response_headers_conformance",
+    "response_schema_conformance",
+    "unsupported_method",
+    "ignored_auth",
+)
+
+
+def test_whatever_is_sent_the_answer_is_a_declared_one(start_gossamer: Start, tmp_path: Path) -> None:
+    server = start_gossamer(limit_admin="1000000/60")
+    done = subprocess.run(
+        [
+            str(Path(sys.executable).with_name("schemathesis")),
+            "run",
+            f"http://127.0.0.1:{server.port}/openapi.json",
+            f"--header=Authorization: Bearer {ADMIN_KEY}",
+            f"--checks={','.join(CHECKS)}",
+            "--phases=examples,coverage,fuzzing",
+            "--max-examples=20",
+            "--seed=1",
+            f"--url=http://127.0.0.1:{server.port}",
+        ],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stdout[-8000:]
