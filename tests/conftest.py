@@ -11,6 +11,7 @@ IMPLEMENTATIONS = ("sqlite", "postgres", "memory", "redis")
 pytest_plugins = [
     "tests.servers.valkey",
     "tests.servers.postgres",
+    "tests.site.server",
     "tests.doors.houses",
     "tests.doors.processes",
 ]

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Callable, Iterable
 from functools import partial
 from types import TracebackType
@@ -11,6 +12,7 @@ from starlette.types import ASGIApp
 
 from gossamer import __version__
 from gossamer.doors import cli
+from gossamer.doors.http.fetch import Fetch
 from gossamer.doors.http.idempotency import Idempotency
 from gossamer.doors.http.keys import Keys
 from gossamer.doors.http.limiting import Limiting
@@ -31,10 +33,16 @@ from gossamer.flows import keys, upkeep
 from gossamer.flows.admit import Admission
 from gossamer.flows.health import Checkup, Probe
 from gossamer.flows.keys import NewKey
+from gossamer.flows.read import Reader
+from gossamer.flows.workshop import Workshop
 from gossamer.logs import Log
 from gossamer.metrics import Metrics
 from gossamer.problems import Unavailable
+from gossamer.reach.dial import Dialer
+from gossamer.reach.fetch import Fetcher
+from gossamer.reach.names import Names
 from gossamer.settings import Settings
+from gossamer.state.cache import Cache
 from gossamer.state.database import Database, open_database
 from gossamer.state.hot import Hot
 from gossamer.state.hot_memory import MemoryHot
@@ -59,6 +67,13 @@ class House:
         self.database: Database = open_database(settings.database_url)
         self.hot: Hot = open_hot(settings)
         self.admission = Admission(self.database, self.hot)
+        self.names = Names(settings.dns_servers)
+        self.fetcher = Fetcher(
+            Dialer(self.names, allow=settings.egress_allow, ports=settings.egress_ports),
+            settings.user_agent,
+        )
+        self.workshop = Workshop(settings.reading_processes)
+        self.reader = Reader(self.fetcher, self.workshop, Cache(self.hot, log, time.time))
         self.limits = Limits(self.hot, policies(settings), log)
         self.checkup = Checkup(
             {"database": Probe(self.database.ping, needed=True), "cache": Probe(self.hot.ping)}, self.metrics
@@ -93,6 +108,9 @@ class House:
         return asgi(self, more)
 
     async def close(self) -> None:
+        await self.fetcher.close()
+        await self.workshop.close()
+        await self.names.close()
         await self.hot.close()
         await self.database.close()
 
@@ -123,7 +141,11 @@ def open_hot(settings: Settings) -> Hot:
 
 
 def faces(house: House) -> list[Face]:
-    return [Keys(house.database, house.admission), Operations(house.checkup, house.metrics)]
+    return [
+        Fetch(house.reader),
+        Keys(house.database, house.admission),
+        Operations(house.checkup, house.metrics),
+    ]
 
 
 def asgi(house: House, more: Iterable[Face] = ()) -> ASGIApp:

@@ -437,6 +437,21 @@ CONTENT_TOO_LARGE = Kind(
     fixes=("Give the address of a page.",),
     detail="The target sent more than 10 MB",
 )
+CONTENT_UNREADABLE = Kind(
+    code="CONTENT_UNREADABLE",
+    name="content-unreadable",
+    status=502,
+    title="Content Unreadable",
+    when="The target answered, but with something that cannot be turned into text; `details.reason` says why.",
+    causes=(
+        "`unsupported_content`: an image, a video, an archive or another format without text.",
+        "`encrypted_content`: a PDF that needs a password.",
+        "`unreadable_content`: the file is damaged, or too much work to read.",
+    ),
+    fixes=("Give the address of a page, a feed, a PDF or a text.", "Open the address in a browser."),
+    detail="The target is an image (image/png), which has no text to read",
+    extra={"details": {"reason": "unsupported_content", "mediaType": "image/png"}},
+)
 SERVICE_UNAVAILABLE = Kind(
     code="SERVICE_UNAVAILABLE",
     name="service-unavailable",

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, Self
 
+from gossamer import __version__
 from gossamer.setting_values import (
     Expected,
     Network,
@@ -59,6 +60,10 @@ def _public_url(known: Mapping[str, Any], _environ: Mapping[str, str]) -> str:
     host, port = known["host"], known["port"]
     host = "localhost" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host  # noqa: S104
     return f"http://{host}:{port}"
+
+
+def _user_agent(known: Mapping[str, Any], _environ: Mapping[str, str]) -> str:
+    return f"Gossamer/{__version__} (+{known['public_url']})"
 
 
 def _data_dir(_known: Mapping[str, Any], environ: Mapping[str, str]) -> Path:
@@ -134,6 +139,9 @@ class Settings:
 
     egress_allow: tuple[Network, ...] = setting((), "Private networks that fetches and renders may reach on purpose", parse=listed(address_block))
     egress_ports: tuple[int, ...] | Literal["*"] = setting((80, 443, 8080, 8443), "Ports that fetches and renders may reach; * for all", parse=or_all(listed(whole(1, 65535))))
+    dns_servers: tuple[str, ...] = setting((), "Name servers to ask, as address or address:port; empty asks the system's", parse=listed(shaped(r"[0-9a-fA-F.:\[\]]+", "addresses of name servers, separated by commas")))
+    user_agent: str = setting("Gossamer/{version} (+{public_url})", "How Gossamer names itself to the sites it visits; give an address to complain to", parse=shaped(r"[\x20-\x7e]{1,200}", "at most 200 ASCII characters"), derive=_user_agent)
+    reading_processes: int = setting(2, "Processes that read large pages and PDFs, so that none of them stalls the server", parse=whole(1, 64))
     chromium: str = setting("", "Path of the Chromium to use; empty looks for one")
 
     bootstrap_key: str = setting("", "Admin's API key that the first start registers instead of inventing one", secret=True, parse=shaped(r"[!-~]{8,255}", "8 to 255 visible ASCII characters"))

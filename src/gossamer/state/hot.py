@@ -105,3 +105,12 @@ class Hot(Protocol):
     async def ping(self) -> None: ...
 
     async def close(self) -> None: ...
+
+
+async def claim_or_wait(hot: Hot, key: str, lease: float) -> Claim:
+    """A claim that is ours or done; while it is another's, wait. The caller's deadline bounds the waiting."""
+    claim = await hot.claim(key, lease)
+    while claim.token is None and claim.value is None:
+        await hot.wait(key, lease)
+        claim = await hot.claim(key, lease)
+    return claim

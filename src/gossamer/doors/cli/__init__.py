@@ -13,6 +13,7 @@ from starlette.types import ASGIApp
 from gossamer import __version__, logs, settings
 from gossamer.flows.admit import Admission
 from gossamer.flows.keys import NewKey
+from gossamer.flows.read import Reader
 from gossamer.logs import Log
 from gossamer.problems import Problem
 from gossamer.settings import SettingError, Settings
@@ -29,6 +30,7 @@ class House(Protocol):
     database: Database
     admission: Admission
     first_key: NewKey | None
+    reader: Reader
 
     def app(self) -> ASGIApp: ...
 
@@ -49,13 +51,14 @@ Build = Callable[[Settings, Log], House]
 def run(build: Build) -> None:
     """Run the command line; what goes wrong is one line on stderr, and an exit code."""
     from gossamer.doors.cli.config import config
+    from gossamer.doors.cli.fetch import fetch
     from gossamer.doors.cli.keys import keys_group
     from gossamer.doors.cli.serve import serve
 
     group = click.Group(
         "gossamer",
         help="Self-hosted web access for AI agents, bots and the teams that serve them.",
-        commands=[serve, keys_group, config],
+        commands=[serve, fetch, keys_group, config],
     )
     click.version_option(__version__, prog_name="gossamer")(group)
     try:

@@ -28,7 +28,7 @@ from gossamer.logs import Log
 from gossamer.metrics import Metrics
 from gossamer.problems import Problem, Unavailable
 from gossamer.state import once
-from gossamer.state.hot import Claim, Hot
+from gossamer.state.hot import Claim, Hot, claim_or_wait
 
 LONGEST_KEY: Final = 255
 LARGEST_ANSWER: Final = 1_000_000
@@ -138,16 +138,10 @@ class Idempotency:
             await self._run(mine, claim, scope, receive, send)
 
     async def _claim(self, mine: Ticket) -> Claim | None:
-        """Ours or done; waits while it is another's. The route's deadline bounds the waiting."""
-        name = f"idem:{mine.scope}"
         try:
-            claim = await self._hot.claim(name, _LEASE)
-            while claim.token is None and claim.value is None:
-                await self._hot.wait(name, _LEASE)
-                claim = await self._hot.claim(name, _LEASE)
+            return await claim_or_wait(self._hot, f"idem:{mine.scope}", _LEASE)
         except Unavailable:
             return None
-        return claim
 
     def _stored(self, mine: Ticket, value: bytes) -> Stored:
         fingerprint, sealed = value[:64].decode(), value[64:]

@@ -1,13 +1,13 @@
 """Keys: who may call. The admin's endpoints, and the caller's look at itself."""
 
-from datetime import UTC, datetime
-from typing import Annotated, Any, Literal, overload
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 from starlette.responses import Response
 
 from gossamer import problems
+from gossamer.doors.http import moments
 from gossamer.doors.http.exchange import Exchange, answer
 from gossamer.doors.http.routing import Route
 from gossamer.flows import keys
@@ -191,25 +191,14 @@ def _shown(key: Key) -> ShownKey:
         role=key.role,
         tier=key.tier,
         label=key.label,
-        created_at=moment(key.created_at),
-        last_used_at=moment(key.last_used_at),
-        disabled_at=moment(key.disabled_at),
+        created_at=moments.stored(key.created_at),
+        last_used_at=moments.stored(key.last_used_at),
+        disabled_at=moments.stored(key.disabled_at),
     )
 
 
 def _created(new: keys.NewKey) -> CreatedKey:
     return CreatedKey(**msgspec.structs.asdict(_shown(new.key)), key=new.secret)
-
-
-@overload
-def moment(milliseconds: int) -> str: ...
-@overload
-def moment(milliseconds: None) -> None: ...
-def moment(milliseconds: int | None) -> str | None:
-    if milliseconds is None:
-        return None
-    when = datetime.fromtimestamp(milliseconds / 1000, UTC)
-    return when.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 _EXAMPLE = ShownKey(

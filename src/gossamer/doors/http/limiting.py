@@ -1,10 +1,10 @@
 """Limits at the HTTP door: which policies a request counts under, and the headers that say how it stands."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from gossamer.doors.http import moments
 from gossamer.doors.http.exchange import Exchange, Headers
 from gossamer.logs import Log
 from gossamer.metrics import Metrics
@@ -46,8 +46,7 @@ class Limiting:
             policy=standing.policy.name,
             remaining=tally.remaining,
         )
-        reset_at = datetime.fromtimestamp(tally.reset_at, UTC).isoformat(timespec="seconds")
-        return refusal(standing, seconds_to_wait(tally), reset_at.replace("+00:00", "Z"), self._upgrade_url)
+        return refusal(standing, seconds_to_wait(tally), moments.iso(tally.reset_at), self._upgrade_url)
 
 
 def _asks(exchange: Exchange) -> list[tuple[str, str]]:

@@ -17,6 +17,7 @@ JSON: Final = "application/json"
 _REQUEST_ID: Final = "wl_m5x7k2qa_a3b9c1"
 _REF: Final = "#/components/schemas/{name}"
 _TAGS: Final[Mapping[str, str]] = {
+    "Fetch": "A URL in, clean content out.",
     "Keys": "Who may call: admins make, list, replace and disable the API keys of everybody.",
     "Operations": "For whoever runs the server: health, readiness and metrics.",
     "Documentation": "For people: these pages, and the document they are made from.",

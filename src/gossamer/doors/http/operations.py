@@ -1,12 +1,12 @@
 """Operations: health and metrics, open to all."""
 
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 from starlette.responses import Response
 
 from gossamer import __version__, problems
+from gossamer.doors.http import moments
 from gossamer.doors.http.exchange import Exchange
 from gossamer.doors.http.routing import Route
 from gossamer.flows.health import Checkup, Status
@@ -49,7 +49,7 @@ class Operations:
             name: ServiceHealth(service.status, service.latency, service.reason)
             for name, service in health.services.items()
         }
-        return HealthReport(health.status, __version__, timestamp(), services)
+        return HealthReport(health.status, __version__, moments.now(), services)
 
     async def live(self, exchange: Exchange) -> Alive:
         return Alive(Status.HEALTHY)
@@ -117,7 +117,3 @@ class Operations:
                 **open_to_all,
             ),
         ]
-
-
-def timestamp() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -41,6 +41,7 @@ class Route:
     deadline: float | None = None  # seconds; None is the setting's
     idempotent: bool = True  # a POST may carry an Idempotency-Key
     problems: tuple[Kind, ...] = ()  # beyond those that every route can have
+    field_problems: Mapping[str, Kind] = field(default_factory=dict)  # of the body: a kind of its own
     media_type: str = "application/json"
     answers: Any = None  # what a handler that returns a ready Response puts into it
     example_body: Any = None
@@ -64,9 +65,19 @@ class Route:
         if self.query_type is not None:
             arguments["query"] = decode_query(exchange.scope["query_string"], self.query_type)
         if self.body_type is not None:
-            arguments["body"] = decode_body(exchange, await exchange.body(), self.body_type)
+            arguments["body"] = self._decode_body(exchange, await exchange.body())
         result = await self.handler(exchange, **arguments)
         return result if isinstance(result, Response) else answer(result, self.status)
+
+    def _decode_body(self, exchange: Exchange, body: bytes) -> Any:
+        assert self.body_type is not None  # noqa: S101  (asked only where there is one)
+        try:
+            return decode_body(exchange, body, self.body_type)
+        except Problem as problem:
+            for name, kind in self.field_problems.items():
+                if f"`$.{name}" in problem.detail:
+                    raise Problem(kind, problem.detail, hint=problem.hint) from None
+            raise
 
 
 def path_parameters(path: str) -> list[str]:

@@ -1,0 +1,43 @@
+"""When to try again, and how long to wait first."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+from typing import Final
+
+TOO_MANY_REQUESTS: Final = 429
+SERVER_ERROR: Final = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backoff:
+    """1 s, 2 s, 4 s and up to half a second more; longer if the target says so, but not for ever."""
+
+    first: float = 1.0
+    jitter: float = 0.5
+    longest: float = 30.0  # a target that asks for more is not asked again
+
+    def pause(self, attempt: int, randomness: Callable[[], float], asked_for: float = 0.0) -> float:
+        """Seconds from attempt number `attempt` (from 1) to the next; infinite when there is to be none."""
+        if asked_for > self.longest:
+            return math.inf
+        return max(self.first * 2.0 ** (attempt - 1), asked_for) + self.jitter * randomness()
+
+
+def is_transient_status(status: int) -> bool:
+    return status >= SERVER_ERROR or status == TOO_MANY_REQUESTS
+
+
+def retry_after(value: str | None, now: float) -> float:
+    """Seconds that a Retry-After field asks for; 0 where it says nothing that can be understood."""
+    if value is None:
+        return 0.0
+    if value.isascii() and value.isdigit():
+        return float(value[:12])
+    try:
+        moment = parsedate_to_datetime(value)
+    except ValueError:
+        return 0.0
+    return max(0.0, moment.replace(tzinfo=moment.tzinfo or UTC).timestamp() - now)

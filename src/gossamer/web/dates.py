@@ -1,0 +1,100 @@
+"""Dates as pages write them, made ISO 8601, or nothing where it is not certain what is meant."""
+
+import re
+from datetime import date, datetime
+from typing import Final
+
+EARLIEST: Final = 1980  # no page is older, whatever it says
+LATEST: Final = 2100
+_ISO: Final = re.compile(
+    r"(\d{4})-?(\d{2})-?(\d{2})(?:[T\s]+(\d{1,2}):?(\d{2})(?::?(\d{2})(?:[.,]\d+)?)?\s*(Z|UTC|GMT|[+-]\d{2}:?\d{2}|[+-]\d{2})?)?",
+    re.I,
+)
+_MONTHS: Final = {
+    name: number
+    for number, names in enumerate(
+        (
+            "january jan januar janvier enero gennaio janeiro",
+            "february feb februar février fevrier febrero febbraio fevereiro",
+            "march mar märz maerz mars marzo março",
+            "april apr avril abril aprile",
+            "may mai mayo maggio maio",
+            "june jun juni juin junio giugno junho",
+            "july jul juli juillet julio luglio julho",
+            "august aug août aout agosto",
+            "september sep sept septembre septiembre settembre setembro",
+            "october oct oktober okt octobre octubre ottobre outubro",
+            "november nov novembre noviembre novembro",
+            "december dec dezember dez décembre decembre diciembre dicembre dezembro",
+        ),
+        start=1,
+    )
+    for name in names.split()
+}
+_DAY_FIRST: Final = re.compile(
+    r"\b(\d{1,2})(?:st|nd|rd|th|\.|er)?\s+(?:de\s+|of\s+)?([^\W\d_]{3,10})\.?,?\s+(?:de\s+)?(\d{4})\b"
+)
+_MONTH_FIRST: Final = re.compile(r"\b([^\W\d_]{3,10})\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})\b")
+_IDEOGRAPHIC: Final = re.compile(r"(\d{4})\s*[年년]\s*(\d{1,2})\s*[月월]\s*(\d{1,2})\s*[日일]")
+_DOTTED: Final = re.compile(
+    r"\b(\d{1,2})\.(\d{1,2})\.(\d{4})\b"
+)  # dots are written only where the day comes first
+_SLASHED_YEAR: Final = re.compile(r"\b(\d{4})[/.](\d{1,2})[/.](\d{1,2})\b")
+_CLOCK: Final = re.compile(r"\b(\d{1,2}):(\d{2})(?::\d{2})?\b")
+_ZONED: Final = re.compile(r"\s(Z|UTC|GMT|[+-]\d{2}:?\d{2})\b")
+
+
+def iso_date(text: str) -> str | None:
+    """`2024-05-01T09:30:00+02:00`, or `2024-05-01` where no time is given."""
+    text = " ".join(text.split())[:80]
+    match = _ISO.match(text)
+    if match:
+        return _iso(match)
+    if text.isdigit() and len(text) in (10, 13):
+        return None  # seconds since an epoch are no date that a page states
+    return _worded(text)
+
+
+def _iso(match: re.Match[str]) -> str | None:
+    day = _day(match[1], match[2], match[3])
+    if day is None or match[4] is None:
+        return day
+    hour, minute, second = int(match[4]), int(match[5]), int(match[6] or 0)
+    if hour > 23 or minute > 59 or second > 59:
+        return day
+    return f"{day}T{hour:02}:{minute:02}:{second:02}{_zone(match[7])}"
+
+
+def _zone(text: str | None) -> str:
+    if not text:
+        return ""
+    if text.upper() in ("Z", "UTC", "GMT"):
+        return "Z"
+    digits = text[1:].replace(":", "").ljust(4, "0")
+    return "Z" if digits == "0000" else f"{text[0]}{digits[:2]}:{digits[2:]}"
+
+
+def _worded(text: str) -> str | None:
+    if match := _IDEOGRAPHIC.search(text) or _SLASHED_YEAR.search(text):
+        return _day(match[1], match[2], match[3])
+    if match := _DOTTED.search(text):
+        return _day(match[3], match[2], match[1])
+    for match in _DAY_FIRST.finditer(text):
+        if month := _MONTHS.get(match[2].lower()):
+            return _day(match[3], str(month), match[1])
+    for match in _MONTH_FIRST.finditer(text):
+        if month := _MONTHS.get(match[1].lower()):
+            return _day(match[3], str(month), match[2])
+    return None
+
+
+def _day(year: str, month: str, day: str) -> str | None:
+    try:
+        found = date(int(year), int(month), int(day))
+    except ValueError:
+        return None
+    return found.isoformat() if EARLIEST <= found.year <= LATEST else None
+
+
+def is_later(one: str, other: str) -> bool:
+    return datetime.fromisoformat(one[:10]) > datetime.fromisoformat(other[:10])

@@ -1,0 +1,320 @@
+"""Documents: what is not HTML, as title, markdown and text.
+
+Data is shown in a fence, tables as tables, feeds as lists of entries, PDFs by their pages; text and markdown
+stay as they are. Nothing here grows without bound: what is longer than `MOST` is cut between lines and says
+so. What has no text (pictures, archives, programs) is a `Problem`.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final
+from urllib.parse import unquote, urlsplit
+
+from gossamer.problems import CONTENT_UNREADABLE, Problem
+from gossamer.web import data, feeds
+from gossamer.web.feeds import Entry, Feed
+from gossamer.web.fences import fenced
+from gossamer.web.kind import Kind, kind_of
+from gossamer.web.links import Addresses, Link
+from gossamer.web.page import Page
+from gossamer.web.pdf import Pdf, read_pdf
+
+MOST: Final = 1_000_000  # characters of markdown, and of text
+MOST_ENTRIES: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    kind: Kind
+    title: str
+    markdown: str
+    text: str
+    description: str = ""
+    author: str = ""
+    published: str = ""  # ISO 8601
+    language: str = ""
+    links: tuple[Link, ...] = ()
+    page_count: int | None = None
+    truncated: bool = False  # there is more than is shown
+
+
+def read(page: Page) -> Document:
+    """The content of a page that is not HTML; raises `Problem` and nothing else."""
+    kind = kind_of(page.media_type, page.body, path_of(page.final_url))
+    reader = _READERS.get(kind)
+    if reader is None:
+        raise unsupported(kind, page)
+    return reader(page)
+
+
+def unsupported(kind: Kind, page: Page) -> Problem:
+    return Problem(
+        CONTENT_UNREADABLE,
+        f"The target is {_NAMES.get(kind, 'binary data')} ({page.media_type or 'of no declared type'}), "
+        "which has no text to read",
+        hint="Give the address of a page, a feed, a PDF or a text.",
+        details={
+            "url": page.final_url,
+            "reason": "unsupported_content",
+            "kind": kind.value,
+            "mediaType": page.media_type,
+        },
+    )
+
+
+_NAMES: Final = {
+    Kind.IMAGE: "an image",
+    Kind.AUDIO: "an audio file",
+    Kind.VIDEO: "a video",
+    Kind.FONT: "a font",
+    Kind.ARCHIVE: "an archive",
+    Kind.OFFICE: "an office document",
+}
+
+
+def path_of(url: str) -> str:
+    try:
+        return urlsplit(url).path
+    except ValueError:
+        return ""
+
+
+def file_name(url: str) -> str:
+    """The last part of the path, or else the host: what a person would call a file without a title."""
+    name = unquote(path_of(url).rstrip("/").rpartition("/")[2])
+    return " ".join(name.split())[:200] or url.partition("://")[2].partition("/")[0]
+
+
+def _bounded(document: Document) -> Document:
+    if len(document.markdown) <= MOST and len(document.text) <= MOST:
+        return document
+    markdown, text = _cut(document.markdown), _cut(document.text)
+    return replace(document, markdown=markdown, text=text, truncated=True)
+
+
+def _cut(text: str) -> str:
+    """As many whole lines as there is room for; a line that is longer than that is cut anywhere."""
+    if len(text) <= MOST:
+        return text
+    end = text.rfind("\n", 0, MOST)
+    return text[: end if end > 0 else MOST]
+
+
+# Text.
+
+
+def _read_text(page: Page) -> Document:
+    text = _normal(page.text)
+    language = _code_language(page)
+    document = Document(Kind.TEXT, file_name(page.final_url), text, text)
+    if language:
+        return _in_fence(document, language)
+    return _bounded(replace(document, title=_heading(text) or document.title))
+
+
+def _read_markdown(page: Page) -> Document:
+    text = _normal(page.text)
+    return _bounded(Document(Kind.MARKDOWN, _heading(text) or file_name(page.final_url), text, text))
+
+
+def _read_xml(page: Page) -> Document:
+    text = _normal(page.text)
+    return _in_fence(Document(Kind.XML, file_name(page.final_url), "", text), "xml")
+
+
+def _in_fence(document: Document, language: str) -> Document:
+    """A fence is closed also when what is in it had to be cut."""
+    text = _cut(document.text)
+    markdown = fenced(text.strip("\n"), language)
+    return replace(document, markdown=markdown, text=text, truncated=len(text) < len(document.text))
+
+
+_NUL: Final = re.compile("[\x00\ufeff]")
+_FRONT_MATTER: Final = re.compile(r"---\n(?:.{0,500}\n){0,50}?title:[ \t]*(.{1,300})\n", re.IGNORECASE)
+_ATX: Final = re.compile(r"^#[ \t]+(.{1,300}?)[ \t]*#*$", re.MULTILINE)
+_SETEXT: Final = re.compile(r"^(\S.{0,300})\n={3,}[ \t]*$", re.MULTILINE)
+
+
+def _normal(text: str) -> str:
+    return _NUL.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _heading(text: str) -> str:
+    """The title in the front matter, or the first heading of level 1 near the beginning."""
+    start = text[:5000]
+    if matter := _FRONT_MATTER.match(start):
+        return matter[1].strip(" \"'\t")
+    found = [match for match in (_ATX.search(start), _SETEXT.search(start)) if match]
+    return min(found, key=lambda match: match.start())[1].strip() if found else ""
+
+
+_LANGUAGES: Final = {
+    "css": "css",
+    "javascript": "javascript",
+    "ecmascript": "javascript",
+    "x-javascript": "javascript",
+    "x-python": "python",
+    "x-script.python": "python",
+    "yaml": "yaml",
+    "x-yaml": "yaml",
+    "vnd.yaml": "yaml",
+    "toml": "toml",
+    "x-sh": "sh",
+    "x-shellscript": "sh",
+    "x-c": "c",
+    "x-java-source": "java",
+    "x-ndjson": "json",
+    "jsonl": "json",
+    "typescript": "typescript",
+    "x-diff": "diff",
+    "x-sql": "sql",
+}
+_ENDINGS: Final = {
+    **dict.fromkeys(("js", "mjs", "cjs", "jsx"), "javascript"),
+    **dict.fromkeys(("ts", "tsx"), "typescript"),
+    **dict.fromkeys(("yml", "yaml"), "yaml"),
+    **dict.fromkeys(("c", "h"), "c"),
+    **dict.fromkeys(("cc", "cpp", "hpp"), "cpp"),
+    **dict.fromkeys(("sh", "bash"), "sh"),
+    **dict.fromkeys(("ndjson", "jsonl"), "json"),
+    **{name: name for name in ("css", "toml", "go", "java", "sql", "diff", "ini", "lua", "swift", "php")},
+    "py": "python",
+    "rb": "ruby",
+    "rs": "rust",
+}
+
+
+def _code_language(page: Page) -> str:
+    """What a program's text is fenced as; empty for prose."""
+    named = _LANGUAGES.get(page.media_type.partition("/")[2])
+    ending = path_of(page.final_url).rpartition("/")[2].rpartition(".")
+    return named or (_ENDINGS.get(ending[2].lower(), "") if ending[0] else "")
+
+
+# Data.
+
+
+def _read_json(page: Page) -> Document:
+    text = _normal(page.text).strip()
+    body = text.encode("utf-8", "replace")
+    outer = data.opened(body)
+    if outer is None:  # it only says that it is JSON
+        return _in_fence(Document(Kind.JSON, file_name(page.final_url), "", text), "")
+    if data.may_be_feed(outer) and (feed := feeds.from_json(data.whole(body))):
+        return _feed_document(feed, page)
+    title = data.title_of(outer) or file_name(page.final_url)
+    shown = _in_fence(Document(Kind.JSON, title, "", data.indented(body, text, MOST)), "json")
+    return replace(shown, markdown=f"{data.outline(outer)}\n\n{shown.markdown}") if shown.truncated else shown
+
+
+def _read_table(page: Page) -> Document:
+    text = _normal(page.text)
+    document = Document(Kind.TABLE, file_name(page.final_url), "", text)
+    table = data.table(text, page.media_type, MOST)
+    if table is None:
+        return _in_fence(document, "")
+    truncated = len(text) > MOST or not table.complete
+    return replace(document, markdown=table.markdown, text=_cut(text), truncated=truncated)
+
+
+# Feeds.
+
+
+def _read_feed(page: Page) -> Document:
+    feed = feeds.from_xml(page.text)
+    return _feed_document(feed, page) if feed else _read_xml(page)
+
+
+def _feed_document(feed: Feed, page: Page) -> Document:
+    shown = feeds.without_later(feed, MOST_ENTRIES)
+    addresses = Addresses(page.final_url)
+    title = shown.title or file_name(page.final_url)
+    links = [(entry, addresses.absolute(entry.link)) for entry in shown.entries]
+    blocks = [f"# {_escaped(title)}", _escaped(shown.description)]
+    plain = [title, shown.description]
+    for entry, url in links:
+        name = _entry_name(entry)
+        heading = f"[{_escaped(name)}]({_destination(url)})" if url else _escaped(name)
+        about = " · ".join(filter(None, (entry.published, entry.author)))
+        blocks += [f"## {heading}", _escaped(about), _escaped(entry.summary)]
+        plain += [name, about, entry.summary]
+    document = Document(
+        kind=Kind.FEED,
+        title=title,
+        markdown="\n\n".join(filter(None, blocks)),
+        text="\n\n".join(filter(None, plain)),
+        description=shown.description,
+        published=shown.updated,
+        language=shown.language,
+        links=tuple(Link(url, _entry_name(entry)) for entry, url in links if url),
+        truncated=not feed.complete or len(shown.entries) < len(feed.entries),
+    )
+    return _bounded(document)
+
+
+def _entry_name(entry: Entry) -> str:
+    return entry.title or entry.summary[:80] or entry.link or "Untitled"
+
+
+_SPECIAL: Final = re.compile(r"([\\`*_\[\]<>])")
+_UNSAFE: Final = re.compile(r"[\s()<>\\]")
+
+
+def _escaped(text: str) -> str:
+    return _SPECIAL.sub(r"\\\1", text)
+
+
+def _destination(url: str) -> str:
+    return _UNSAFE.sub(lambda match: "".join(f"%{byte:02X}" for byte in match[0].encode()), url)
+
+
+# PDF.
+
+_NOT_A_TITLE: Final = re.compile(
+    r"untitled.{0,20}|document\d*|microsoft (?:word|powerpoint) - .*|.{0,200}\.(?:docx?|pptx?|pdf|indd|tex)",
+    re.IGNORECASE,
+)
+_BLOCK_START: Final = re.compile(r"^([ \t]*)(#{1,6}[ \t]|>|={3,}|-{3,}|`{3,}|~{3,})", re.MULTILINE)
+_BULLET: Final = re.compile(r"^[ \t]*[•‣▪●◦∙·][ \t]*", re.MULTILINE)
+
+
+def _read_pdf(page: Page) -> Document:
+    pdf = read_pdf(page.body)
+    document = Document(
+        kind=Kind.PDF,
+        title=_pdf_title(pdf) or file_name(page.final_url),
+        markdown="\n\n---\n\n".join(filter(None, map(_pdf_markdown, pdf.pages))),
+        text="\f".join(pdf.pages) if any(pdf.pages) else "",
+        description=pdf.subject,
+        author=pdf.author,
+        published=pdf.created,
+        page_count=pdf.page_count,
+        truncated=not pdf.complete,
+    )
+    return _bounded(document)
+
+
+def _pdf_title(pdf: Pdf) -> str:
+    """What it calls itself, unless a program did; else its first line, if that can be a title."""
+    if pdf.title and not _NOT_A_TITLE.fullmatch(pdf.title):
+        return " ".join(pdf.title.split())[:300]
+    first = pdf.pages[0].strip().partition("\n")[0].strip() if pdf.pages else ""
+    return first if 3 <= len(first) <= 150 else ""
+
+
+def _pdf_markdown(text: str) -> str:
+    """Lines as they are, but none that would be taken for a heading, a rule or a fence."""
+    return _BULLET.sub("- ", _BLOCK_START.sub(r"\1\\\2", text)).strip()
+
+
+_READERS: Final[dict[Kind, Callable[[Page], Document]]] = {
+    Kind.HTML: _read_text,
+    Kind.TEXT: _read_text,
+    Kind.MARKDOWN: _read_markdown,
+    Kind.XML: _read_xml,
+    Kind.JSON: _read_json,
+    Kind.TABLE: _read_table,
+    Kind.FEED: _read_feed,
+    Kind.PDF: _read_pdf,
+}

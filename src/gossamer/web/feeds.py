@@ -1,0 +1,259 @@
+"""Feeds: RSS (0.9x, 1.0, 2.0), Atom and JSON Feed, as a title and a list of entries.
+
+XML is read as a stream, without namespaces (many feeds forget to declare theirs), without entities, and not
+at all when it has a DOCTYPE or nests too deep. Of a feed that is broken half-way, what stands before is kept.
+"""
+
+import re
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from email.utils import parsedate_to_datetime
+from html import entities, unescape
+from typing import Any, Final
+from xml.parsers import expat
+
+DEEPEST: Final = 256
+LONGEST_SUMMARY: Final = 600  # characters
+LONGEST_VALUE: Final = 20_000  # of a feed's own, before its tags are taken out
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    title: str = ""
+    link: str = ""  # as it is written
+    author: str = ""
+    published: str = ""  # ISO 8601 where it could be understood
+    summary: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    title: str = ""
+    link: str = ""
+    description: str = ""
+    language: str = ""
+    updated: str = ""
+    entries: tuple[Entry, ...] = ()
+    complete: bool = True  # False: it broke off
+
+
+def from_xml(text: str) -> Feed | None:
+    """The feed; None for what is none, or must not be parsed."""
+    reader = _Reader()
+    try:
+        if not reader.read(text):
+            second = _Reader()
+            mended = second.read(_repaired(text))
+            reader = second if mended or len(second.entries) > len(reader.entries) else reader
+    except _Refused:
+        return None
+    return reader.feed() if reader.entries or reader.values else None
+
+
+def from_json(value: Any) -> Feed | None:
+    if not isinstance(value, dict) or "jsonfeed.org" not in str(value.get("version"))[:100]:
+        return None
+    items = value.get("items")
+    entries = items if isinstance(items, list) else []
+    return Feed(
+        title=_text(value.get("title")),
+        link=_text(value.get("home_page_url")),
+        description=_summary(_text(value.get("description"))),
+        language=_text(value.get("language")),
+        entries=tuple(_json_entry(item) for item in entries if isinstance(item, dict)),
+    )
+
+
+def _json_entry(item: dict[Any, Any]) -> Entry:
+    authors = item.get("authors") or [item.get("author")]
+    first = authors[0] if isinstance(authors, list) else None
+    contents = (_text(item.get(name)) for name in ("summary", "content_text", "content_html"))
+    return Entry(
+        title=_summary(_text(item.get("title"))),
+        link=_text(item.get("url")) or _text(item.get("external_url")),
+        author=_text(first.get("name")) if isinstance(first, dict) else "",
+        published=_date(_text(item.get("date_published")) or _text(item.get("date_modified"))),
+        summary=_summary(next(filter(None, contents), "")),
+    )
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+# XML.
+
+_FIELDS: Final = {
+    "title": "title",
+    "link": "link",
+    "guid": "guid",
+    "description": "description",
+    "subtitle": "description",
+    "tagline": "description",
+    "summary": "description",
+    "content": "content",
+    "content:encoded": "content",
+    "author": "author",
+    "dc:creator": "author",
+    "language": "language",
+    "dc:language": "language",
+    "pubDate": "published",
+    "published": "published",
+    "issued": "published",
+    "dc:date": "published",
+    "updated": "updated",
+    "modified": "updated",
+    "lastBuildDate": "updated",
+}
+_ENTRIES: Final = frozenset({"item", "entry"})
+_ASIDE: Final = frozenset({"image", "textInput", "textinput", "source"})  # whose titles are not the feed's
+_DEFAULT_PREFIX: Final = re.compile(r"(?:atom|rss|a10):")
+
+
+class _Refused(Exception):
+    pass
+
+
+@dataclass(slots=True)
+class _Reader:
+    entries: list[dict[str, str]] = field(default_factory=list)
+    values: dict[str, str] = field(default_factory=dict)  # the feed's own
+    depth: int = 0
+    inside: int = 0  # depth of the entry that is open
+    aside: int = 0  # depth of the element that is passed over
+    wanted: str = ""  # what the text is collected for
+    since: int = 0
+    pieces: list[str] = field(default_factory=list)
+    broken: bool = False
+
+    def read(self, text: str) -> bool:
+        parser = expat.ParserCreate()
+        parser.buffer_text = True
+        parser.StartDoctypeDeclHandler = _refuse
+        parser.EntityDeclHandler = _refuse
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
+        parser.CharacterDataHandler = self._characters
+        try:
+            parser.Parse(text, True)
+        except (expat.ExpatError, UnicodeError):
+            self.broken = True
+        return not self.broken
+
+    def feed(self) -> Feed:
+        own = self.values
+        return Feed(
+            title=_summary(own.get("title", "")),
+            link=own.get("link", ""),
+            description=_summary(own.get("description", "")),
+            language=own.get("language", ""),
+            updated=_date(own.get("updated") or own.get("published", "")),
+            entries=tuple(_entry(values) for values in self.entries),
+            complete=not self.broken,
+        )
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise _Refused
+        name = _DEFAULT_PREFIX.sub("", name)
+        if self.wanted == "author" and name == "name":
+            self.since, self.pieces = self.depth, []
+        elif self.wanted:
+            self.pieces.append(" ")
+        elif not self.aside:
+            self._open(name, attributes)
+
+    def _open(self, name: str, attributes: dict[str, str]) -> None:
+        if name in _ENTRIES:
+            self.inside = self.depth
+            self.entries.append({})
+        elif name in _ASIDE:
+            self.aside = self.depth
+        elif name == "link" and "href" in attributes:
+            if attributes.get("rel", "alternate") == "alternate":
+                self._keep("link", attributes["href"])
+        elif name in _FIELDS:
+            self.wanted, self.since, self.pieces = _FIELDS[name], self.depth, []
+            if name == "guid" and attributes.get("isPermaLink") == "false":
+                self.wanted = "id"
+
+    def _end(self, _: str) -> None:
+        if self.wanted and self.depth == self.since:
+            self._keep(self.wanted, "".join(self.pieces))
+            self.wanted = ""
+        if self.depth == self.inside:
+            self.inside = 0
+        if self.depth == self.aside:
+            self.aside = 0
+        self.depth -= 1
+
+    def _characters(self, text: str) -> None:
+        if self.wanted:
+            self.pieces.append(text)
+
+    def _keep(self, name: str, value: str) -> None:
+        values = self.entries[-1] if self.inside else self.values
+        if value := value.strip()[:LONGEST_VALUE]:
+            values.setdefault(name, value)
+
+
+def _refuse(*_: object) -> None:
+    raise _Refused
+
+
+def _entry(values: dict[str, str]) -> Entry:
+    return Entry(
+        title=_summary(values.get("title", "")),
+        link=values.get("link") or values.get("guid", ""),
+        author=_summary(values.get("author", "")),
+        published=_date(values.get("published") or values.get("updated", "")),
+        summary=_summary(values.get("description") or values.get("content", "")),
+    )
+
+
+_AMPERSAND: Final = re.compile(r"&(?!#\d{1,7};|#x[0-9A-Fa-f]{1,6};|(?:amp|lt|gt|quot|apos);)(?:(\w{2,32});)?")
+_NOT_XML: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+
+
+def _repaired(text: str) -> str:
+    """What feeds get wrong most: stray ampersands, HTML's entities, control characters, a late beginning."""
+    text = _NOT_XML.sub("", text)
+    return _AMPERSAND.sub(_spelt_out, text[max(0, text.find("<")) :])
+
+
+def _spelt_out(match: re.Match[str]) -> str:
+    known = entities.html5.get(f"{match[1]};") if match[1] else None
+    return known or f"&amp;{match[0][1:]}"
+
+
+# Values.
+
+_SCRIPT: Final = re.compile(r"<(script|style)\b.{0,5000}?</\1\s*>", re.DOTALL | re.IGNORECASE)
+_TAG: Final = re.compile(r"<(?:!--[^>]{0,2000}--|/?[A-Za-z!][^<>]{0,4000})>")
+
+
+def _summary(html: str) -> str:
+    """The text of a snippet of HTML, in one line, cut between words."""
+    text = html[:LONGEST_VALUE]
+    if "<" in text:
+        text = _TAG.sub(" ", _SCRIPT.sub(" ", text))
+    text = " ".join((unescape(text) if "&" in text else text).split())
+    if len(text) <= LONGEST_SUMMARY:
+        return text
+    return text[:LONGEST_SUMMARY].rpartition(" ")[0] + " …"
+
+
+def _date(text: str) -> str:
+    text = text.strip()[:60]
+    for parse in (datetime.fromisoformat, parsedate_to_datetime):
+        try:
+            return parse(text).isoformat()
+        except (ValueError, TypeError, OverflowError, IndexError):
+            continue
+    return text
+
+
+def without_later(feed: Feed, most: int) -> Feed:
+    """The feed with no more than so many entries."""
+    return replace(feed, entries=feed.entries[:most])

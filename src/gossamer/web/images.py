@@ -1,0 +1,73 @@
+"""Which picture an image element shows, wherever its page hides the address."""
+
+import re
+from typing import Final, NamedTuple
+
+from gossamer.web.links import Addresses
+from gossamer.web.tree import Element
+
+_LAZY: Final = (
+    "data-src",
+    "data-original",
+    "data-lazy-src",
+    "data-lazy",
+    "data-actualsrc",
+    "data-hi-res-src",
+)
+_LAZY_SETS: Final = ("data-srcset", "data-lazy-srcset", "srcset")
+_NO_PICTURE: Final = re.compile(
+    r"(?:^|[/_-])(?:pixel|spacer|blank|transparent|1x1|clear|placeholder|grey|loading)[^/]*\.(?:gif|png|svg)",
+    re.I,
+)
+_CANDIDATE: Final = re.compile(r"(\S+)(?:\s+([0-9.]+)([wx]))?\s*(?:,\s+|,$|$)")
+
+
+class Image(NamedTuple):
+    url: str
+    alt: str
+    title: str
+
+
+def image_of(element: Element, addresses: Addresses) -> Image | None:
+    """The picture, unless it is none: a spacer, a tracking pixel, data in place of an address."""
+    if _is_tiny(element):
+        return None
+    for reference in _references(element):
+        if reference.startswith("data:") or _NO_PICTURE.search(reference):
+            continue
+        url = addresses.absolute(reference)
+        if url.startswith(("http:", "https:")):
+            alt = " ".join(element.get("alt").split())
+            return Image(url, alt, " ".join(element.get("title").split()))
+    return None
+
+
+def _references(element: Element) -> list[str]:
+    found = [element.get(name) for name in _LAZY]
+    best = _best(element.get("data-srcset") or element.get("data-lazy-srcset"))
+    found += [best, _best(element.get("srcset")) or element.get("src"), element.get("src")]
+    if element.parent is not None and element.parent.tag == "picture":
+        found += [_best(one.get("srcset") or one.get("data-srcset")) for one in element.parent.elements]
+    return [reference.strip() for reference in found if reference.strip()]
+
+
+def _best(candidates: str) -> str:
+    """The largest picture of a `srcset`."""
+    largest, url = -1.0, ""
+    for match in _CANDIDATE.finditer(candidates.strip()[:8_192]):
+        size = _number(match[2])
+        if match[1].strip(",") and size > largest:
+            largest, url = size, match[1].strip(",")
+    return url
+
+
+def _number(text: str | None) -> float:
+    try:
+        return float(text or 1)
+    except ValueError:
+        return 0
+
+
+def _is_tiny(element: Element) -> bool:
+    sizes = [re.match(r"[0-9]+", element.get(name).strip()) for name in ("width", "height")]
+    return any(size is not None and int(size[0][:6]) <= 2 for size in sizes)

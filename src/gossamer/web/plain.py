@@ -1,0 +1,46 @@
+"""The content as plain text: a line for every block, nothing of the markup."""
+
+from typing import Final
+
+from gossamer.web.content import Content
+from gossamer.web.tree import BLOCKS, Element
+from gossamer.web.vocabulary import tags
+
+_PARAGRAPHS: Final = tags("p h1 h2 h3 h4 h5 h6 blockquote pre ul ol dl table figure section article")
+
+
+def plain_text(content: Content, title: str) -> str:
+    """The text of the content, without headings that only repeat the title and without captions."""
+    left_out = content.left_out
+    pieces: list[str] = []
+    waiting: list[Element | str] = [content.root]
+    while waiting:
+        child = waiting.pop()
+        if isinstance(child, str):
+            pieces.append(child)
+        elif id(child) in left_out or _is_caption(child) or (child.tag == "h1" and child.plain() == title):
+            pieces.append(" ")
+        elif child.tag == "br":
+            pieces.append("\n")
+        elif child.tag in BLOCKS:
+            edge = "\n\n" if child.tag in _PARAGRAPHS else " " if child.tag in ("td", "th") else "\n"
+            pieces.append(edge)
+            waiting.append(edge)
+            waiting.extend(reversed(child.children))
+        else:
+            waiting.extend(reversed(child.children))
+    return tidy("".join(pieces))
+
+
+def _is_caption(element: Element) -> bool:
+    return element.tag == "figcaption" or "caption" in element.get("class").lower()
+
+
+def tidy(text: str) -> str:
+    """No spaces at the ends of lines, no two empty lines in a row."""
+    lines: list[str] = []
+    for line in text.replace("\xa0", " ").split("\n"):
+        line = line.strip()
+        if line or (lines and lines[-1]):
+            lines.append(line)
+    return "\n".join(lines).strip()

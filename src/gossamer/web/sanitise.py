@@ -1,0 +1,236 @@
+"""HTML that a parser can be given: bounded in size, in depth and in what its tags can multiply into.
+
+Four kinds of page cost a correct HTML parser far more than their size: deeply nested elements (each open tag
+searches the open ones), elements with very many attributes, options by the ten thousand, and formatting left
+open, which is built anew inside every later block. A cheap count tells that a page can be none of them, which
+is nearly always so. The others are read tag by tag and written anew, keeping all text: what stands too deep
+is kept flat, in the last element that was deep enough.
+"""
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from gossamer.web.vocabulary import tags
+
+LARGEST: Final = 10_000_000  # characters; what follows is cut off
+DEEPEST: Final = 200  # open elements
+OPEN_TAGS: Final = 4_000  # fewer than these cannot nest badly
+ATTRIBUTES: Final = 100  # of one element; with more it keeps none
+LONG_TAG: Final = 4_096  # characters without a `>` that may hold too many attributes
+OPTIONS: Final = 2_000
+REBUILT: Final = 1_000_000  # formatting elements that blocks may build anew
+
+_SPACE: Final = " \t\n\f\r"
+_FORMATTING_TAG: Final = re.compile(
+    r"<[bcefinstuBCEFINSTU](?:[ >/\t\n]|ig|ode|m|ont|obr|mall|tr|t|IG|ODE|M|ONT|OBR|MALL|TR|T)"
+)
+_TAG: Final = re.compile(r"<(/?)([a-zA-Z][^ \t\n\f\r/>]*)|<!--|<[!?/]")
+_TAG_START: Final = re.compile(r"<[a-zA-Z][^ \t\n\f\r/>]*")
+_ATTRIBUTE: Final = re.compile(
+    r"""[ \t\n\f\r/]*(?:=?[^ \t\n\f\r/>=]+|=)"""
+    r"""(?:[ \t\n\f\r]*=[ \t\n\f\r]*(?:"[^"]*"|'[^']*'|(?!["'])[^ \t\n\f\r>]*))?"""
+)
+_COMMENT_END: Final = re.compile(r"--!?>")
+
+_FORMATTING: Final = tags("b big code em font i nobr s small strike strong tt u")
+_RAW_TEXT: Final = tags("script style textarea title xmp iframe noembed noframes")
+_VOID: Final = tags("area base br col embed hr img input link meta param source track wbr keygen frame")
+_FOREIGN: Final = frozenset(("svg", "math", "plaintext", "frameset", "template"))  # other rules hold inside
+_BARRIERS: Final = tags("html body table td th caption object applet marquee button select ul ol dl")
+_ENDED_BY: Final = {  # an open tag that ends an element left open before it
+    "li": ("li",),
+    "dt": ("dt", "dd"),
+    "dd": ("dt", "dd"),
+    "option": ("option",),
+    "tr": ("td", "th", "tr"),
+    "td": ("td", "th"),
+    "th": ("td", "th"),
+    "tbody": ("td", "th", "tr", "tbody", "thead"),
+    "tfoot": ("td", "th", "tr", "tbody", "thead"),
+}
+_ENDS_PARAGRAPH: Final = tags(
+    "address article aside blockquote center details div dl fieldset figure footer form h1 h2 h3 h4 h5 h6 "
+    "header hr main menu nav ol p pre section table ul"
+)
+
+
+class Bounded(NamedTuple):
+    html: str
+    cut: bool  # something was cut off, or is kept without its structure
+
+
+def bounded(html: str) -> Bounded:
+    """The page itself when it is harmless, else one that says the same and is."""
+    cut = len(html) > LARGEST
+    if cut:
+        html = html[:LARGEST]
+    if _is_harmless(html):
+        return Bounded(html, cut)
+    rebuilt = _Rebuilding(html).run()
+    return Bounded(rebuilt.html, cut or rebuilt.cut)
+
+
+def _is_harmless(html: str) -> bool:
+    open_tags = html.count("<") - html.count("</")
+    if open_tags > OPEN_TAGS and (_depth_bound(html) > DEEPEST or html.count("<option") > OPTIONS):
+        return False
+    if open_tags * open_tags > REBUILT and open_tags * len(_FORMATTING_TAG.findall(html)) > REBUILT:
+        return False
+    return not any(_has_many_attributes(html, at) for at in range(0, len(html), LONG_TAG))
+
+
+def _has_many_attributes(html: str, at: int) -> bool:
+    """Whether a tag that covers the piece of the page from there on may have too many of them."""
+    if html.find(">", at, at + LONG_TAG) >= 0:
+        return False
+    begin = _TAG_START.search(html, html.rfind(">", 0, at) + 1)
+    if begin is None:
+        return False
+    count, end = 0, begin.end()
+    while count <= ATTRIBUTES and (found := _ATTRIBUTE.match(html, end)) is not None:
+        count, end = count + 1, found.end()
+    return count > ATTRIBUTES
+
+
+def _depth_bound(html: str) -> int:
+    """How deep the page is if nothing but end tags closed an element, or deeper."""
+    deepest = depth = 0
+    counted = _FORMATTING | _BARRIERS | _ENDS_PARAGRAPH | _ENDED_BY.keys() | {"span", "a"}
+    for end, name in re.findall(r"<(/?)([a-zA-Z][a-zA-Z0-9-]*)", html):
+        if end:
+            depth -= depth > 0
+        elif name in counted or name.lower() not in _VOID:
+            depth += 1
+            deepest = max(deepest, depth)
+    return deepest
+
+
+@dataclass(slots=True)
+class _Rebuilding:
+    html: str
+    written: list[str] = field(default_factory=list)
+    open: list[str] = field(default_factory=list)  # names of the elements that are open, outermost first
+    skipped: Counter[str] = field(default_factory=Counter)  # open tags left out, whose end tags go too
+    options: int = 0
+    rebuilt: int = 0
+    cut: bool = False
+
+    def run(self) -> Bounded:
+        html, at = self.html, 0
+        while (tag := _TAG.search(html, at)) is not None:
+            self.written.append(html[at : tag.start()])
+            read = self._past_comment if tag[2] is None else self._end if tag[1] else self._begin
+            at = read(tag)
+        self.written.append(html[at:])
+        return Bounded("".join(self.written), self.cut)
+
+    def _past_comment(self, tag: re.Match[str]) -> int:
+        html, at = self.html, tag.end()
+        if tag[0] != "<!--":
+            return _after(html.find(">", at), html)
+        if html.startswith((">", "->"), at):
+            return html.index(">", at) + 1
+        end = _COMMENT_END.search(html, at)
+        return end.end() if end else len(html)
+
+    def _begin(self, tag: re.Match[str]) -> int:
+        name = tag[2].lower()
+        after, attributes, whole = self._attributes(tag.end())
+        if not whole:
+            return len(self.html)  # the page ends inside the tag: no parser makes an element of it
+        if name in _RAW_TEXT:
+            return self._raw_text(name, attributes, after)
+        if name in _FOREIGN:
+            return after
+        self._end_what_it_ends(name)
+        if self._may_open(name):
+            self.written.append(f"<{name}{attributes}>")
+            if name not in _VOID:
+                self.open.append(name)
+        elif name not in _VOID:
+            self.skipped[name] += 1
+        return after
+
+    def _may_open(self, name: str) -> bool:
+        if name == "option":
+            self.options += 1
+            return self.options <= OPTIONS
+        if name in _VOID:
+            return True
+        self.rebuilt += sum(1 for one in self.open if one in _FORMATTING)
+        if name in _FORMATTING and self.rebuilt > REBUILT:
+            self.cut = True
+            return False
+        if len(self.open) >= DEEPEST:
+            self.cut = True
+            return False
+        return True
+
+    def _attributes(self, at: int) -> tuple[int, str, bool]:
+        """Where the tag ends, its attributes as written, and whether it ends at all."""
+        begin, count = at, 0
+        while (found := _ATTRIBUTE.match(self.html, at)) is not None:
+            at = found.end()
+            count += 1
+        end = self.html.find(">", at)
+        if end < 0:
+            return len(self.html), "", False
+        return end + 1, self.html[begin:end].rstrip("/") if count <= ATTRIBUTES else "", True
+
+    def _raw_text(self, name: str, attributes: str, at: int) -> int:
+        end = re.compile(f"</{name}[ \t\n\f\r/>]", re.I).search(self.html, at)
+        stop = end.start() if end else len(self.html)
+        if name in ("title", "script", "textarea"):
+            self.written.append(f"<{name}{attributes}>{self.html[at:stop]}</{name}>")
+        return _after(self.html.find(">", stop), self.html)
+
+    def _end_what_it_ends(self, name: str) -> None:
+        if name in _ENDS_PARAGRAPH and self.open and self.open[-1] == "p":
+            self._close("p")
+        for ended in _ENDED_BY.get(name, ()):
+            at = self._position(ended, "table" if name in ("tr", "td", "th", "tbody", "tfoot") else "")
+            if at is not None:
+                self._close_from(at)
+
+    def _end(self, tag: re.Match[str]) -> int:
+        name = tag[2].lower()
+        if self.skipped[name]:
+            self.skipped[name] -= 1
+        elif name in _FORMATTING and name in self.open:
+            self._close(name)
+        elif name not in _FOREIGN and (at := self._position(name, "table")) is not None:
+            self._close_from(at)
+        elif name in ("p", "br"):
+            self.written.append(f"</{name}>")  # both make an element of their own
+        return _after(self.html.find(">", tag.end()), self.html)
+
+    def _position(self, name: str, only_barrier: str) -> int | None:
+        """Where the innermost element of that name is open, unless something hides it from its end tag."""
+        if name not in self.open:
+            return None
+        for at in range(len(self.open) - 1, -1, -1):
+            if self.open[at] == name:
+                return at
+            if self.open[at] in _BARRIERS and (self.open[at] == "table" or not _inside_table(name)):
+                return None
+        return None
+
+    def _close_from(self, at: int) -> None:
+        self.written.extend(f"</{name}>" for name in reversed(self.open[at:]))
+        del self.open[at:]
+
+    def _close(self, name: str) -> None:
+        """Formatting ends without ending the blocks that began inside it."""
+        at = len(self.open) - 1 - self.open[::-1].index(name)
+        self.written.append(f"</{name}>")
+        del self.open[at]
+
+
+def _inside_table(name: str) -> bool:
+    return name in ("table", "tbody", "thead", "tfoot", "tr", "td", "th", "caption")
+
+
+def _after(at: int, html: str) -> int:
+    return len(html) if at < 0 else at + 1

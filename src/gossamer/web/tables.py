@@ -1,0 +1,131 @@
+"""Tables: which are data and which are layout, and the cells of a data table in their columns."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from gossamer.web.tree import Element
+
+WIDEST: Final = 100  # columns
+MOST_CELLS: Final = 50_000
+_ROW_GROUPS: Final = frozenset(("thead", "tbody", "tfoot"))
+_LONG_CELL: Final = 1_000  # characters; prose, not data
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    header: list[Element | None]  # empty if the table has none
+    rows: list[list[Element | None]]
+    caption: Element | None
+    repeated: set[int]  # ids of cells that span the whole row, to be written once
+    cut: bool
+
+
+def rows_of(table: Element) -> list[Element]:
+    rows: list[Element] = []
+    feet: list[Element] = []
+    for child in table.elements:
+        if child.tag == "tr":
+            rows.append(child)
+        elif child.tag in _ROW_GROUPS:
+            (feet if child.tag == "tfoot" else rows).extend(one for one in child.elements if one.tag == "tr")
+    return rows + feet
+
+
+def cells_of(row: Element) -> list[Element]:
+    return [cell for cell in row.elements if cell.tag in ("td", "th")]
+
+
+def is_layout(table: Element) -> bool:
+    """Whether the table only puts things beside each other."""
+    if table.get("role") in ("presentation", "none"):
+        return True
+    rows = rows_of(table)
+    if not rows or max(len(cells_of(row)) for row in rows) < 2:
+        return True
+    if len(rows) == 1 and not any(cell.tag == "th" for cell in cells_of(rows[0])):
+        return True
+    cells = [cell for row in rows for cell in cells_of(row)]
+    if any(cell.tag == "th" for cell in cells):
+        return any(_is_page(cell) for cell in cells)
+    return any(_is_page(cell) or cell.text > _LONG_CELL for cell in cells)
+
+
+def _is_page(cell: Element) -> bool:
+    if not cell.blocks:
+        return False
+    return any(
+        one.tag in ("table", "h1", "h2", "article", "form") and one.text
+        for one in cell.walk()
+        if one is not cell
+    )
+
+
+def grid_of(table: Element) -> Grid:
+    """Every row as wide as the table, with spanning cells in every place that they cover."""
+    rows: list[list[Element | None]] = []
+    spans: dict[int, tuple[Element, int]] = {}  # column: the cell from above, and rows it still covers
+    whole: set[int] = set()
+    originals = 0
+    for row in rows_of(table):
+        if sum(map(len, rows)) > MOST_CELLS:
+            return _finished(table, rows, originals, whole, cut=True)
+        filled, used = _fill(cells_of(row), spans, whole)
+        rows.append(filled)
+        originals = max(originals, used)
+    return _finished(table, rows, originals, whole, cut=False)
+
+
+def _fill(
+    cells: list[Element], spans: dict[int, tuple[Element, int]], whole: set[int]
+) -> tuple[list[Element | None], int]:
+    """One row, and the number of columns up to the last one in which a cell begins."""
+    row: list[Element | None] = []
+    used = 0
+    waiting = list(reversed(cells))
+    while (waiting or any(column >= len(row) for column in spans)) and len(row) < WIDEST:
+        column = len(row)
+        if column in spans:
+            cell, left = spans.pop(column)
+            row.append(cell)
+            if left > 1:
+                spans[column] = (cell, left - 1)
+            continue
+        if not waiting:
+            row.append(None)
+            continue
+        cell = waiting.pop()
+        wide, high = _span(cell, "colspan"), _span(cell, "rowspan")
+        used = column + 1
+        for _ in range(min(wide, WIDEST - column)):
+            if high > 1:
+                spans[len(row)] = (cell, high - 1)
+            row.append(cell)
+        if len(cells) == 1 and wide > 1:
+            whole.add(id(cell))
+    return row, used
+
+
+def _span(cell: Element, name: str) -> int:
+    text = cell.get(name).strip()[:5]
+    return max(1, min(int(text), 1_000)) if text.isascii() and text.isdigit() else 1
+
+
+def _finished(
+    table: Element, rows: list[list[Element | None]], width: int, whole: set[int], *, cut: bool
+) -> Grid:
+    rows = [(row + [None] * width)[:width] for row in rows]
+    header: list[Element | None] = []
+    if rows and _is_header(table, rows[0]):
+        header = rows.pop(0)
+    caption = next((one for one in table.elements if one.tag == "caption" and one.text), None)
+    return Grid(header, rows, caption, whole, cut)
+
+
+def _is_header(table: Element, row: list[Element | None]) -> bool:
+    cells = [cell for cell in row if cell is not None]
+    if not cells:
+        return False
+    above = cells[0].parent.parent if cells[0].parent else None
+    return (above is not None and above.tag == "thead") or all(
+        cell.tag == "th" or not cell.text for cell in cells
+    )

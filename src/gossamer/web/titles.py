@@ -1,0 +1,102 @@
+"""What a person would call the page: its headline, without the name of the site behind it."""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+LONGEST: Final = 500
+_DASHES: Final = "\u2013\u2014-"
+_ANGLES: Final = "\u00bb\u00ab\u203a\u2039>"
+_SEPARATORS: Final = re.compile(
+    rf"\s+[|·•:/\\{_ANGLES}{_DASHES}]+\s+|\s*[|\u00bb\u203a]\s*|\s+::\s+"
+    r"|(?<=[\u3000-\u9fff\uff01-\uff60])[_-]+(?=[\u3000-\u9fff])"  # Chinese has no spaces to set around them
+)
+_LETTERS: Final = re.compile(r"\w+")
+
+
+def best_title(
+    *, document: str, headings: Sequence[str], declared: Sequence[str], site_name: str, host: str
+) -> str:
+    """The title out of `<title>`, the first headings, and what metadata declare (best first)."""
+    document, site_name = _clean(document), _clean(site_name)
+    declared = [text for text in (_without_site(_clean(one), site_name, host) for one in declared) if text]
+    headings = [text for text in map(_clean, headings) if text and not _is_site(text, site_name, host)]
+    for heading in headings:
+        if _agrees(heading, document) or any(_agrees(heading, one) for one in declared):
+            return heading
+    if declared:
+        return declared[0]
+    shortened = _without_site(document, site_name, host)
+    if len(headings) == 1 and (not shortened or _shares_words(headings[0], shortened)):
+        return headings[0]
+    return shortened or (headings[0] if headings else "")
+
+
+def _clean(text: str) -> str:
+    return " ".join(text.split())[:LONGEST].strip()
+
+
+def _folded(text: str) -> str:
+    return " ".join(_LETTERS.findall(text.casefold()))
+
+
+def _agrees(heading: str, title: str) -> bool:
+    """Whether the title says what the heading says, perhaps with the site's name around it."""
+    short, long = _folded(heading), _folded(title)
+    return len(short) > 2 and (short == long or long.startswith(short + " ") or long.endswith(" " + short))
+
+
+def _shares_words(one: str, other: str) -> bool:
+    words, others = set(_folded(one).split()), set(_folded(other).split())
+    return len(words & others) * 2 >= min(len(words), len(others)) > 0
+
+
+def _is_site(text: str, site_name: str, host: str) -> bool:
+    folded = _folded(text)
+    return bool(folded) and (folded == _folded(site_name) or folded.replace(" ", "") == _own_name(host))
+
+
+def _own_name(host: str) -> str:
+    """`news` of `www.news.co.uk`, `example` of `example.org`."""
+    labels = [label for label in host.split(".") if label not in ("www", "m", "en")]
+    return max(labels[:-1] or labels or [""], key=len).replace("-", "")
+
+
+def _without_site(title: str, site_name: str, host: str) -> str:
+    """The title without the part before or after a separator that names the site."""
+    parts = _SEPARATORS.split(title)
+    if len(parts) < 2 or not title:
+        return title
+    joints = _SEPARATORS.findall(title)
+    if _names_site(parts[-1], site_name, host):
+        return _joined(parts[:-1], joints)
+    if _names_site(parts[0], site_name, host):
+        return _joined(parts[1:], joints[1:])
+    if any(sign in joints[-1] for sign in "|\u00bb·_"):
+        return _joined(parts[:-1], joints) if len(_folded(parts[-1]).split()) <= 4 else title
+    last = parts[-1]
+    if joints[-1].strip() in (*_DASHES, "::") and len(last.split()) <= 4 and len(parts[0].split()) > 2:
+        return _joined(parts[:-1], joints)
+    return title
+
+
+def _names_site(part: str, site_name: str, host: str) -> bool:
+    folded = _folded(part).replace(" ", "")
+    if not folded:
+        return True
+    if site_name and folded == _folded(site_name).replace(" ", ""):
+        return True
+    own = _own_name(host)
+    return len(own) > 2 and (
+        folded == own
+        or folded.removeprefix("the") == own
+        or folded == host.replace(".", "")
+        or (len(folded) > 3 and (own.startswith(folded) or folded.startswith(own)) and len(part.split()) <= 4)
+    )
+
+
+def _joined(parts: Sequence[str], joints: Sequence[str]) -> str:
+    text = parts[0]
+    for joint, part in zip(joints, parts[1:], strict=False):
+        text += joint + part
+    return text.strip()

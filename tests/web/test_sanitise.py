@@ -1,0 +1,96 @@
+"""Pages that cost more than they weigh end in bounded time, and lose nothing in silence."""
+
+from time import process_time
+
+import pytest
+
+from gossamer.web.extract import extract
+from gossamer.web.sanitise import LARGEST, bounded
+from gossamer.web.tree import DEEPEST, parse
+
+URL = "https://bomb.example/"
+
+BOMBS = {
+    "nested blocks": "<div>" * 200_000 + "the end",
+    "nested inlines": "<span>" * 200_000 + "the end",
+    "nested formatting": "<b>" * 200_000 + "the end",
+    "nested lists": "<ul><li>" * 20_000 + "the end",
+    "nested tables": "<table><tr><td>" * 20_000 + "the end",
+    "nested quotes": "<blockquote>" * 20_000 + "the end",
+    "end tags hidden in attributes": "<div><a title='</div>'>" * 20_000 + "the end",
+    "end tags hidden in scripts": "<div><script></div></script>" * 20_000 + "the end",
+    "end tags hidden in comments": "<div><!-- </div> -->" * 20_000 + "the end",
+    "end tags that end nothing": "<div><marquee></div>" * 20_000 + "the end",
+    "formatting that outlives its block": "<b><div></b>" * 20_000 + "the end",
+    "formatting built anew in every block": "<p>"
+    + "".join(f"<font c={n}>" for n in range(300))
+    + "</p>"
+    + "<p>x" * 20_000
+    + "the end",
+    "one element with 100,000 attributes": f"<div {' '.join(f'a{n}' for n in range(100_000))}>the end",
+    "options": f"<select>{'<option>x' * 100_000}</select>the end",
+    "cells that span a thousand": f"<table>{'<tr><td colspan=1000 rowspan=1000>x' * 2_000}</table>the end",
+    "entities": "&amp;" * 500_000 + " the end",
+    "open angles": "<" * 500_000 + " the end",
+    "comments that do not end": "the end" + "<!--" * 200_000,
+    "quotes that do not end": "the end" + "<a b='" * 100_001,
+    "marks to escape": "*_`[<" * 200_000 + " the end",
+    "structured data": f"<script type='application/ld+json'>{'[' * 100_000}</script>the end",
+    "names": f"<div class='{'related ' * 200_000}'>the end</div>",
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_bomb_ends_in_bounded_time_and_its_text_is_there(name: str) -> None:
+    started = process_time()
+    article = extract(BOMBS[name], URL)
+    assert process_time() - started < 10
+    assert "the end" in article.text
+    assert "the end" in article.markdown
+
+
+@pytest.mark.parametrize("name", [name for name in BOMBS if name.startswith("nested")])
+def test_lost_structure_is_told(name: str) -> None:
+    assert extract(BOMBS[name], URL).cut
+
+
+def test_what_is_too_large_is_cut_off_and_that_is_told() -> None:
+    page = bounded("<p>" + "x" * LARGEST)
+    assert page.cut
+    assert len(page.html) == LARGEST
+
+
+def test_more_elements_than_can_be_kept_are_told() -> None:
+    article = extract("<p>x" * 250_000, URL)
+    assert article.cut
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<p>" * 100 + "short and flat",
+        "<ul>" + "<li>item" * 3_000 + "</ul>",
+        "<table>" + "<tr><td>a<td>b" * 3_000 + "</table>",
+        "<p>paragraph" * 6_000,
+        "<dl>" + "<dt>a<dd>b" * 3_000 + "</dl>",
+    ],
+)
+def test_end_tags_that_may_be_left_out_make_no_depth(html: str) -> None:
+    assert not extract(html, URL).cut
+
+
+def test_harmless_pages_are_not_touched() -> None:
+    html = "<!DOCTYPE html><title>t</title><p class=a>one <b>two</b><!-- three --><p>four"
+    assert bounded(html) == (html, False)
+
+
+def test_rebuilt_pages_say_the_same() -> None:
+    harmless = "<h1>A &amp; B</h1><ul><li>one<li>two <b>three</b></ul><p title='a>b'>four<p>five<br>six"
+    bomb = harmless + "<i>" * 5_000
+    assert extract(bomb, URL, main_content=False).text == extract(harmless, URL, main_content=False).text
+
+
+def test_the_tree_is_never_deeper_than_those_who_walk_it_can_bear() -> None:
+    tree = parse("<div>" * 3_000 + "deep")
+    assert max(sum(1 for _ in element.above()) for element in tree.order) <= DEEPEST
+    assert tree.cut
