@@ -188,3 +188,8 @@ def test_broken_structured_data_does_no_harm(broken: str) -> None:
 
 def test_canonical_must_be_an_address() -> None:
     assert of("<link rel=canonical href='javascript:x'>").canonical is None
+
+
+def test_a_sign_that_links_to_the_heading_is_no_part_of_the_title() -> None:
+    page = "<title>abc - Docs</title><h1>abc <a class=headerlink href='#abc'>¶</a></h1><p>Text.</p>"
+    assert extract(page, "https://docs.example/").title == "abc"

@@ -11,6 +11,7 @@ _SEPARATORS: Final = re.compile(
     rf"\s+[|·•:/\\{_ANGLES}{_DASHES}]+\s+|\s*[|\u00bb\u203a]\s*|\s+::\s+"
     r"|(?<=[\u3000-\u9fff\uff01-\uff60])[_-]+(?=[\u3000-\u9fff])"  # Chinese has no spaces to set around them
 )
+_PERMALINKS: Final = " ¶§\U0001f517"  # signs behind a heading that link to it
 _LETTERS: Final = re.compile(r"\w+")
 
 
@@ -33,7 +34,7 @@ def best_title(
 
 
 def _clean(text: str) -> str:
-    return " ".join(text.split())[:LONGEST].strip()
+    return " ".join(text.split())[:LONGEST].rstrip(_PERMALINKS)
 
 
 def _folded(text: str) -> str:
