@@ -2,8 +2,10 @@
 
 import asyncio
 import contextlib
+import os
+import socket
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from types import TracebackType
 from typing import Protocol, Self
@@ -12,8 +14,10 @@ from starlette.types import ASGIApp
 
 from gossamer import __version__
 from gossamer.doors import cli
+from gossamer.doors.http.audits import Audits
 from gossamer.doors.http.fetch import Fetch
 from gossamer.doors.http.idempotency import Idempotency
+from gossamer.doors.http.jobs import JobsFace
 from gossamer.doors.http.keys import Keys
 from gossamer.doors.http.limiting import Limiting
 from gossamer.doors.http.middleware import (
@@ -29,8 +33,11 @@ from gossamer.doors.http.middleware import (
 from gossamer.doors.http.operations import Operations
 from gossamer.doors.http.pages import Pages
 from gossamer.doors.http.routing import Route, Router, endpoint
-from gossamer.flows import keys, upkeep
+from gossamer.doors.kinds import KINDS, handlers
+from gossamer.doors.worker import Worker
+from gossamer.flows import keys, queue, upkeep
 from gossamer.flows.admit import Admission
+from gossamer.flows.audit import Auditor
 from gossamer.flows.health import Checkup, Probe
 from gossamer.flows.keys import NewKey
 from gossamer.flows.read import Reader
@@ -46,7 +53,9 @@ from gossamer.state.cache import Cache
 from gossamer.state.database import Database, open_database
 from gossamer.state.hot import Hot
 from gossamer.state.hot_memory import MemoryHot
+from gossamer.state.jobs import Jobs
 from gossamer.state.limits import Limits, policies
+from gossamer.state.wakeups import open_wakeups
 
 RETRY_SECONDS = (0.5, 1.0, 2.0, 5.0)
 
@@ -68,15 +77,22 @@ class House:
         self.hot: Hot = open_hot(settings)
         self.admission = Admission(self.database, self.hot)
         self.names = Names(settings.dns_servers)
-        self.fetcher = Fetcher(
-            Dialer(self.names, allow=settings.egress_allow, ports=settings.egress_ports),
-            settings.user_agent,
-        )
+        self.dialer = Dialer(self.names, allow=settings.egress_allow, ports=settings.egress_ports)
+        self.fetcher = Fetcher(self.dialer, settings.user_agent)
         self.workshop = Workshop(settings.reading_processes)
         self.reader = Reader(self.fetcher, self.workshop, Cache(self.hot, log, time.time))
+        self.auditor = Auditor(self.fetcher, self.workshop)
+        self.wakeups = open_wakeups(settings.database_url)
+        self.jobs = Jobs(self.database, self.wakeups)
         self.limits = Limits(self.hot, policies(settings), log)
         self.checkup = Checkup(
-            {"database": Probe(self.database.ping, needed=True), "cache": Probe(self.hot.ping)}, self.metrics
+            {
+                "database": Probe(self.database.ping, needed=True),
+                "cache": Probe(self.hot.ping),
+                "queue": Probe(partial(queue.depth, self.jobs, self.metrics)),
+                "workers": Probe(partial(queue.workers, self.jobs)),
+            },
+            self.metrics,
         )
         self.first_key: NewKey | None = None  # made by the first start, to be shown once
         self._tasks: list[asyncio.Task[None]] = []
@@ -104,10 +120,15 @@ class House:
             await upkeep.once_over(self.database, self.admission)
         await self.close()
 
+    def worker(self, kinds: Collection[str] = KINDS) -> Worker:
+        name = self.settings.worker_id or f"{socket.gethostname()}-{os.getpid()}"
+        return Worker(self.jobs, handlers(self.auditor, kinds), name=name, log=self.log, metrics=self.metrics)
+
     def app(self, more: Iterable[Face] = ()) -> ASGIApp:
         return asgi(self, more)
 
     async def close(self) -> None:
+        await self.wakeups.close()
         await self.fetcher.close()
         await self.workshop.close()
         await self.names.close()
@@ -143,6 +164,8 @@ def open_hot(settings: Settings) -> Hot:
 def faces(house: House) -> list[Face]:
     return [
         Fetch(house.reader),
+        Audits(house.jobs, house.dialer),
+        JobsFace(house.jobs),
         Keys(house.database, house.admission),
         Operations(house.checkup, house.metrics),
     ]

@@ -5,6 +5,7 @@ caller can make the registry grow. Children are looked up once and kept: an obse
 """
 
 import platform
+from collections.abc import Iterable
 from typing import Final
 
 from prometheus_client import (
@@ -63,6 +64,22 @@ class Metrics:
             ("service",),
             registry=registry,
         )
+        self._jobs = Histogram(
+            "gossamer_job_duration_seconds",
+            "Time that work on a job took, by kind and by what became of the job.",
+            ("kind", "outcome"),
+            buckets=SECONDS,
+            registry=registry,
+        )
+        self._depth = Gauge(
+            "gossamer_queue_jobs", "Jobs that are queued or running.", ("kind", "status"), registry=registry
+        )
+        self._oldest = Gauge(
+            "gossamer_queue_oldest_seconds",
+            "How long the first of them has waited, or has been running.",
+            ("kind", "status"),
+            registry=registry,
+        )
         build = Info("gossamer_build", "What is running.", registry=registry)
         build.info({"version": version, "python": platform.python_version()})
         for collector in (ProcessCollector, PlatformCollector, GCCollector):
@@ -90,6 +107,17 @@ class Metrics:
 
     def service(self, name: str, *, up: bool) -> None:
         self._services.labels(name).set(up)
+
+    def job(self, kind: str, outcome: str, seconds: float) -> None:
+        self._jobs.labels(kind, outcome).observe(seconds)
+
+    def queue(self, depths: Iterable[tuple[str, str, int, float]]) -> None:
+        """How the queue stands now: kind, status, count, seconds; what is not named is empty."""
+        self._depth.clear()
+        self._oldest.clear()
+        for kind, status, count, seconds in depths:
+            self._depth.labels(kind, status).set(count)
+            self._oldest.labels(kind, status).set(seconds)
 
     def exposition(self, accept: str = "") -> tuple[bytes, str]:
         """The body and its content type: OpenMetrics for who asks for it, else Prometheus's own format."""

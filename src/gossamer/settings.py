@@ -146,6 +146,7 @@ class Settings:
 
     bootstrap_key: str = setting("", "Admin's API key that the first start registers instead of inventing one", secret=True, parse=shaped(r"[!-~]{8,255}", "8 to 255 visible ASCII characters"))
     session_secret: str = setting("", "Signs the sessions of the dashboard; empty makes one and keeps it in the database", secret=True, parse=shaped(r"\S.{14,}\S", "at least 16 characters"), alias="SESSION_SECRET")
+    serve_worker: str = setting("auto", "Whether serve also works on jobs: yes, no, or auto: where the database is SQLite", parse=choice("auto", "yes", "no"))
     worker_id: str = setting("", "Name of this worker in jobs and logs; empty makes one of host and process", parse=shaped(r"[\w.:-]{1,128}", "at most 128 letters, digits and . : - _"), alias="WORKER_ID")
     upgrade_url: str = setting("", "Page about higher tiers, named to callers who reach their limit", parse=link)
 

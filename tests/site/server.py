@@ -58,6 +58,8 @@ class Reply:
         await self.raw(head(f"Content-Length: {len(body)}", *fields, status=status) + body)
 
     async def raw(self, data: bytes) -> None:
+        if self._socket_transport().is_closing():
+            raise ConnectionResetError  # which `drain` does not say of a TLS connection
         self._writer.write(data)
         await self._writer.drain()
 
@@ -78,9 +80,7 @@ class Reply:
 
     def cut(self) -> None:
         """End TCP without a word: on TLS, without `close_notify`."""
-        transport = self._writer.transport
-        raw = getattr(getattr(transport, "_ssl_protocol", None), "_transport", transport)
-        raw.close()
+        self._socket_transport().close()
         self.closes = True
 
     def reset(self) -> None:
@@ -88,6 +88,14 @@ class Reply:
         raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # RST instead of FIN
         self._writer.transport.abort()
         self.closes = True
+
+    def _socket_transport(self) -> asyncio.WriteTransport:
+        """What is below TLS, where there is TLS."""
+        transport = self._writer.transport
+        below: asyncio.WriteTransport | None = getattr(
+            getattr(transport, "_ssl_protocol", None), "_transport", transport
+        )
+        return below or transport
 
 
 class Site:

@@ -5,7 +5,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 from gossamer.metrics import Metrics
 from gossamer.problems import Problem
@@ -24,7 +24,7 @@ class Status(StrEnum):
 class Probe:
     """How to ask a service, and whether we can serve at all without it."""
 
-    ask: Callable[[], Awaitable[None]]
+    ask: Callable[[], Awaitable[Mapping[str, Any] | None]]  # what it answers is shown
     needed: bool = False
 
 
@@ -33,6 +33,7 @@ class Service:
     status: Status
     latency: int  # milliseconds
     reason: str | None = None
+    details: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +77,16 @@ class Checkup:
 async def _ask(probe: Probe) -> Service:
     started = time.perf_counter()
     reason: str | None = None
+    details: Mapping[str, Any] | None = None
     try:
         async with asyncio.timeout(PROBE_DEADLINE):
-            await probe.ask()
+            details = await probe.ask()
     except TimeoutError:
         reason = f"no answer within {PROBE_DEADLINE:g} s"
     except Problem as problem:
         reason = problem.members.get("details", {}).get("reason", problem.detail)
     latency = round((time.perf_counter() - started) * 1000)
-    return Service(Status.HEALTHY if reason is None else Status.UNHEALTHY, latency, reason)
+    return Service(Status.HEALTHY if reason is None else Status.UNHEALTHY, latency, reason, details)
 
 
 def _overall(probes: Mapping[str, Probe], services: Mapping[str, Service]) -> Status:

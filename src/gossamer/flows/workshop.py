@@ -124,7 +124,7 @@ class Workshop:
     async def _worker(self) -> asyncio.subprocess.Process:
         while self._idle:
             worker = self._idle.pop()
-            if worker.returncode is None:
+            if worker.stdout is not None and not worker.stdout.at_eof():
                 return worker
             await _end(worker)  # it died while nobody needed it
         return await _start(self._memory, self._seconds)

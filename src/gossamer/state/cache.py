@@ -44,6 +44,7 @@ class Cache:
         return kept if kept and kept.is_fresh(self._clock(), max_age) else None
 
     async def put(self, key: str, value: bytes, ttl: float) -> Kept:
+        """As it is kept; with no time to live when it could not be."""
         now = self._clock()
         kept = Kept(value, now, now + ttl)
         try:
@@ -52,6 +53,7 @@ class Cache:
             self._log.warning(
                 "cache_error", "an answer could not be kept", code="CACHE_ERROR", why=away.detail
             )
+            return Kept(value, now, now)
         return kept
 
     async def get_or(

@@ -25,7 +25,7 @@ from sqlalchemy.sql.compiler import SQLCompiler
 
 from gossamer.problems import Unavailable
 
-HEAD: Final = "0001"  # the newest revision in migrations/versions
+HEAD: Final = "0003"  # the newest revision in migrations/versions
 DEADLINE: Final = 5.0
 MIGRATION_DEADLINE: Final = 600.0
 

@@ -7,14 +7,19 @@ from typing import Any, Final
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     CheckConstraint,
     Column,
     ForeignKey,
     Index,
+    Integer,
     LargeBinary,
     MetaData,
+    SmallInteger,
     String,
     Table,
+    Text,
+    text,
 )
 
 metadata: Final = MetaData(
@@ -38,6 +43,11 @@ def _text(name: str, **options: Any) -> Column[str]:
 
 def _time(name: str, *, nullable: bool = False) -> Column[int]:
     return Column(name, BigInteger, nullable=nullable)
+
+
+def _where(condition: str) -> dict[str, Any]:
+    """What makes an index partial; both databases know it, and SQLAlchemy spells it twice."""
+    return {"sqlite_where": text(condition), "postgresql_where": text(condition)}
 
 
 tenants: Final = Table(
@@ -99,4 +109,112 @@ once: Final = Table(
     CheckConstraint("length(scope) = 64", name="scope_is_sha256"),
     CheckConstraint("length(fingerprint) = 64", name="fingerprint_is_sha256"),
     Index(None, "expires_at"),
+)
+
+# The state machine is drawn in `jobs.py`. `locked_until` is the end of a running job's lease, and the time
+# before which a queued one must wait; it is empty when nothing needs to be waited for.
+jobs: Final = Table(
+    "jobs",
+    metadata,
+    _id("job_id", primary_key=True),
+    _id("tenant_id", ForeignKey(tenants.c.id), nullable=False),
+    _text("kind"),
+    _text("status"),
+    Column("priority", Integer, nullable=False),
+    Column("attempt", Integer, nullable=False),
+    Column("max_attempts", Integer, nullable=False),
+    _time("queued_at"),
+    _time("run_at"),
+    _time("started_at", nullable=True),
+    _time("finished_at", nullable=True),
+    _time("locked_until", nullable=True),
+    Column("locked_by", String, nullable=True),
+    Column("lease_token", String(32), nullable=True),
+    Column("cancel_requested", Boolean, nullable=False),
+    Column("idempotency_key", String(64), nullable=True),
+    # Text, not JSONB: nobody looks inside it here, and JSONB refuses what JSON allows (\u0000).
+    Column("payload_json", Text, nullable=False),
+    Column("result_json", Text, nullable=True),
+    Column("last_error", Text, nullable=True),
+    Column("progress_pct", SmallInteger, nullable=False),
+    Column("event_seq", Integer, nullable=False),
+    _text("request_id"),
+    CheckConstraint("status IN ('queued', 'running', 'done', 'failed', 'canceled')", name="status"),
+    CheckConstraint("progress_pct BETWEEN 0 AND 100", name="progress_pct"),
+    CheckConstraint("attempt BETWEEN 0 AND max_attempts AND max_attempts > 0", name="attempts"),
+    CheckConstraint("(status = 'running') = (lease_token IS NOT NULL)", name="leased_while_running"),
+    CheckConstraint("status <> 'running' OR locked_until IS NOT NULL", name="lease_ends"),
+    CheckConstraint(
+        "(status IN ('queued', 'running')) = (finished_at IS NULL)", name="finished_when_it_ends"
+    ),
+    CheckConstraint(
+        "(started_at IS NULL OR started_at >= queued_at)"
+        " AND (finished_at IS NULL OR started_at IS NULL OR finished_at >= started_at)",
+        name="valid_timestamps",
+    ),
+    Index(
+        "ix_jobs_claimable",
+        "kind",
+        "tenant_id",
+        "priority",
+        "run_at",
+        "job_id",
+        **_where("status = 'queued' AND locked_until IS NULL"),
+    ),
+    Index("ix_jobs_expired", "locked_until", **_where("locked_until IS NOT NULL")),
+    Index(
+        "uq_jobs_idempotency_key",
+        "tenant_id",
+        "idempotency_key",
+        unique=True,
+        **_where("idempotency_key IS NOT NULL AND status IN ('queued', 'running')"),
+    ),
+    Index(None, "tenant_id", "job_id"),
+)
+
+# Known by their job and number; each is written by the statement that counts it in its job's row, so a
+# foreign key would only look up again what that statement holds.
+job_events: Final = Table(
+    "job_events",
+    metadata,
+    _id("job_id", primary_key=True),
+    Column("seq", Integer, primary_key=True, autoincrement=False),
+    _text("event_type"),
+    Column("message", Text, nullable=False),
+    Column("data_json", Text, nullable=True),
+    Column("progress_pct", SmallInteger, nullable=True),
+    _time("created_at"),
+    CheckConstraint(
+        "event_type IN ('status_changed', 'step_started', 'step_done', 'warning', 'error', 'metric')",
+        name="event_type",
+    ),
+    CheckConstraint("progress_pct BETWEEN 0 AND 100", name="progress_pct"),
+)
+
+workers: Final = Table(
+    "workers",
+    metadata,
+    Column("name", String, primary_key=True),
+    _text("kinds"),
+    Column("running", Integer, nullable=False),
+    _time("started_at"),
+    _time("seen_at"),
+)
+
+# No foreign key to the job: a report outlives it.
+audits: Final = Table(
+    "audits",
+    metadata,
+    _id(primary_key=True),
+    _id("tenant_id", ForeignKey(tenants.c.id), nullable=False),
+    _id("job_id", nullable=False, unique=True),
+    Column("url", Text, nullable=False),
+    Column("options_json", Text, nullable=False),
+    _time("created_at"),
+    _time("finished_at", nullable=True),
+    Column("score", SmallInteger, nullable=True),
+    Column("report_json", Text, nullable=True),
+    CheckConstraint("score BETWEEN 0 AND 100", name="score"),
+    CheckConstraint("(score IS NULL) = (report_json IS NULL)", name="scored_when_reported"),
+    Index(None, "tenant_id", "id"),
 )

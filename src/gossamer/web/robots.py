@@ -1,13 +1,13 @@
 """robots.txt (RFC 9309): who may read what.
 
-Protego matches paths, longest rule first. Choices of our own, where the standard leaves room or Protego does not
-follow it:
+Protego matches paths, longest rule first. Choices of our own, where the standard leaves room or Protego does
+not follow it:
 
-- A group is chosen by its product token alone, in any case: `GPTBot/1.2` is `gptbot`, and `Applebot` says nothing
-  about `Applebot-Extended`. Groups of one token are one group.
+- A group is chosen by its product token alone, in any case: `GPTBot/1.2` is `gptbot`, and `Applebot` says
+  nothing about `Applebot-Extended`. Groups of one token are one group.
 - What follows the first 500 KiB is not read (§2.5 asks for no less).
-- A file that cannot be had because of the server disallows everything, one that is not there allows everything
-  (§2.3.1). A redirect that leads nowhere counts as not there.
+- A file that cannot be had because of the server disallows everything, one that is not there allows
+  everything (§2.3.1). A redirect that leads nowhere counts as not there.
 - `Crawl-delay`, which no standard knows, is told to who asks for it.
 """
 
@@ -41,9 +41,8 @@ class Robots:
     def parse(cls, text: str) -> Self:
         kept, cut = _bounded(text)
         lines = kept.removeprefix("\ufeff").splitlines()
-        normal = [_normal(line) for line in lines]
-        parsed = Protego.parse("\n".join(normal))
-        groups = frozenset(match[1].strip() for match in map(_GROUP.match, normal) if match)
+        groups = frozenset(product_token(match[1]) for match in map(_GROUP.match, lines) if match)
+        parsed = Protego.parse("\n".join(map(_normal, lines)))
         return cls(groups - {""}, tuple(parsed.sitemaps), tuple(_unknown(lines)), cut, parsed)
 
     def group(self, agent: str) -> str | None:
@@ -56,14 +55,14 @@ class Robots:
     def allowed(self, agent: str, url: str) -> bool:
         group = self.group(agent)
         try:
-            return group is None or self._parsed.can_fetch(url, group)
+            return group is None or self._parsed.can_fetch(url, _name(group))
         except ValueError:  # what is no URL is not forbidden
             return True
 
     def crawl_delay(self, agent: str) -> float | None:
         """Seconds between two requests."""
         group = self.group(agent)
-        return None if group is None else self._parsed.crawl_delay(group)
+        return None if group is None else self._parsed.crawl_delay(_name(group))
 
 
 def allowed(text: str, agent: str, url: str) -> bool:
@@ -95,7 +94,12 @@ def _bounded(text: str) -> tuple[str, bool]:
 
 def _normal(line: str) -> str:
     match = _GROUP.match(line)
-    return f"user-agent: {product_token(match[1])}" if match else line
+    return f"user-agent: {_name(product_token(match[1]))}" if match else line
+
+
+def _name(token: str) -> str:
+    """What a group is called towards Protego, which takes a name of one letter for no better than `*`."""
+    return token if token in ("", EVERYONE) else f"agent-{token}"
 
 
 def _unknown(lines: list[str]) -> Iterator[str]:

@@ -78,19 +78,29 @@ def _is_harmless(html: str) -> bool:
         return False
     if open_tags * open_tags > REBUILT and open_tags * len(_FORMATTING_TAG.findall(html)) > REBUILT:
         return False
-    return not any(_has_many_attributes(html, at) for at in range(0, len(html), LONG_TAG))
+    return not _has_many_attributes(html)
 
 
-def _has_many_attributes(html: str, at: int) -> bool:
-    """Whether a tag that covers the piece of the page from there on may have too many of them."""
-    if html.find(">", at, at + LONG_TAG) >= 0:
-        return False
-    begin = _TAG_START.search(html, html.rfind(">", 0, at) + 1)
-    if begin is None:
-        return False
-    count, end = 0, begin.end()
-    while count <= ATTRIBUTES and (found := _ATTRIBUTE.match(html, end)) is not None:
-        count, end = count + 1, found.end()
+def _has_many_attributes(html: str) -> bool:
+    """Whether a tag so long that it costs something has too many of them."""
+    at = 0
+    while at < len(html):
+        if html.find(">", at, at + LONG_TAG) >= 0:
+            at += LONG_TAG
+            continue
+        begin, end = html.rfind(">", 0, at) + 1, html.find(">", at)
+        end = len(html) if end < 0 else end
+        if _counts_too_many(html, begin, end):
+            return True
+        at = end + 1
+    return False
+
+
+def _counts_too_many(html: str, begin: int, end: int) -> bool:
+    tag = _TAG_START.search(html, begin, end)
+    count, at = 0, tag.end() if tag else end
+    while count <= ATTRIBUTES and (found := _ATTRIBUTE.match(html, at, end)) is not None:
+        count, at = count + 1, found.end()
     return count > ATTRIBUTES
 
 

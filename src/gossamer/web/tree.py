@@ -17,7 +17,7 @@ from gossamer.web.sanitise import bounded
 from gossamer.web.vocabulary import tags
 
 DEEPEST: Final = 120
-MOST: Final = 200_000  # elements; what follows is cut off
+MOST: Final = 200_000  # elements; of what follows only the text is kept
 HIDDEN_PAGE: Final = 1_000  # characters that are hidden where next to none are shown: a page not yet unveiled
 
 BLOCKS: Final = tags(
@@ -175,15 +175,12 @@ def _build(source: LexborNode | None, wanted: _Wanted | None) -> tuple[list[Elem
         child = node.first_child
         while child is not None:
             tag = child.tag or ""
-            if len(order) + len(waiting) > MOST:
-                cut = True
-                break
             if tag == "-text":
                 if kept:
                     _add_text(parent, child.text_content or "", verbatim)
             elif _is_dropped(child, tag) or not (kept or wanted is None or child.mem_id in wanted.all):
                 pass
-            elif depth >= DEEPEST:
+            elif depth >= DEEPEST or len(order) + len(waiting) > MOST:
                 cut = True
                 if kept:
                     _add_text(parent, _flat_text(child), verbatim)

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
@@ -11,7 +11,9 @@ import click
 from starlette.types import ASGIApp
 
 from gossamer import __version__, logs, settings
+from gossamer.doors.worker import Worker
 from gossamer.flows.admit import Admission
+from gossamer.flows.audit import Auditor
 from gossamer.flows.keys import NewKey
 from gossamer.flows.read import Reader
 from gossamer.logs import Log
@@ -31,8 +33,11 @@ class House(Protocol):
     admission: Admission
     first_key: NewKey | None
     reader: Reader
+    auditor: Auditor
 
     def app(self) -> ASGIApp: ...
+
+    def worker(self, kinds: Collection[str] = ...) -> Worker: ...
 
     async def prepare(self) -> None: ...
 
@@ -50,15 +55,17 @@ Build = Callable[[Settings, Log], House]
 
 def run(build: Build) -> None:
     """Run the command line; what goes wrong is one line on stderr, and an exit code."""
+    from gossamer.doors.cli.audit import audit
     from gossamer.doors.cli.config import config
     from gossamer.doors.cli.fetch import fetch
     from gossamer.doors.cli.keys import keys_group
     from gossamer.doors.cli.serve import serve
+    from gossamer.doors.cli.worker import worker
 
     group = click.Group(
         "gossamer",
         help="Self-hosted web access for AI agents, bots and the teams that serve them.",
-        commands=[serve, fetch, keys_group, config],
+        commands=[serve, worker, fetch, audit, keys_group, config],
     )
     click.version_option(__version__, prog_name="gossamer")(group)
     try:

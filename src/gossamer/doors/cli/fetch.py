@@ -1,6 +1,7 @@
 """`gossamer fetch URL…`: pages as clean content, on the screen or in files."""
 
 import asyncio
+import re
 import sys
 import time
 from dataclasses import dataclass
@@ -18,7 +19,8 @@ from gossamer.web.reading import How
 from gossamer.web.url import Url, digest
 
 _SETTINGS: Final = ("egress_allow", "egress_ports", "dns_servers", "user_agent", "data_dir")
-_SUFFIXES: Final = {"markdown": ".md", "text": ".txt", "html": ".html", "rawHtml": ".html"}
+_SUFFIXES: Final = {"markdown": ".md", "text": ".txt", "html": ".html", "rawHtml": ".html", "links": ".tsv"}
+_CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # what a page must not say to a terminal
 _SHOWN: Final = (*FORMATS, "json")
 FAILED: Final = 1
 NOT_OK: Final = 3
@@ -53,7 +55,7 @@ class Result:
 @click.option(
     "--output",
     "-o",
-    type=click.Path(path_type=Path),
+    metavar="PATH",
     help="A file; with several URLs, or if it ends in /, a folder.",
 )
 @click.option(
@@ -73,7 +75,7 @@ def fetch(
     full: bool,
     include: tuple[str, ...],
     exclude: tuple[str, ...],
-    output: Path | None,
+    output: str | None,
     timeout: float,
     at_once: int,
     quiet: bool,
@@ -150,35 +152,45 @@ class Progress:
 
 
 class Printer:
-    def __init__(self, shape: str, output: Path | None, *, many: bool) -> None:
+    def __init__(self, shape: str, output: str | None, *, many: bool) -> None:
         self._shape = shape
-        self._output = output
-        self._many = many
-        self._as_folder = output is not None and (many or str(output).endswith("/") or output.is_dir())
+        self._output = Path(output) if output is not None else None
+        self._as_folder = output is not None and (many or output.endswith("/") or Path(output).is_dir())
+        self._to_terminal = sys.stdout.isatty()
         self._printed = 0
 
     def show(self, result: Result) -> None:
         if result.read is None:
             assert result.problem is not None  # noqa: S101  (one of the two)
             hint = f" {result.problem.hint}" if result.problem.hint else ""
-            click.echo(f"gossamer: {result.url}: {result.problem.detail}{hint}", err=True)
+            _complain(f"{result.url}: {result.problem.detail}{hint}")
             return
         if result.read.outcome is not Outcome.OK:
             why = f" ({result.read.reason})" if result.read.reason else ""
-            click.echo(
-                f"gossamer: {result.url}: {result.read.outcome}{why}, status {result.read.status}", err=True
-            )
+            _complain(f"{result.url}: {result.read.outcome}{why}, status {result.read.status}")
         self._put(result.url, _rendered(result.read, self._shape))
 
     def _put(self, url: str, text: str) -> None:
         if self._output is None:
-            separator = "\n" if self._printed and self._shape not in ("json", "links") else ""
-            click.echo(separator + text.rstrip("\n"))
-        else:
-            target = self._output / _file_name(url, self._shape) if self._as_folder else self._output
+            self._print(text.rstrip("\n"))
+            return
+        target = self._output / _file_name(url, self._shape) if self._as_folder else self._output
+        try:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise click.FileError(str(target), error.strerror) from error
+
+    def _print(self, text: str) -> None:
+        if not text:
+            return
+        separator = "\n" if self._printed and self._shape not in ("json", "links") else ""
+        click.echo(separator + (_CONTROL.sub("\ufffd", text) if self._to_terminal else text))
         self._printed += 1
+
+
+def _complain(message: str) -> None:
+    click.echo(f"gossamer: {_CONTROL.sub(' ', message)}", err=True)
 
 
 def _rendered(read: Read, shape: str) -> str:

@@ -1,9 +1,12 @@
 """`gossamer serve`: the API, and what runs inside it."""
 
+import asyncio
 import errno
 import gc
 import socket
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import click
@@ -40,7 +43,24 @@ async def _serve(build: Build, /, settings: Settings, log: logs.Log, listening: 
         _welcome(house)
         gc.collect()
         gc.freeze()  # what is there now stays: the collector need not look at it again
-        await server(app).serve(sockets=[listening])
+        async with _working(house):
+            await server(app).serve(sockets=[listening])
+
+
+@asynccontextmanager
+async def _working(house: House) -> AsyncIterator[None]:
+    """Work on jobs meanwhile, where that is wanted."""
+    choice = house.settings.serve_worker
+    if choice == "no" or (choice == "auto" and house.database.dialect != "sqlite"):
+        yield
+        return
+    stop = asyncio.Event()
+    working = asyncio.create_task(house.worker().run(stop))
+    try:
+        yield
+    finally:
+        stop.set()
+        await working
 
 
 def _listen(host: str, port: int) -> socket.socket:

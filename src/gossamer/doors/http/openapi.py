@@ -18,6 +18,8 @@ _REQUEST_ID: Final = "wl_m5x7k2qa_a3b9c1"
 _REF: Final = "#/components/schemas/{name}"
 _TAGS: Final[Mapping[str, str]] = {
     "Fetch": "A URL in, clean content out.",
+    "Audits": "What search engines and AI agents see of a page, and what to do about it.",
+    "Jobs": "What takes long: how far it is, what came of it.",
     "Keys": "Who may call: admins make, list, replace and disable the API keys of everybody.",
     "Operations": "For whoever runs the server: health, readiness and metrics.",
     "Documentation": "For people: these pages, and the document they are made from.",

@@ -1,8 +1,9 @@
 """Operations: health and metrics, open to all."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 from starlette.responses import Response
 
 from gossamer import __version__, problems
@@ -21,6 +22,9 @@ class ServiceHealth(msgspec.Struct, rename="camel", omit_defaults=True):
     status: Status
     latency: int  # milliseconds
     reason: str | None = None
+    details: Annotated[
+        dict[str, Any] | None, Meta(description="How it stands, where there is more to say.")
+    ] = None
 
 
 class HealthReport(msgspec.Struct, rename="camel"):
@@ -46,7 +50,9 @@ class Operations:
     async def health(self, exchange: Exchange) -> HealthReport:
         health = await self._checkup.health()
         services = {
-            name: ServiceHealth(service.status, service.latency, service.reason)
+            name: ServiceHealth(
+                service.status, service.latency, service.reason, dict(service.details or {}) or None
+            )
             for name, service in health.services.items()
         }
         return HealthReport(health.status, __version__, moments.now(), services)
@@ -68,6 +74,7 @@ class Operations:
         return Alive(health.status)
 
     async def metrics(self, exchange: Exchange) -> Response:
+        await self._checkup.health()  # the gauges of services and queue are set on the way
         text, content_type = self._metrics.exposition(exchange.header(b"accept") or "")
         return Response(text, headers={"content-type": content_type})
 

@@ -1,0 +1,51 @@
+"""Heartbeats: which workers are alive, and what they work on."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from sqlalchemy import delete, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from gossamer.state.database import clock, insert_into
+from gossamer.state.tables import workers
+
+EVERY_SECONDS: Final = 15.0
+ALIVE_SECONDS: Final = 3 * EVERY_SECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    name: str
+    kinds: tuple[str, ...]
+    running: int  # jobs
+    started_at: int
+    seen_at: int
+
+
+async def beat(
+    connection: AsyncConnection, name: str, kinds: Collection[str], running: int, *, now: int | None = None
+) -> None:
+    """This worker is alive."""
+    new = insert_into(connection, workers).values(
+        name=name, kinds=",".join(sorted(kinds)), running=running, started_at=clock(now), seen_at=clock(now)
+    )
+    changing = {column: new.excluded[column] for column in ("kinds", "running", "seen_at")}
+    await connection.execute(new.on_conflict_do_update(index_elements=["name"], set_=changing))
+
+
+async def leave(connection: AsyncConnection, name: str) -> None:
+    """This worker has stopped."""
+    await connection.execute(delete(workers).where(workers.c.name == name))
+
+
+async def alive(connection: AsyncConnection, *, now: int | None = None) -> Sequence[Heartbeat]:
+    since = clock(now) - int(ALIVE_SECONDS * 1000)
+    rows = await connection.execute(select(workers).where(workers.c.seen_at > since).order_by(workers.c.name))
+    return [Heartbeat(row[0], tuple(row[1].split(",")), *row[2:]) for row in rows]
+
+
+async def forget_dead(connection: AsyncConnection, *, now: int | None = None) -> int:
+    """Delete the traces of workers that have not been heard from for a day."""
+    since = clock(now) - 86_400_000
+    return (await connection.execute(delete(workers).where(workers.c.seen_at <= since))).rowcount

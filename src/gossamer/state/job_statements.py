@@ -1,0 +1,273 @@
+# ruff: noqa: S608 - what is put into these statements are other parts of them
+"""The statements on which jobs live, in raw SQL: the PostgreSQL and the SQLite twin side by side.
+
+Each changes all of its rows at once and writes down what changed in the same transaction. PostgreSQL takes
+columns as arrays and does it in one statement; SQLite takes rows as JSON. The first parameter of each is the
+time that a test passes in, or null for the database's own. What a worker does under its lease is in
+`lease_statements`.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+from sqlalchemy import Row
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from gossamer.state.database import CLOCK
+
+CHANNEL: Final = "gossamer_jobs"
+COLUMNS: Final = (
+    "job_id, tenant_id, kind, status, priority, attempt, max_attempts, queued_at, run_at, started_at, "
+    "finished_at, locked_until, locked_by, lease_token, cancel_requested, idempotency_key, payload_json, "
+    "result_json, last_error, progress_pct, event_seq, request_id"
+)
+RIPENED_AT_ONCE: Final = 1_000  # a short transaction: others wait for it
+_LEAST_VISITED: Final = 4  # tenants, for when the first one's jobs are all being claimed by others
+
+Rows = Sequence[Row[Any]]
+_encode: Final = msgspec.json.Encoder().encode
+
+
+def at(place: int) -> str:
+    """An item of a row that SQLite was given as JSON."""
+    return f"json_extract(value, '$[{place}]')"
+
+
+TIME_P: Final = f"COALESCE($1::bigint, {CLOCK['postgresql']})"
+TIME_S: Final = f"COALESCE(?1, {CLOCK['sqlite']})"
+
+# Conditions are spelt as in the partial indexes, so that the databases see that they may use them.
+_CLAIMABLE: Final = "status = 'queued' AND locked_until IS NULL"
+_KEYED: Final = "idempotency_key IS NOT NULL AND status IN ('queued', 'running')"
+
+# What is told of a change follows from the row as it now is.
+_NOTE: Final = """
+INSERT INTO job_events (job_id, seq, event_type, message, data_json, progress_pct, created_at)
+SELECT job_id, event_seq, 'status_changed',
+    CASE WHEN last_error IS NULL OR status = 'running' THEN status ELSE status || ': ' || last_error END,
+    '{"status":"' || status || '","attempt":' || attempt || '}', progress_pct,"""
+NOTE_P: Final = f"{_NOTE} {TIME_P} FROM changed"
+_NOTE_S: Final = f"{_NOTE} {TIME_S} FROM jobs WHERE job_id IN (SELECT value FROM json_each(?2))"
+
+
+# Put. An update that changes nothing, because DO NOTHING would return nothing.
+
+_NEW: Final = f"""
+INSERT INTO jobs ({COLUMNS})
+SELECT job_id, tenant_id, kind, 'queued', priority, 0, max_attempts, now, starts, NULL,
+    NULL, CASE WHEN starts > now THEN starts END, NULL, NULL, false, idempotency_key, payload_json,
+    NULL, NULL, 0, 1, request_id
+FROM given WHERE true
+ON CONFLICT (tenant_id, idempotency_key) WHERE {_KEYED} DO UPDATE SET request_id = jobs.request_id"""
+
+_PUT_P: Final = f"""
+WITH given AS (
+    SELECT *, {TIME_P} AS now, COALESCE(run_at, {TIME_P} + delay) AS starts FROM unnest(
+        $3::text[], $4::text[], $5::text[], $6::int[], $7::int[], $8::bigint[], $9::bigint[], $10::text[],
+        $11::text[], $12::text[]
+    ) AS given(job_id, tenant_id, kind, priority, max_attempts, run_at, delay, idempotency_key, payload_json,
+        request_id)
+), put AS ({_NEW} RETURNING {COLUMNS}
+), changed AS (
+    SELECT put.* FROM put JOIN given USING (job_id)
+), noted AS ({NOTE_P})
+SELECT"""
+
+_PUT_S: Final = f"""
+WITH given AS (
+    SELECT {at(0)} AS job_id, {at(1)} AS tenant_id, {at(2)} AS kind, {at(3)} AS priority,
+        {at(4)} AS max_attempts, {TIME_S} AS now, COALESCE({at(5)}, {TIME_S} + {at(6)}) AS starts,
+        {at(7)} AS idempotency_key, {at(8)} AS payload_json, {at(9)} AS request_id
+    FROM json_each(?2)
+) {_NEW} RETURNING"""
+
+_TOLD_P: Final = f"FROM (SELECT pg_notify('{CHANNEL}', $2)) AS told LEFT JOIN put ON"
+_KEYS: Final = "tenant_id, idempotency_key, job_id"
+_PUT: Final = {
+    ("postgresql", True): f"{_PUT_P} {COLUMNS} {_TOLD_P} true",
+    ("postgresql", False): f"{_PUT_P} {_KEYS} {_TOLD_P} idempotency_key IS NOT NULL",
+    ("sqlite", True): f"{_PUT_S} {COLUMNS}",
+    ("sqlite", False): f"{_PUT_S} {_KEYS}",
+}
+
+
+async def put(
+    connection: AsyncConnection, given: Sequence[tuple[Any, ...]], now: int | None, *, whole: bool
+) -> Rows:
+    """Insert what has no key that is queued or running. Answers with `COLUMNS` of all (`whole`), or with
+    tenant, key and id of those that have a key: the new ones, and those that were there already."""
+    statement = _PUT[connection.dialect.name, whole]
+    if connection.dialect.name == "postgresql":
+        kinds = ",".join({row[2] for row in given})
+        rows = await run(connection, statement, now, kinds, *columns(given))
+        return [row for row in rows if row.job_id is not None]
+    rows = await run(connection, statement, now, as_json_rows(given))
+    # An id that was given up for one that was there already is in no row, so nothing is noted of it.
+    await run(connection, _NOTE_S, now, as_json_rows([row[0] for row in given]))
+    return rows
+
+
+# Ripen: what waited for a time that has come. A delayed job may be claimed, a lease that ran out ends.
+
+_RIPE_P: Final = f"""
+SELECT job_id FROM jobs WHERE locked_until <= {TIME_P} AND status = '{{status}}'
+ORDER BY locked_until LIMIT {RIPENED_AT_ONCE} FOR UPDATE SKIP LOCKED"""
+_RIPE_S: Final = f"""
+SELECT job_id FROM jobs WHERE locked_until <= {TIME_S} AND status = '{{status}}'
+ORDER BY locked_until LIMIT {RIPENED_AT_ONCE}"""
+_DUE: Final = "UPDATE jobs SET locked_until = NULL WHERE job_id"
+_LAPSED: Final = """
+UPDATE jobs SET
+    status = CASE WHEN cancel_requested THEN 'canceled' WHEN attempt >= max_attempts THEN 'failed'
+        ELSE 'queued' END,
+    finished_at = CASE WHEN cancel_requested OR attempt >= max_attempts THEN {latest} END,
+    last_error = 'LEASE_EXPIRED: the worker ' || locked_by || ' was not heard from in time'
+        || CASE WHEN attempt >= max_attempts THEN ', in the last of ' || max_attempts || ' attempts'
+        ELSE '' END,
+    locked_until = NULL, locked_by = NULL, lease_token = NULL, event_seq = event_seq + 1
+WHERE job_id"""
+LATEST_P: Final = f"GREATEST({TIME_P}, started_at)"
+LATEST_S: Final = f"max({TIME_S}, started_at)"
+
+_DUE_P: Final = f"""
+WITH changed AS ({_DUE} = ANY(ARRAY({_RIPE_P.format(status="queued")})) RETURNING kind)
+SELECT kind, pg_notify('{CHANNEL}', kind) FROM changed GROUP BY kind"""
+_DUE_S: Final = f"{_DUE} IN ({_RIPE_S.format(status='queued')}) RETURNING kind"
+_LAPSED_P: Final = f"""
+WITH changed AS ({_LAPSED.format(latest=LATEST_P)} = ANY(ARRAY({_RIPE_P.format(status="running")}))
+    RETURNING {COLUMNS}
+), noted AS ({NOTE_P}), waiting AS (
+    SELECT kind, pg_notify('{CHANNEL}', kind) AS told FROM changed WHERE status = 'queued' GROUP BY kind
+)
+SELECT job_id, changed.kind, status, told FROM changed LEFT JOIN waiting USING (kind)"""
+_LAPSED_S: Final = f"""
+{_LAPSED.format(latest=LATEST_S)} IN ({_RIPE_S.format(status="running")}) RETURNING job_id, kind, status"""
+
+
+async def ripen(connection: AsyncConnection, now: int | None) -> set[str]:
+    """The kinds of which there is now more to claim."""
+    if connection.dialect.name == "postgresql":
+        due = await run(connection, _DUE_P, now)
+        lapsed = await run(connection, _LAPSED_P, now)
+    else:
+        due = await run(connection, _DUE_S, now)
+        lapsed = await run(connection, _LAPSED_S, now)
+        await note(connection, lapsed, now)
+    return {row.kind for row in due} | {row.kind for row in lapsed if row.status == "queued"}
+
+
+# Claim. `turn` goes round the tenants that have something to claim, one step down the index for each, from
+# the one after who was served last; of each of them the first few are candidates, and they take turns.
+
+_NEXT: Final = f"""
+SELECT jobs.tenant_id FROM jobs WHERE {_CLAIMABLE} AND jobs.kind = turn.kind
+    AND jobs.tenant_id > {{place}} ORDER BY jobs.tenant_id LIMIT 1"""
+_ROUND: Final = f"""
+COALESCE(({_NEXT.format(place="turn.tenant_id")}),
+    CASE WHEN NOT {{wrapped}} THEN ({_NEXT.format(place="''")}) END)"""
+_FIRST: Final = f"""
+SELECT jobs.job_id FROM jobs WHERE {_CLAIMABLE} AND jobs.kind = turn.kind
+    AND jobs.tenant_id = turn.tenant_id ORDER BY priority, run_at, job_id"""
+_CHOSEN: Final = """chosen AS (
+    SELECT job_id, room, row_number() OVER (PARTITION BY kind ORDER BY nth, place) AS number FROM candidate
+)"""
+_BEGUN_P: Final = f"GREATEST({TIME_P}, queued_at)"
+_BEGUN_S: Final = f"max({TIME_S}, queued_at)"
+_CLAIM: Final = """
+UPDATE jobs SET status = 'running', attempt = attempt + 1, progress_pct = 0,
+    started_at = COALESCE(started_at, {latest}), locked_until = {now} + {seconds}, locked_by = {worker},
+    lease_token = {lease}, event_seq = event_seq + 1
+WHERE job_id"""
+_CLAIM_P: Final = f"""
+WITH RECURSIVE turn(kind, room, served, tenant_id, wrapped, place) AS (
+    SELECT *, served, false, 0 FROM unnest($2::text[], $3::int[], $4::text[]) AS wanted(kind, room, served)
+    UNION ALL
+    SELECT kind, room, served, next.tenant_id, wrapped OR next.tenant_id <= turn.tenant_id, place + 1
+    FROM turn CROSS JOIN LATERAL (SELECT {_ROUND.format(wrapped="wrapped")} AS tenant_id) AS next
+    WHERE place < GREATEST(room, {_LEAST_VISITED}) AND next.tenant_id IS NOT NULL
+        AND NOT ((wrapped OR next.tenant_id <= turn.tenant_id) AND next.tenant_id > served)
+), candidate AS MATERIALIZED (
+    SELECT kind, room, place, picked.job_id, nth
+    FROM (SELECT *, count(*) OVER (PARTITION BY kind) AS tenants FROM turn WHERE place > 0) AS turn
+    CROSS JOIN LATERAL unnest(ARRAY(
+        {_FIRST} LIMIT LEAST(room, GREATEST(1, 2 * room / tenants)) FOR UPDATE SKIP LOCKED
+    )) WITH ORDINALITY AS picked(job_id, nth)
+), {_CHOSEN}, changed AS (
+    {_CLAIM.format(now=TIME_P, latest=_BEGUN_P, worker="$5", lease="$6", seconds="$7::bigint")}
+    = ANY(ARRAY(SELECT job_id FROM chosen WHERE number <= room)) RETURNING {COLUMNS}
+), noted AS ({NOTE_P})
+SELECT {COLUMNS} FROM changed ORDER BY priority, run_at, job_id"""
+# What PostgreSQL leaves out at once, SQLite cannot see before the next step.
+_WRAPPED: Final = "(wrapped OR (place > 0 AND tenant_id <= before))"
+_OVER: Final = f"({_WRAPPED} AND tenant_id > served)"
+CLAIM_S: Final = f"""
+WITH RECURSIVE turn AS (
+    SELECT {at(0)} AS kind, {at(1)} AS room, {at(2)} AS served, '' AS before, false AS wrapped,
+        {at(2)} AS tenant_id, 0 AS place
+    FROM json_each(?2)
+    UNION ALL
+    SELECT kind, room, served, tenant_id, {_WRAPPED}, {_ROUND.format(wrapped=_WRAPPED)}, place + 1
+    FROM turn WHERE place < max(room, {_LEAST_VISITED}) AND tenant_id IS NOT NULL AND NOT {_OVER}
+), candidate AS (
+    SELECT kind, room, place, picked.value AS job_id, picked.key AS nth
+    FROM turn, json_each((SELECT json_group_array(job_id) FROM ({_FIRST} LIMIT ?3))) AS picked
+    WHERE place > 0 AND tenant_id IS NOT NULL AND NOT {_OVER}
+), {_CHOSEN}
+{_CLAIM.format(now=TIME_S, latest=_BEGUN_S, worker="?4", lease="?5", seconds="?6")}
+    IN (SELECT job_id FROM chosen WHERE number <= room) RETURNING {COLUMNS}"""
+
+
+async def claim(
+    connection: AsyncConnection,
+    wanted: Sequence[tuple[str, int, str]],
+    worker: str,
+    token: str,
+    milliseconds: int,
+    now: int | None,
+) -> Rows:
+    """`wanted` is kind, how many at most, and the tenant who was served last."""
+    if connection.dialect.name == "postgresql":
+        return await run(connection, _CLAIM_P, now, *columns(wanted), worker, token, milliseconds)
+    most = max(room for _, room, _ in wanted)
+    rows = await run(connection, CLAIM_S, now, as_json_rows(wanted), most, worker, token, milliseconds)
+    await note(connection, rows, now)
+    return sorted(rows, key=lambda row: (row.priority, row.run_at, row.job_id))
+
+
+# Look: how long until there is something to claim.
+
+_LOOK: Final = f"""
+SELECT EXISTS (SELECT 1 FROM jobs WHERE {_CLAIMABLE} AND kind {{kinds}}) AS claimable,
+    (SELECT min(locked_until) FROM jobs WHERE locked_until IS NOT NULL) - {{now}} AS ripe_in"""
+_LOOK_P: Final = _LOOK.format(now=TIME_P, kinds="= ANY($2::text[])")
+_LOOK_S: Final = _LOOK.format(now=TIME_S, kinds="IN (SELECT value FROM json_each(?2))")
+
+
+async def look(connection: AsyncConnection, kinds: Sequence[str], now: int | None) -> int | None:
+    """Milliseconds until there may be something to claim: 0 now, None until somebody says so."""
+    if connection.dialect.name == "postgresql":
+        found = (await run(connection, _LOOK_P, now, list(kinds)))[0]
+    else:
+        found = (await run(connection, _LOOK_S, now, as_json_rows(kinds)))[0]
+    if found.claimable:
+        return 0
+    return None if found.ripe_in is None else max(0, found.ripe_in)
+
+
+async def note(connection: AsyncConnection, changed: Rows, now: int | None) -> None:
+    if changed:
+        await run(connection, _NOTE_S, now, as_json_rows([row.job_id for row in changed]))
+
+
+async def run(connection: AsyncConnection, statement: str, *parameters: Any) -> Rows:
+    done = await connection.exec_driver_sql(statement, parameters)
+    return done.all() if done.returns_rows else ()
+
+
+def columns(rows: Sequence[tuple[Any, ...]]) -> list[list[Any]]:
+    return [list(column) for column in zip(*rows, strict=True)]
+
+
+def as_json_rows(value: Any) -> str:
+    return _encode(value).decode()

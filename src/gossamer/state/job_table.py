@@ -1,0 +1,94 @@
+"""What is asked of the table of jobs on an open connection, so that several can be one transaction."""
+
+from collections.abc import Collection, Sequence
+from typing import Any, Final
+
+from sqlalchemy import Select, delete, func, literal, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+from ulid import ULID
+
+from gossamer.state import job_statements as statements
+from gossamer.state import tables
+from gossamer.state.database import clock
+from gossamer.state.job import Depth, Filter, Job, NewJob, State, job_of
+
+DAY: Final = 86_400_000
+FORGET_BATCH: Final = 1_000  # a short transaction: others wait for it
+
+_jobs: Final = tables.jobs.c
+
+
+async def put(connection: AsyncConnection, new: NewJob, *, now: int | None = None) -> Job:
+    """The job, or the one that is already queued or running under the same key: `job_id` tells."""
+    return job_of((await statements.put(connection, [new.as_row()], now, whole=True))[0])
+
+
+async def put_many(
+    connection: AsyncConnection, new: Sequence[NewJob], *, now: int | None = None
+) -> list[str]:
+    """The ids of the jobs in the order given; for a key that was there already, its job's."""
+    # Of those that have the same key, the first: PostgreSQL would meet its own row again.
+    given = {(job.tenant_id, job.idempotency_key or job.job_id): job for job in reversed(new)}
+    rows = [job.as_row() for job in reversed(given.values())]
+    found = await statements.put(connection, rows, now, whole=False) if rows else ()
+    known = {(row.tenant_id, row.idempotency_key): row.job_id for row in found if row.idempotency_key}
+    return [known.get((job.tenant_id, job.idempotency_key), job.job_id) for job in new]
+
+
+async def get(connection: AsyncConnection, job_id: str) -> Job | None:
+    row = (await connection.execute(select(tables.jobs).where(_jobs.job_id == job_id))).first()
+    return None if row is None else job_of(row)
+
+
+async def listing(
+    connection: AsyncConnection, which: Filter, *, before: str | None = None, limit: int = 50
+) -> Sequence[Job]:
+    """The newest first; `before` is the id of the last one already seen."""
+    query = select(tables.jobs).order_by(_jobs.job_id.desc()).limit(limit)
+    if which.tenant_id is not None:
+        query = query.where(_jobs.tenant_id == which.tenant_id)
+    if which.kind is not None:
+        query = query.where(_jobs.kind == which.kind)
+    if which.status is not None:
+        query = query.where(_jobs.status == which.status.value)
+    if before is not None:
+        query = query.where(_jobs.job_id < before)
+    return [job_of(row) for row in await connection.execute(query)]
+
+
+async def depths(connection: AsyncConnection, *, now: int | None = None) -> Sequence[Depth]:
+    """How many jobs wait and run, of every kind that does. Those whose time has not come are not counted."""
+    waiting = _depth(State.QUEUED, _jobs.run_at).where(_jobs.status == "queued", _jobs.locked_until.is_(None))
+    running = _depth(State.RUNNING, _jobs.started_at).where(
+        _jobs.status == "running", _jobs.locked_until.is_not(None)
+    )
+    time = await connection.scalar(select(clock(now))) or 0
+    rows = [*await connection.execute(waiting), *await connection.execute(running)]
+    return [
+        Depth(kind, State(status), count, max(0, time - oldest) / 1000)
+        for kind, status, count, oldest in rows
+    ]
+
+
+async def to_be_canceled(connection: AsyncConnection, job_ids: Collection[str]) -> set[str]:
+    """Which of these somebody does not want any more."""
+    query = select(_jobs.job_id).where(_jobs.job_id.in_(job_ids), _jobs.cancel_requested)
+    return set((await connection.scalars(query)).all())
+
+
+async def forget_old(connection: AsyncConnection, *, days: float, now: int | None = None) -> int:
+    """Delete a batch of what has been over for so long; how much it was. 0: nothing is left to forget."""
+    since = (await connection.scalar(select(clock(now))) or 0) - round(days * DAY)
+    # Ids begin with the time at which they were made, which saves an index on the time of the end.
+    before = str(ULID.from_timestamp(max(0, since) / 1000 + 1))
+    old = select(_jobs.job_id).where(_jobs.job_id < before, _jobs.finished_at < since)
+    old = old.order_by(_jobs.job_id).limit(FORGET_BATCH).with_for_update(skip_locked=True)
+    ids = (await connection.scalars(old)).all()
+    if ids:
+        await connection.execute(delete(tables.job_events).where(tables.job_events.c.job_id.in_(ids)))
+        await connection.execute(delete(tables.jobs).where(_jobs.job_id.in_(ids)))
+    return len(ids)
+
+
+def _depth(status: State, since: Any) -> Select[Any]:
+    return select(_jobs.kind, literal(status.value), func.count(), func.min(since)).group_by(_jobs.kind)

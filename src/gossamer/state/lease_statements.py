@@ -1,0 +1,168 @@
+# ruff: noqa: S608 - what is put into these statements are other parts of them
+"""What a worker does with a job that it has leased, and what others may do with it, in raw SQL.
+
+Everything but `cancel` is done under the lease: with its token, and before its time is up.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from sqlalchemy import Row
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from gossamer.state.job_statements import (
+    CHANNEL,
+    COLUMNS,
+    LATEST_P,
+    LATEST_S,
+    NOTE_P,
+    TIME_P,
+    TIME_S,
+    Rows,
+    as_json_rows,
+    at,
+    columns,
+    note,
+    run,
+)
+
+_HELD: Final = "jobs.lease_token = given.token AND jobs.locked_until >"
+
+# Settle: the work is over, well or not. What would go back to the queue and was to be canceled, is canceled.
+
+_SETTLE: Final = """
+UPDATE jobs SET
+    status = CASE WHEN given.status = 'queued' AND cancel_requested THEN 'canceled' ELSE given.status END,
+    attempt = attempt - given.given_back,
+    run_at = CASE WHEN given.delay > 0 THEN {now} + given.delay ELSE run_at END,
+    locked_until = CASE WHEN given.status = 'queued' AND NOT cancel_requested AND given.delay > 0
+        THEN {now} + given.delay END,
+    finished_at = CASE WHEN given.status <> 'queued' OR cancel_requested THEN {latest} END,
+    progress_pct = CASE WHEN given.status = 'done' THEN 100 ELSE progress_pct END,
+    result_json = given.result_json, last_error = given.last_error,
+    locked_by = NULL, lease_token = NULL, event_seq = event_seq + 1"""
+_SETTLE_P: Final = f"""
+WITH given AS (
+    SELECT * FROM unnest($2::text[], $3::text[], $4::text[], $5::bigint[], $6::int[], $7::text[], $8::text[])
+    AS given(job_id, token, status, delay, given_back, result_json, last_error)
+), changed AS (
+    {_SETTLE.format(now=TIME_P, latest=LATEST_P)}
+    FROM given WHERE jobs.job_id = given.job_id AND {_HELD} {TIME_P} RETURNING jobs.*
+), noted AS ({NOTE_P}), waiting AS (
+    SELECT kind, pg_notify('{CHANNEL}', kind) AS told FROM changed WHERE status = 'queued' GROUP BY kind
+)
+SELECT job_id, changed.kind, status, told FROM changed LEFT JOIN waiting USING (kind)"""
+_SETTLE_S: Final = f"""
+{_SETTLE.format(now=TIME_S, latest=LATEST_S)}
+FROM (
+    SELECT {at(0)} AS job_id, {at(1)} AS token, {at(2)} AS status, {at(3)} AS delay,
+        {at(4)} AS given_back, {at(5)} AS result_json, {at(6)} AS last_error FROM json_each(?2)
+) AS given WHERE jobs.job_id = given.job_id AND {_HELD} {TIME_S} RETURNING job_id, kind, status"""
+
+
+async def settle(connection: AsyncConnection, given: Iterable[tuple[Any, ...]], now: int | None) -> Rows:
+    """Id, kind and new status of those that were still held."""
+    # Always in the same order, so that no two transactions wait for each other.
+    in_order = sorted(given, key=lambda row: row[0])
+    if connection.dialect.name == "postgresql":
+        return await run(connection, _SETTLE_P, now, *columns(in_order))
+    rows = await run(connection, _SETTLE_S, now, as_json_rows(in_order))
+    await note(connection, rows, now)
+    return rows
+
+
+_EXTEND_P: Final = f"""
+UPDATE jobs SET locked_until = {TIME_P} + $2::bigint
+FROM unnest($3::text[], $4::text[]) AS given(job_id, token)
+WHERE jobs.job_id = given.job_id AND {_HELD} {TIME_P} RETURNING jobs.job_id, cancel_requested"""
+_EXTEND_S: Final = f"""
+UPDATE jobs SET locked_until = {TIME_S} + ?2
+FROM (SELECT {at(0)} AS job_id, {at(1)} AS token FROM json_each(?3)) AS given
+WHERE jobs.job_id = given.job_id AND {_HELD} {TIME_S} RETURNING job_id, cancel_requested"""
+
+
+async def extend(
+    connection: AsyncConnection, held: Iterable[tuple[str, str]], milliseconds: int, now: int | None
+) -> Rows:
+    """Id of those that were still held, and whether they are to be canceled."""
+    in_order = sorted(held)
+    if connection.dialect.name == "postgresql":
+        return await run(connection, _EXTEND_P, now, milliseconds, *columns(in_order))
+    return await run(connection, _EXTEND_S, now, milliseconds, as_json_rows(in_order))
+
+
+_EMIT: Final = """
+UPDATE jobs SET event_seq = event_seq + {count}, progress_pct = COALESCE({progress}, progress_pct)
+WHERE job_id = {job} AND lease_token = {lease} AND locked_until > {now}
+RETURNING job_id, event_seq, cancel_requested"""
+_EMIT_P: Final = f"""
+WITH held AS (
+    {_EMIT.format(now=TIME_P, job="$2", lease="$3", count="$4::int", progress="$5::smallint")}
+), noted AS (
+    INSERT INTO job_events (job_id, seq, event_type, message, data_json, progress_pct, created_at)
+    SELECT job_id, event_seq - $4::int + number, event_type, message, data_json, progress_pct, {TIME_P}
+    FROM held CROSS JOIN unnest($6::text[], $7::text[], $8::text[], $9::smallint[]) WITH ORDINALITY
+        AS given(event_type, message, data_json, progress_pct, number)
+)
+SELECT event_seq, cancel_requested FROM held"""
+_EMIT_S: Final = _EMIT.format(now=TIME_S, job="?2", lease="?3", count="?4", progress="?5")
+_EMITTED_S: Final = f"""
+INSERT INTO job_events (job_id, seq, event_type, message, data_json, progress_pct, created_at)
+SELECT ?2, ?3 + key, {at(0)}, {at(1)}, {at(2)}, {at(3)}, {TIME_S} FROM json_each(?4)"""
+
+
+async def emit(
+    connection: AsyncConnection, job_id: str, token: str, events: Sequence[tuple[Any, ...]], now: int | None
+) -> Row[Any] | None:
+    """The number of the last event and whether the job is to be canceled; None when it is not held."""
+    progress = next((event[3] for event in reversed(events) if event[3] is not None), None)
+    held = (now, job_id, token, len(events), progress)
+    if connection.dialect.name == "postgresql":
+        rows = await run(connection, _EMIT_P, *held, *columns(events))
+        return rows[0] if rows else None
+    rows = await run(connection, _EMIT_S, *held)
+    if not rows:
+        return None
+    first = rows[0].event_seq - len(events) + 1
+    await run(connection, _EMITTED_S, now, job_id, first, as_json_rows(events))
+    return rows[0]
+
+
+_HOLD: Final = "SELECT 1 FROM jobs WHERE job_id = {job} AND lease_token = {lease} AND locked_until > {now}"
+_HOLD_P: Final = _HOLD.format(job="$2", lease="$3", now=TIME_P) + " FOR UPDATE"
+_HOLD_S: Final = _HOLD.format(job="?2", lease="?3", now=TIME_S)
+
+
+async def hold(connection: AsyncConnection, job_id: str, token: str, now: int | None) -> bool:
+    """Whether the lease is held; if so, nobody can take it before the transaction ends."""
+    statement = _HOLD_P if connection.dialect.name == "postgresql" else _HOLD_S
+    return bool(await run(connection, statement, now, job_id, token))
+
+
+# Cancel.
+
+_CANCEL: Final = f"""
+UPDATE jobs SET cancel_requested = true,
+    status = CASE WHEN status = 'queued' THEN 'canceled' ELSE status END,
+    finished_at = CASE WHEN status = 'queued' THEN {{latest}} END,
+    locked_until = CASE WHEN status = 'running' THEN locked_until END,
+    event_seq = event_seq + CASE WHEN status = 'queued' THEN 1 ELSE 0 END
+WHERE job_id = {{job}} AND status IN ('queued', 'running') RETURNING {COLUMNS}"""
+_CANCEL_P: Final = f"""
+WITH held AS (
+    {_CANCEL.format(job="$2", latest=f"GREATEST({TIME_P}, queued_at, started_at)")}
+), changed AS (
+    SELECT * FROM held WHERE status = 'canceled'
+), noted AS ({NOTE_P})
+SELECT {COLUMNS} FROM held"""
+_CANCEL_S: Final = _CANCEL.format(job="?2", latest=f"max({TIME_S}, queued_at, COALESCE(started_at, 0))")
+
+
+async def cancel(connection: AsyncConnection, job_id: str, now: int | None) -> Row[Any] | None:
+    """The job as it now stands; None when it is over already, or was never there."""
+    if connection.dialect.name == "postgresql":
+        rows = await run(connection, _CANCEL_P, now, job_id)
+    else:
+        rows = await run(connection, _CANCEL_S, now, job_id)
+        await note(connection, [row for row in rows if row.status == "canceled"], now)
+    return rows[0] if rows else None

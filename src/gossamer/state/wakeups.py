@@ -1,0 +1,91 @@
+"""Wake-ups: how who waits for jobs learns that there may be some, without asking all the time.
+
+Within a process by a signal. From other processes on PostgreSQL by LISTEN, on a connection of its own that is
+opened again whenever it is lost; on SQLite by looking every 100 ms whether anybody has written to the file,
+which reads a few bytes of shared memory, and only while somebody waits. A wake-up is a hint: it may come for
+nothing and, when the connection is lost, not at all, so who waits also looks by itself now and then.
+The two are `wakeups_sqlite` and `wakeups_postgres`.
+"""
+
+import asyncio
+import contextlib
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+POLL_SECONDS: Final = 30.0
+RETRY_SECONDS: Final = 1.0
+
+
+class Waiter:
+    """One who waits for jobs of some kinds."""
+
+    def __init__(self, kinds: Collection[str]) -> None:
+        self.kinds = frozenset(kinds)
+        self.sure = False  # it is known that there is something of these kinds
+        self._woken = asyncio.Event()
+
+    def wake(self, *, sure: bool) -> None:
+        self.sure = self.sure or sure
+        self._woken.set()
+
+    async def wait(self, seconds: float) -> bool:
+        """Whether there was a wake-up; the next one is waited for anew."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._woken.wait()
+        woken = self._woken.is_set()
+        self._woken.clear()
+        return woken
+
+
+class Wakeups(ABC):
+    def __init__(self) -> None:
+        self._waiters: set[Waiter] = set()
+        self._watching: asyncio.Task[None] | None = None
+
+    @property
+    def poll_seconds(self) -> float:
+        """How often to look all the same."""
+        return POLL_SECONDS
+
+    @abstractmethod
+    async def _watch(self) -> None:
+        """Wake the waiters when other processes have something for them."""
+
+    def wake(self, kinds: Collection[str] | None = None) -> None:
+        """There may be jobs of these kinds, or of any."""
+        for waiter in self._waiters:
+            if kinds is None or not waiter.kinds.isdisjoint(kinds):
+                waiter.wake(sure=kinds is not None)
+
+    @contextmanager
+    def waiting(self, kinds: Collection[str]) -> Iterator[Waiter]:
+        """From now on, nothing is missed."""
+        waiter = Waiter(kinds)
+        self._waiters.add(waiter)
+        if self._watching is None or self._watching.done():
+            self._watching = asyncio.create_task(self._watch())
+        try:
+            yield waiter
+        finally:
+            self._waiters.discard(waiter)
+
+    async def close(self) -> None:
+        if self._watching is not None:
+            self._watching.cancel()
+            await asyncio.gather(self._watching, return_exceptions=True)
+
+
+def open_wakeups(url: str) -> Wakeups:
+    """Wake-ups of the database at `url`, which is spelt as for `open_database`. Nothing is opened yet."""
+    scheme, separator, rest = url.partition("://")
+    if scheme in ("postgresql", "postgres"):
+        from gossamer.state.wakeups_postgres import PostgresWakeups  # an extra: imported where it is chosen
+
+        return PostgresWakeups(url)
+    from gossamer.state.wakeups_sqlite import SqliteWakeups
+
+    return SqliteWakeups(Path(rest.removeprefix("/") if separator else url))

@@ -1,0 +1,65 @@
+"""`gossamer audit` and `gossamer worker` as a person or a pipeline would use them."""
+
+import json
+import signal
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.doors.fetches import say
+from tests.doors.houses import ADMIN_KEY, bearer
+from tests.doors.processes import Start
+from tests.doors.test_cli import gossamer
+from tests.site.server import Site
+
+OPEN = ("--egress-allow", "127.0.0.0/8", "--egress-ports", "*", "--max-links", "0")
+PAGE = say(f"<html lang=en><title>A page</title><h1>A page</h1><p>{'Words. ' * 300}</p>")
+
+
+def test_a_report_in_a_pipe_is_plain_text(tmp_path: Path, site: Site) -> None:
+    done = gossamer("audit", *OPEN, site.url(PAGE), folder=tmp_path, check=False)
+    assert done.returncode == 3  # the test site is not encrypted, which is serious
+    assert "of 100" in done.stdout
+    assert "https-missing" in done.stdout
+    assert "\x1b" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(("level", "code"), [("never", 0), ("minor", 3), ("critical", 3)])
+def test_the_exit_code_follows_the_severity(tmp_path: Path, site: Site, level: str, code: int) -> None:
+    done = gossamer("audit", *OPEN, "--fail-on", level, site.url(PAGE), folder=tmp_path, check=False)
+    assert done.returncode == code
+
+
+def test_json_and_html(tmp_path: Path, site: Site) -> None:
+    arguments = ("audit", *OPEN, "--fail-on", "never", site.url(PAGE))
+    report = json.loads(gossamer(*arguments, "--format", "json", folder=tmp_path).stdout)
+    assert report["page"]["finalUrl"] == site.url(PAGE)
+    assert {finding["id"] for finding in report["findings"]} >= {"https-missing", "description-missing"}
+    gossamer(*arguments, "--format", "html", "-o", "report.html", folder=tmp_path)
+    assert "<title>" in (tmp_path / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [("http://localhost/", "not allowed"), ("nonsense", "URL"), ("http://127.0.0.1:1/", "refused")],
+)
+def test_what_cannot_be_audited_is_one_line(tmp_path: Path, url: str, words: str) -> None:
+    done = gossamer("audit", *OPEN, url, folder=tmp_path, check=False)
+    assert done.returncode == 1
+    assert words in done.stderr
+
+
+def test_a_worker_of_its_own_does_the_work(start_gossamer: Start, processes: Start, site: Site) -> None:
+    server = start_gossamer(serve_worker="no", egress_allow="127.0.0.0/8", egress_ports="*")
+    client = httpx.Client(base_url=f"http://127.0.0.1:{server.port}", headers=bearer(ADMIN_KEY))
+    accepted = client.post("/audits", json={"url": site.url(PAGE), "options": {"maxLinks": 0}}).json()
+    assert client.get(accepted["statusUrl"]).json()["status"] == "queued"
+    worker = processes("gossamer", "worker", egress_allow="127.0.0.0/8", egress_ports="*")
+    assert "audit" in worker.line()
+    stream = {"Accept": "text/event-stream"}
+    assert "done" in client.get(accepted["eventsUrl"], headers=stream, timeout=30).text
+    assert client.get(accepted["statusUrl"]).json()["status"] == "done"
+    worker.process.send_signal(signal.SIGTERM)
+    assert worker.process.wait(timeout=20) == 0
+    client.close()

@@ -1,0 +1,197 @@
+"""`gossamer fetch`, as a person or a script would use it."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.doors.fetches import say
+from tests.doors.test_cli import gossamer
+from tests.site.server import Site
+
+ARTICLE = """<!doctype html><html lang="en"><title>Orb webs</title><nav><a href="/home">Navigation</a></nav>
+<article><h1>Orb webs</h1><p>Orb weavers build a new web nearly every day, mostly at night, and they eat the
+old one first, which gives them back most of what it was made of.</p><p>See also the
+<a href="/spiral">capture spiral</a>, which is sticky, and the radii, which are not.</p></article></html>"""
+OPEN = ("--egress-allow", "127.0.0.1/32", "--egress-ports", "*")
+
+
+@pytest.fixture
+def article(site: Site) -> str:
+    return site.url(say(ARTICLE))
+
+
+def fetch(folder: Path, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+    done = gossamer("fetch", *OPEN, *arguments, folder=folder, check=False)
+    assert done.returncode == code, done.stderr
+    return done
+
+
+def test_markdown_is_printed_and_nothing_else(tmp_path: Path, article: str) -> None:
+    done = fetch(tmp_path, article)
+    assert done.stdout.startswith("# Orb webs\n\nOrb weavers")
+    assert done.stdout.endswith("are not.\n")
+    assert "Navigation" not in done.stdout
+    assert done.stderr == ""
+    assert list(tmp_path.iterdir()) == []  # not even a database
+
+
+def test_every_format(tmp_path: Path, site: Site, article: str) -> None:
+    def printed(shape: str) -> str:
+        return fetch(tmp_path, "--format", shape, article).stdout
+
+    assert "<" not in printed("text")
+    assert "<h1>Orb webs</h1>" in printed("html")
+    assert printed("rawHtml") == ARTICLE + "\n"
+    assert f"{site.url('/spiral')}\tcapture spiral\n" in printed("links")
+    assert json.loads(printed("metadata"))["language"] == "en"
+    everything = json.loads(printed("json"))
+    assert everything["url"] == article
+    assert everything["outcome"] == "ok"
+    assert everything["markdown"].startswith("# Orb webs")
+    assert everything["raw_html"] == ARTICLE
+
+
+def test_the_full_page_or_parts_of_it(tmp_path: Path, article: str) -> None:
+    assert "Navigation" in fetch(tmp_path, "--full", article).stdout
+    parts = fetch(tmp_path, "--include", "h1", "--include", "nav", article).stdout
+    assert "Orb webs" in parts
+    assert "Navigation" in parts
+    assert "Orb weavers" not in parts
+    assert "Orb weavers" not in fetch(tmp_path, "--exclude", "article p", "--full", article).stdout
+
+
+def test_many_are_printed_in_their_order_whatever_comes_first(tmp_path: Path, site: Site) -> None:
+    late = site.url(say("<p>The first page, which takes its time.</p>", pause=0.4))
+    soon = site.url(say("<p>The second page, which does not.</p>"))
+    assert fetch(tmp_path, late, soon).stdout == (
+        "The first page, which takes its time.\n\nThe second page, which does not.\n"
+    )
+    lines = fetch(tmp_path, "--format", "json", soon, late, soon).stdout.splitlines()
+    assert [json.loads(line)["url"] for line in lines] == [soon, late, soon]
+
+
+def test_output_to_a_file(tmp_path: Path, article: str) -> None:
+    target = tmp_path / "new" / "page.md"
+    done = fetch(tmp_path, "--output", str(target), article)
+    assert done.stdout == done.stderr == ""
+    assert target.read_text().startswith("# Orb webs")
+
+
+@pytest.mark.parametrize("shape", ["markdown", "links"])
+def test_output_to_a_folder(tmp_path: Path, site: Site, article: str, shape: str) -> None:
+    ending = {"markdown": ".md", "links": ".tsv"}[shape]
+    others = [article + "?page=2", article + "?page=3"]
+    fetch(tmp_path, "--format", shape, "-o", "pages/", article)  # one: by the slash
+    fetch(tmp_path, "--format", shape, "-o", "pages", *others)  # several, and it is there already
+    files = sorted((tmp_path / "pages").iterdir())
+    assert len(files) == 3
+    assert all(file.name.startswith("127.0.0.1-said-") and file.suffix == ending for file in files)
+    assert all("spiral" in file.read_text() for file in files)
+
+
+def test_output_that_cannot_be_written(tmp_path: Path, article: str) -> None:
+    (tmp_path / "taken").write_text("a file")
+    done = fetch(tmp_path, "-o", "taken/page.md", article, code=1)
+    assert "taken/page.md" in done.stderr
+    assert (tmp_path / "taken").read_text() == "a file"
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("nonsense", "This is not a URL"),
+        ("ftp://site.example/", "Only http and https"),
+        ("http://user:hunter22@site.example/", "passwords in URLs are not allowed"),
+        ("http://169.254.169.254/", "GOSSAMER_EGRESS_ALLOW"),
+        ("http://localhost/", "not allowed"),
+    ],
+)
+def test_a_url_that_cannot_be_used(tmp_path: Path, url: str, words: str) -> None:
+    done = fetch(tmp_path, url, code=1)
+    assert done.stdout == ""
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_addresses_are_closed_unless_opened(tmp_path: Path, site: Site) -> None:
+    target = say(ARTICLE)
+    done = gossamer("fetch", "--egress-ports", "*", site.url(target), folder=tmp_path, check=False)
+    assert done.returncode == 1
+    assert "GOSSAMER_EGRESS_ALLOW" in done.stderr
+    assert site.seen(target) == []
+    environment = {"GOSSAMER_EGRESS_ALLOW": "127.0.0.1/32", "GOSSAMER_EGRESS_PORTS": "*"}
+    assert gossamer("fetch", site.url(target), folder=tmp_path, **environment).stdout.startswith("# Orb webs")
+
+
+def test_the_code_says_how_bad_it_was(tmp_path: Path, site: Site, article: str) -> None:
+    missing, broken = site.url("/missing"), site.url("/loop")
+    done = fetch(tmp_path, article, missing, code=3)
+    assert done.stdout.startswith("# Orb webs")
+    assert f"gossamer: {missing}: error (not_found), status 404\n" == done.stderr
+    done = fetch(tmp_path, missing, broken, article, code=1)  # the others are printed all the same
+    assert done.stdout.startswith("# Orb webs")
+    assert done.stderr.count("\n") == 2
+    assert f"gossamer: {broken}: The target redirects in a loop." in done.stderr
+
+
+def test_a_selector_or_a_format_that_is_none(tmp_path: Path, article: str) -> None:
+    assert "is not a CSS selector" in fetch(tmp_path, "--include", "a[", article, code=1).stderr
+    assert "nonsense" in fetch(tmp_path, "--format", "nonsense", article, code=2).stderr
+    assert "URL" in fetch(tmp_path, code=2).stderr
+
+
+def test_too_late(tmp_path: Path, site: Site) -> None:
+    done = fetch(tmp_path, "--timeout", "0.3", site.url("/first-byte-late"), code=1)
+    assert "in time" in done.stderr
+
+
+def test_what_takes_long_to_read_leaves_nothing_behind(tmp_path: Path, site: Site) -> None:
+    target = say("<p>A sentence of a large page, with a comma.</p>" * 5000)
+    assert fetch(tmp_path, site.url(target)).stdout.count("A sentence") == 5000
+
+
+def test_a_reader_that_has_seen_enough(tmp_path: Path, article: str) -> None:
+    command = [sys.executable, "-m", "gossamer", "fetch", *OPEN, "--format", "rawHtml", *[article] * 20]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path, text=True
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    assert "Traceback" not in process.stderr.read()
+    process.stderr.close()
+    assert process.wait(20) != 0
+
+
+def test_on_a_terminal(tmp_path: Path, site: Site, article: str) -> None:
+    """Progress is shown, and no page speaks to the terminal."""
+    rude = site.url(say("before \x1b]0;owned\x07 after", "Content-Type: text/plain"))
+    master, terminal = pty.openpty()
+    command = [sys.executable, "-m", "gossamer", "fetch", *OPEN, article, rude]
+    process = subprocess.Popen(command, stdout=terminal, stderr=terminal, cwd=tmp_path)
+    os.close(terminal)
+    shown = b""
+    try:
+        while piece := os.read(master, 4096):
+            shown += piece
+    except OSError:
+        pass  # how Linux says that the other side is gone
+    os.close(master)
+    assert process.wait(20) == 0
+    assert b"2 of 2 pages" in shown
+    assert b"# Orb webs" in shown
+    assert "before \ufffd]0;owned\ufffd after".encode() in shown
+    assert b"\x1b" not in shown
+    assert "\x1b]0;owned\x07" in fetch(tmp_path, rude).stdout  # in a pipe it is as it is
+
+
+def test_help_says_it_all(tmp_path: Path) -> None:
+    text = gossamer("fetch", "--help", folder=tmp_path).stdout
+    for word in ("--format", "--full", "--output", "--egress-allow", "--timeout", "Exit code", "URL..."):
+        assert word in text
+    assert "fetch" in gossamer("--help", folder=tmp_path).stdout

@@ -1,0 +1,225 @@
+"""Reading through the cache: what is kept, under which key, and for how long."""
+
+import asyncio
+import io
+import itertools
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from ipaddress import ip_network
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.site.server import Site
+
+from gossamer.flows.read import Caching, Reader, Reply, Wish, keys
+from gossamer.flows.workshop import Workshop
+from gossamer.logs import Log
+from gossamer.problems import INVALID_SELECTOR, Problem
+from gossamer.reach.dial import Dialer
+from gossamer.reach.fetch import Fetcher
+from gossamer.reach.names import Names
+from gossamer.state.cache import Cache
+from gossamer.state.hot import Hot
+from gossamer.state.hot_memory import MemoryHot
+from gossamer.web.outcome import Outcome
+from gossamer.web.reading import How
+from gossamer.web.url import Url
+
+NOON = 1_800_000_000.0
+numbers = itertools.count()
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = NOON
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@dataclass(frozen=True)
+class Parts:
+    site: Site
+    hot: Hot
+    clock: Clock
+    reader: Reader
+
+    def target(self, path: str = "/ok") -> str:
+        return f"{path}?read={next(numbers)}"
+
+    async def through(self, target: str, *, tenant: str = "t", **caching: Any) -> Reply:
+        wish = Wish(url=Url.parse(self.site.url(target)))
+        return await self.reader.read_through(wish, Caching(tenant, **{"ttl": 60, **caching}))
+
+    def visits(self, target: str) -> int:
+        return len(self.site.seen(target))
+
+
+@pytest.fixture
+async def parts(site: Site) -> AsyncIterator[Parts]:
+    names, hot, clock, workshop = Names(), MemoryHot(), Clock(), Workshop(1)
+    fetcher = Fetcher(Dialer(names, allow=(ip_network("127.0.0.1/32"),), ports="*"), "Gossamer/0 (tests)")
+    cache = Cache(hot, Log(io.StringIO()), clock)
+    yield Parts(site, hot, clock, Reader(fetcher, workshop, cache, clock))
+    await fetcher.close()
+    await workshop.close()
+    await names.close()
+
+
+async def test_a_read_is_kept_until_its_time_is_over(parts: Parts) -> None:
+    target = parts.target()
+    first = await parts.through(target)
+    assert (first.hit, first.since, first.until) == (False, NOON, NOON + 60)
+    parts.clock.now += 59
+    second = await parts.through(target)
+    assert (second.hit, second.since, second.until) == (True, NOON, NOON + 60)
+    assert second.read == first.read
+    assert second.key == first.key
+    parts.clock.now += 1
+    third = await parts.through(target)
+    assert (third.hit, third.read.fetched_at, third.until) == (False, NOON + 60, NOON + 120)
+    assert parts.visits(target) == 2
+
+
+async def test_what_is_older_than_asked_is_read_anew_and_kept(parts: Parts) -> None:
+    target = parts.target()
+    await parts.through(target)
+    parts.clock.now += 10
+    assert (await parts.through(target, max_age=10)).hit
+    renewed = await parts.through(target, max_age=9)
+    assert (renewed.hit, renewed.since) == (False, NOON + 10)
+    assert (await parts.through(target, max_age=0)).hit  # of this very moment
+
+
+async def test_what_is_not_ok_is_read_every_time(parts: Parts) -> None:
+    target = parts.target("/status/403")
+    for _ in range(2):
+        reply = await parts.through(target)
+        assert reply.read.outcome is Outcome.BLOCKED
+        assert (reply.hit, reply.since, reply.until) == (False, None, None)
+        parts.clock.now += 1
+    assert parts.visits(target) == 2
+    assert await parts.hot.pages() == (0, 0)
+
+
+async def test_tenants_do_not_see_each_others(parts: Parts) -> None:
+    target = parts.target()
+    replies = [await parts.through(target, tenant=tenant) for tenant in ("one", "other", "one")]
+    assert [reply.hit for reply in replies] == [False, False, True]
+    assert len({reply.key for reply in replies}) == 1  # what is shown tells nothing
+
+
+async def test_what_an_older_version_kept_is_read_anew(parts: Parts) -> None:
+    target = parts.target()
+    await parts.through(target)
+    _, stored = keys("t", Wish(url=Url.parse(parts.site.url(target))).parameters())
+    await parts.reader.cache.put(stored, b"\x81\xa3url\xa3old", 60)
+    renewed = await parts.through(target)
+    assert (renewed.hit, renewed.read.title) == (False, "Gossamer")
+    assert (await parts.through(target)).hit
+
+
+async def test_the_url_is_the_one_that_was_asked_for(parts: Parts) -> None:
+    """Two spellings are one entry, and each of their askers finds his own again."""
+    target = parts.target()
+    await parts.through(f"{target}&utm_source=letter#top")
+    reply = await parts.through(target)
+    assert reply.hit
+    assert reply.read.url == parts.site.url(target)
+
+
+async def test_nobody_waits_for_another_beyond_his_own_timeout(parts: Parts) -> None:
+    target = parts.target("/first-byte-late")
+    patient = Wish(url=Url.parse(parts.site.url(target)), timeout=20)
+    caching = Caching("t", 60)
+    first = asyncio.create_task(parts.reader.read_through(patient, caching))
+    while not parts.visits(target):
+        await asyncio.sleep(0.01)
+    with pytest.raises(Problem) as caught:
+        await parts.reader.read_through(replace(patient, timeout=0.1), caching)
+    assert caught.value.kind.code == "FETCH_TIMEOUT"
+    assert not first.done()
+    first.cancel()
+    await asyncio.wait([first])
+
+
+async def test_a_bad_selector_is_refused_before_anybody_is_visited(parts: Parts) -> None:
+    target = parts.target()
+    with pytest.raises(Problem) as caught:
+        await parts.reader.read(Wish(url=Url.parse(parts.site.url(target)), how=How(include=("a[",))))
+    assert caught.value.kind is INVALID_SELECTOR
+    assert not parts.visits(target)
+
+
+async def test_only_what_was_asked_for_is_there(parts: Parts) -> None:
+    wish = Wish(url=Url.parse(parts.site.url("/ok")), formats=("text", "rawHtml"))
+    read = await parts.reader.read(wish)
+    assert read.text
+    assert read.raw_html is not None
+    assert read.raw_html.startswith("<!doctype html>")
+    assert (read.markdown, read.html, read.links) == (None, None, None)
+
+
+# Keys.
+
+PAGE = Url.parse("https://site.example/page?b=2&a=1")
+WISH = Wish(url=PAGE)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"url": Url.parse("https://site.example/other")},
+        {"url": Url.parse("https://site.example/page?b=2&a=2")},
+        {"url": Url.parse("https://other.example/page?b=2&a=1")},
+        {"formats": ("markdown",)},
+        {"how": How(main_content=False)},
+        {"how": How(include=("p",))},
+        {"how": How(exclude=("p",))},
+        {"headers": (("cookie", "a=b"),)},
+    ],
+    ids=str,
+)
+def test_what_the_answer_depends_on_is_in_the_key(change: dict[str, Any]) -> None:
+    assert keys("t", replace(WISH, **change).parameters()) != keys("t", WISH.parameters())
+    assert keys("t", replace(WISH, **change).parameters())[0] != keys("t", WISH.parameters())[0]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"url": Url.parse("https://site.example/page?a=1&b=2")},
+        {"url": Url.parse("https://site.example/page/?b=2&a=1&utm_campaign=x&gclid=1#part")},
+        {"url": Url.parse("http://SITE.example:80/page?b=2&a=1")},
+        {"formats": ("metadata", "markdown", "markdown")},
+        {"timeout": 1.0},
+        {"attempts": 1},
+    ],
+    ids=str,
+)
+def test_what_it_does_not_depend_on_is_not(change: dict[str, Any]) -> None:
+    assert keys("t", replace(WISH, **change).parameters()) == keys("t", WISH.parameters())
+
+
+@settings(max_examples=200)
+@given(
+    st.lists(
+        st.tuples(st.text(max_size=5), st.lists(st.text(max_size=5), max_size=3)), min_size=2, max_size=2
+    )
+)
+def test_different_selectors_and_tenants_never_share_a_place(sides: list[tuple[str, list[str]]]) -> None:
+    stored = [
+        keys(tenant, Wish(url=PAGE, how=How(include=tuple(include))).parameters())[1]
+        for tenant, include in sides
+    ]
+    assert (stored[0] == stored[1]) == (sides[0] == sides[1])
+
+
+def test_the_key_that_is_shown_has_the_shape_that_was_promised() -> None:
+    shown, stored = keys("tenant", WISH.parameters())
+    assert shown.startswith("weblens:fetch:")
+    assert len(shown) == len("weblens:fetch:") + 12
+    assert "tenant" in stored
+    assert len(stored.rpartition(":")[2]) == 64
