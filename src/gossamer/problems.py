@@ -442,7 +442,7 @@ CONTENT_UNREADABLE = Kind(
     name="content-unreadable",
     status=502,
     title="Content Unreadable",
-    when="The target answered, but with something that cannot be turned into text; `details.reason` says why.",
+    when="The target answered, but with something that has no text to read; `details.reason` says why.",
     causes=(
         "`unsupported_content`: an image, a video, an archive or another format without text.",
         "`encrypted_content`: a PDF that needs a password.",

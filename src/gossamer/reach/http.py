@@ -1,7 +1,7 @@
 """HTTP/1.1, the client's side: one connection, one exchange after another, all of it bounded.
 
 Written by hand on httptools because a general client holds no exact bounds on heads, bodies and rates, opens
-its own sockets, where ours come from the dialer alone, and costs half as much CPU again for each page at best.
+its own sockets, where ours come from the dialer alone, and costs at best half as much CPU again for a page.
 There is no HTTP/2: it is one more parser with attacks of its own, every origin speaks HTTP/1.1 too, and what
 it is good at, many requests to one origin at once, is what a polite client does not do.
 """
