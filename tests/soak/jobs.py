@@ -7,21 +7,19 @@ may be there twice, and no more may have been begun again than workers were kill
 import argparse
 import asyncio
 import random
-import signal
 import sqlite3
 import sys
 import tempfile
 import time
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
 
 from sqlalchemy import text
 
 from gossamer.state import tenants
 from gossamer.state.database import Database, open_database
 from gossamer.state.jobs import Jobs, NewJob, open_wakeups
-from tests.doors.worker_process import KIND, make_effects
+from tests.doors.worker_process import KIND, Options, WorkerProcess, make_effects
 from tests.servers.postgres import TEMPLATE, PostgresServer
 
 PAST = 1.25  # of the lease
@@ -54,6 +52,15 @@ class Outcome:
         )
 
 
+async def freeze_alone(process: WorkerProcess, url: str) -> None:
+    """Not while it holds SQLite's only lock: that would freeze everybody, which is another storm."""
+    process.freeze()
+    while await asyncio.to_thread(_is_locked, url):
+        process.thaw()
+        await asyncio.sleep(SQLITE_PROBE)
+        process.freeze()
+
+
 class Crew:
     """Worker processes, of which there are always so many."""
 
@@ -64,58 +71,44 @@ class Crew:
         self._lease = lease
         self._random = randomness
         self._started = 0
-        self._processes: list[asyncio.subprocess.Process] = []
-        self._frozen: set[asyncio.subprocess.Process] = set()
+        self._awake: list[WorkerProcess] = []
+        self._frozen: list[WorkerProcess] = []
         self._thawing: set[asyncio.Task[None]] = set()
 
-    async def fill(self) -> None:
-        while len(self._processes) < self._count:
+    def fill(self) -> None:
+        while len(self._awake) + len(self._frozen) < self._count:
             self._started += 1
-            process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "tests.doors.worker_process", self._url, f"w{self._started}"),
-                *("--lease", str(self._lease)),
-                cwd=Path(__file__).parents[2],
-                stdout=asyncio.subprocess.DEVNULL,
-            )
-            self._processes.append(process)
+            self._awake.append(WorkerProcess(Options(self._url, f"w{self._started}", self._lease)))
 
     async def kill_one(self) -> None:
-        process = self._random.choice(self._processes)
-        self._processes.remove(process)
-        self._frozen.discard(process)
-        process.kill()
-        await process.wait()
+        process = self._random.choice(self._awake)
+        self._awake.remove(process)
+        await asyncio.to_thread(process.kill)
         self.kills += 1
-        await self.fill()
+        self.fill()
 
     async def freeze_one(self) -> None:
         """Past its lease, in the background."""
-        awake = [process for process in self._processes if process not in self._frozen]
-        process = self._random.choice(awake)
-        process.send_signal(signal.SIGSTOP)
-        while await asyncio.to_thread(_is_locked, self._url):
-            # It holds SQLite's only lock: now everybody is frozen, which is another storm than this one.
-            process.send_signal(signal.SIGCONT)
-            await asyncio.sleep(SQLITE_PROBE)
-            process.send_signal(signal.SIGSTOP)
-        self._frozen.add(process)
+        process = self._random.choice(self._awake)
+        self._awake.remove(process)
+        self._frozen.append(process)
+        await freeze_alone(process, self._url)
         self.freezes += 1
         task = asyncio.create_task(self._thaw(process))
         self._thawing.add(task)
         task.add_done_callback(self._thawing.discard)
 
-    async def _thaw(self, process: asyncio.subprocess.Process) -> None:
+    async def _thaw(self, process: WorkerProcess) -> None:
         await asyncio.sleep(self._lease * PAST)
-        self._frozen.discard(process)
-        with suppress(ProcessLookupError):
-            process.send_signal(signal.SIGCONT)
+        process.thaw()
+        self._frozen.remove(process)
+        self._awake.append(process)
 
     async def end(self) -> None:
-        await asyncio.gather(*self._thawing)
-        for process in self._processes:
-            with suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
+        for task in self._thawing:
+            task.cancel()
+        for process in [*self._awake, *self._frozen]:
+            await asyncio.to_thread(process.kill)
 
 
 async def storm(
@@ -128,10 +121,11 @@ async def storm(
     began = time.monotonic()
     try:
         await _fill(queue, jobs, work)
-        await crew.fill()
+        crew.fill()
         while await _left(database, jobs):
             await asyncio.sleep(every)
-            await asyncio.gather(crew.kill_one(), crew.freeze_one())
+            await crew.kill_one()
+            await crew.freeze_one()
     finally:
         await crew.end()
         seconds = time.monotonic() - began
