@@ -1,0 +1,1 @@
+"""Job queues under measurement: programs that their own interpreters run. See `script`."""
