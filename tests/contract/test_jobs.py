@@ -1,13 +1,14 @@
 """Jobs: what the queue promises, on both databases."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
 import msgspec
 import pytest
-from sqlalchemy import text, update
+from sqlalchemy import select, text, update
 from sqlalchemy.exc import IntegrityError
 from ulid import ULID
 
@@ -120,6 +121,28 @@ async def test_many_are_put_at_once(jobs: Jobs, tenant: str) -> None:
     assert await jobs.put_many([]) == []
 
 
+async def test_what_many_have_in_common_is_each_ones_own(jobs: Jobs, database: Database, tenant: str) -> None:
+    others = await a_tenant(database, "b@example.com")
+    common: dict[str, Any] = {"priority": 7, "max_attempts": 2, "payload": {"a": 1}, "request_id": "wl_1"}
+    for fields in ({"run_at": NOW + 5}, {"idempotency_key": "k"}, {"delay": 5.0}, {"payload": None}):
+        new = [NewJob(kind="audit", tenant_id=each, **{**common, **fields}) for each in (tenant, others)]
+        single = await put(jobs, tenant, **{**common, **fields, "idempotency_key": None})
+        for given, job_id in zip(new, await jobs.put_many(new, now=NOW), strict=True):
+            key, theirs = given.idempotency_key, given.tenant_id
+            expected = replace(single, job_id=given.job_id, tenant_id=theirs, idempotency_key=key)
+            assert await now_is(jobs, job_id) == expected
+    mixed = [NewJob(kind=kind, tenant_id=tenant, run_at=at) for kind, at in (("x", NOW + 1), ("y", None))]
+    both = [await now_is(jobs, job_id) for job_id in await jobs.put_many(mixed, now=NOW)]
+    assert [(job.kind, job.run_at) for job in both] == [("x", NOW + 1), ("y", NOW)]
+
+
+def test_ids_of_jobs_are_ulids_in_the_order_in_which_they_are_made() -> None:
+    ids = [NewJob(kind="audit", tenant_id="t").job_id for _ in range(20_000)]
+    assert sorted(set(ids)) == ids
+    assert [str(ULID.from_str(one)) for one in ids[::1_000]] == ids[::1_000]
+    assert abs(ULID.from_str(ids[-1]).timestamp - time.time()) < 60
+
+
 async def test_a_job_belongs_to_the_transaction_that_puts_it(
     jobs: Jobs, database: Database, tenant: str
 ) -> None:
@@ -216,7 +239,7 @@ async def test_a_claim_reads_few_of_many_rows(jobs: Jobs, database: Database, te
         else:
             explain = f"EXPLAIN QUERY PLAN {statements.CLAIM_S}"
             plan = str((await connection.exec_driver_sql(explain, (None, "[]", 1, "", "", 1))).all())
-            assert plan.count("INDEX ix_jobs_claimable (kind=? AND tenant_id") == 3
+            assert plan.count("SEARCH jobs USING INDEX ix_jobs_claimable (") == 3
             assert "SCAN jobs" not in plan
 
 
@@ -449,6 +472,31 @@ async def test_changes_say_what_they_are(jobs: Jobs, tenant: str) -> None:
     running = (await jobs.events(held.job_id))[1]
     assert running.type is EventType.STATUS_CHANGED
     assert msgspec.json.decode(running.data_json or "") == {"status": "running", "attempt": 1}
+
+
+async def test_only_what_the_jobs_own_row_does_not_tell_is_a_row(
+    jobs: Jobs, database: Database, tenant: str
+) -> None:
+    job = await put(jobs, tenant)
+    await jobs.release(await leased(jobs, now=NOW + 1), now=NOW + 2)
+    await jobs.fail(await leased(jobs, now=NOW + 3), "FETCH_TIMEOUT", retry_in=1, now=NOW + 4)
+    await jobs.finish(await leased(jobs, now=NOW + 2_000), now=NOW + 2_001)
+    events = await jobs.events(job.job_id)
+    assert [(event.seq, event.message, event.created_at - NOW, event.progress_pct) for event in events] == [
+        (1, "queued", 0, 0),
+        (2, "running", 1, 0),
+        (3, "queued", 2, 0),
+        (4, "running", 3, 0),
+        (5, "queued: FETCH_TIMEOUT", 4, 0),
+        (6, "running", 2_000, 0),
+        (7, "done", 2_001, 100),
+    ]
+    attempts = [msgspec.json.decode(event.data_json or "")["attempt"] for event in events]
+    assert attempts == [0, 1, 0, 1, 1, 2, 2]
+    assert [event.seq for event in await jobs.events(job.job_id, after_seq=5)] == [6, 7]
+    async with database.read() as connection:
+        rows = await connection.scalars(select(tables.job_events.c.seq).order_by(tables.job_events.c.seq))
+        assert rows.all() == [3, 4, 5, 6]
 
 
 async def test_too_much_data_is_said_to_be_too_much(jobs: Jobs, tenant: str) -> None:

@@ -19,6 +19,7 @@ from gossamer.logs import Log
 from gossamer.problems import FETCH_TIMEOUT, NOT_FOUND, Problem
 from gossamer.state import heartbeats, tenants
 from gossamer.state.database import Database, open_database
+from gossamer.state.database_postgres import PostgresDatabase
 from gossamer.state.jobs import Filter, Job, Jobs, NewJob, RetryPolicy, State, open_wakeups
 from tests.doors.worker_process import KIND, PATIENCE, Options, WorkerProcess, make_effects
 from tests.servers.postgres import PostgresServer
@@ -278,6 +279,24 @@ async def test_work_that_does_not_notice_is_interrupted(jobs: Jobs, tenant: str)
         assert (await over(jobs, job_id)).status is State.CANCELED
 
 
+async def test_work_that_is_interrupted_has_time_to_tidy_up(jobs: Jobs, tenant: str) -> None:
+    tidied: list[str] = []
+
+    async def run(work: Work[Task]) -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            await asyncio.sleep(0.5)  # several rounds of keeping
+            tidied.append(work.job.job_id)
+
+    job_id = await put(jobs, tenant)
+    async with working(jobs, run, cancel_seconds=0.0, lease_seconds=0.6):
+        await in_state(jobs, job_id, State.RUNNING)
+        await jobs.cancel(job_id)
+        await over(jobs, job_id)
+    assert tidied == [job_id]
+
+
 async def test_work_may_finish_although_it_was_to_be_canceled(jobs: Jobs, tenant: str) -> None:
     async def run(work: Work[Task]) -> str:
         with contextlib.suppress(Canceled):
@@ -329,14 +348,18 @@ async def test_a_stopping_worker_lets_short_work_end(jobs: Jobs, tenant: str) ->
 
 
 @contextmanager
-def statements() -> Iterator[list[str]]:
-    """Everything that is asked of databases."""
+def statements(database: Database) -> Iterator[list[str]]:
+    """Everything that is asked of databases, and what is asked of this one straight through the driver."""
     asked: list[str] = []
 
     def note(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
         asked.append(statement)
 
     event.listen(Engine, "before_cursor_execute", note)
+    if isinstance(database, PostgresDatabase):
+        assert database._alone._idle
+        for connection in database._alone._idle:
+            connection.add_query_logger(lambda query: asked.append(query.query))
     yield asked
     event.remove(Engine, "before_cursor_execute", note)
 
@@ -353,7 +376,7 @@ async def test_an_idle_worker_asks_nothing_and_wakes_at_once(
     others = Jobs(elsewhere, open_wakeups(database_url))  # as in another process: no signal leads here
     async with working(jobs, run):
         await over(jobs, await put(jobs, tenant))
-        with statements() as asked:
+        with statements(jobs.database) as asked:
             await asyncio.sleep(1.0)
         assert len(asked) <= 2  # a look after its own last write
         waits = []
@@ -365,6 +388,26 @@ async def test_an_idle_worker_asks_nothing_and_wakes_at_once(
     assert min(waits) < 0.3
 
 
+@pytest.mark.parametrize("how", ["release", "fail"])
+async def test_what_another_gives_back_is_begun_at_once(
+    jobs: Jobs, tenant: str, database_url: str, how: str
+) -> None:
+    async def run(_work: Work[Task]) -> None:
+        pass
+
+    elsewhere = open_database(database_url)
+    others = Jobs(elsewhere, open_wakeups(database_url))
+    job_id = await put(others, tenant)
+    [lease] = await others.lease({KIND: 1}, worker="other")
+    async with working(jobs, run):
+        await over(jobs, await put(jobs, tenant))  # it is up, and has nothing left to do
+        given_back = others.release(lease) if how == "release" else others.fail(lease, "no", retry_in=0.0)
+        assert await given_back
+        async with asyncio.timeout(3):
+            await over(jobs, job_id)
+    await elsewhere.close()
+
+
 async def test_a_delayed_job_begins_in_time(jobs: Jobs, tenant: str) -> None:
     began: list[float] = []
 
@@ -374,7 +417,7 @@ async def test_a_delayed_job_begins_in_time(jobs: Jobs, tenant: str) -> None:
     async with working(jobs, run):
         await over(jobs, await put(jobs, tenant))
         put_at = time.monotonic()
-        with statements() as asked:
+        with statements(jobs.database) as asked:
             await over(jobs, await put(jobs, tenant, delay=0.5))
     assert 0.5 <= began[-1] - put_at < 1.5
     assert sum("WITH RECURSIVE" in statement for statement in asked) <= 4  # claims

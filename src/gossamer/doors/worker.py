@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import random
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any, Final, Protocol
 
 from gossamer.doors.settling import Settling
@@ -24,6 +24,8 @@ STOP_SECONDS: Final = 5.0
 PAUSES: Final = (0.1, 0.25, 0.5, 1.0, 2.0)
 LOOK_SECONDS: Final = 1.0  # how often it is asked whether somebody wants a running job canceled
 CANCEL_SECONDS: Final = 5.0  # for work to notice by itself that it is not wanted
+INTERRUPT_SECONDS: Final = 5.0  # for work that was interrupted to tidy up before it is interrupted again
+SMALL_CLAIM: Final = 20  # jobs, which are not worth dividing
 AT_ONCE: Final = 0.005
 LONGEST_IN_VAIN: Final = 0.25
 
@@ -44,6 +46,7 @@ class Held:
         self.lost = False
         self.settling = False
         self.cancel_at: float | None = None
+        self.interrupt_at = 0.0  # not before
         self.renewed(since, seconds)
 
     def renewed(self, since: float, seconds: float) -> None:
@@ -52,7 +55,9 @@ class Held:
         self.renew_at = since + seconds / 3
 
     def interrupt(self) -> None:
-        if self.task is not None and not self.settling:
+        now = asyncio.get_running_loop().time()
+        if self.task is not None and not self.settling and now >= self.interrupt_at:
+            self.interrupt_at = now + INTERRUPT_SECONDS
             self.task.cancel()
 
 
@@ -82,6 +87,8 @@ class Worker:
         self._settling = Settling(jobs, log)
         self._held: dict[str, Held] = {}
         self._busy: Counter[str] = Counter()
+        self._unsettled: Counter[str] = Counter()
+        self._full: Collection[str] = ()  # kinds of which there was no room for more
         self._freed = asyncio.Event()
         self._in_vain = 0  # claims in a row, each of them without anything to wait for
 
@@ -123,13 +130,17 @@ class Worker:
     async def _claim_and_wait(self, stopped: asyncio.Task[Any]) -> None:
         loop = asyncio.get_running_loop()
         self._freed.clear()
-        room, leases = self._room(), []
-        if room:
+        asked, leases = self._asked(), []
+        if asked:
             since = loop.time()
-            leases = await self._jobs.lease(room, worker=self.name, seconds=self._lease_seconds)
+            leases = await self._jobs.lease(asked, worker=self.name, seconds=self._lease_seconds)
             for lease in leases:
                 self._start(lease, since)
-            room = self._room()
+        room = self._room()
+        got = Counter(lease.job.kind for lease in leases)
+        if any(got[kind] == asked.get(kind) for kind in room):
+            return  # there is room for more, and there may be more
+        self._full = self._handlers.keys() - room.keys()
         # What has room left had nothing more to claim; what is full has to end something first.
         waiting = [self._jobs.wait(room, WAIT_SECONDS)] if room else []
         since = loop.time()
@@ -146,9 +157,24 @@ class Worker:
         else:
             self._log.error("worker_failed", "a claim went wrong", worker=self.name, cause=error)
 
+    def _asked(self) -> dict[str, int]:
+        """Of many not all at once: one half is done while the other is on its way."""
+        return {
+            kind: min(room, max(SMALL_CLAIM, self._handlers[kind].concurrency // 2))
+            for kind, room in self._room().items()
+        }
+
     def _room(self) -> dict[str, int]:
-        left = {kind: handler.concurrency - self._busy[kind] for kind, handler in self._handlers.items()}
-        return {kind: count for kind, count in left.items() if count > 0}
+        return {kind: room for kind in self._handlers if (room := self._room_for(kind)) > 0}
+
+    def _room_for(self, kind: str) -> int:
+        """What is done makes room before that is written down, but not for more than can be done at once."""
+        most = self._handlers[kind].concurrency
+        return most - self._busy[kind] - max(0, self._unsettled[kind] - most)
+
+    def _free(self, kind: str) -> None:
+        if kind in self._full:
+            self._freed.set()
 
     def _pause(self, failures: int) -> float:
         return PAUSES[min(failures, len(PAUSES)) - 1] * (0.5 + self._randomness())
@@ -166,16 +192,14 @@ class Worker:
         outcome: State | None = None
         try:
             settlement = await self._outcome(held)
-            held.settling = True
             if settlement is not None:
                 outcome = await self._settling.settle(settlement)
             elif held.work is not None and held.work.finished:
                 outcome = State.DONE
         finally:
             del self._held[held.lease.job_id]
-            if self._busy[kind] == self._handlers[kind].concurrency:
-                self._freed.set()
-            self._busy[kind] -= 1
+            self._unsettled[kind] -= 1
+            self._free(kind)
         self._report(held, outcome)
 
     async def _outcome(self, held: Held) -> Settlement | None:
@@ -199,6 +223,11 @@ class Worker:
             if not isinstance(error, Problem):
                 self._log.error("job_defect", "a job raised", jobId=job.job_id, kind=job.kind, cause=error)
             return failure(lease, told(error), handler.policy.pause(error, job.attempt, self._randomness))
+        finally:
+            held.settling = True
+            self._busy[job.kind] -= 1
+            self._unsettled[job.kind] += 1
+            self._free(job.kind)
 
     def _report(self, held: Held, outcome: State | None) -> None:
         job, seconds = held.lease.job, asyncio.get_running_loop().time() - held.began

@@ -2,8 +2,9 @@
 
     async with database.read() as connection:     # each statement by itself; writing is refused
     async with database.write() as connection:    # one transaction, committed at the end
+    async with database.alone() as hand:          # one statement where that suffices, else a transaction
 
-Both end within a deadline, whatever the database does. When it is away, full, frozen or locked, they raise
+All end within a deadline, whatever the database does. When it is away, full, frozen or locked, they raise
 `problems.Unavailable`; constraint violations and defects of ours pass through as SQLAlchemy raises them.
 The embedded implementation is `database_sqlite`, the server's `database_postgres`.
 """
@@ -24,8 +25,9 @@ from sqlalchemy.sql import ColumnElement
 from sqlalchemy.sql.compiler import SQLCompiler
 
 from gossamer.problems import Unavailable
+from gossamer.state.alone import Hand
 
-HEAD: Final = "0003"  # the newest revision in migrations/versions
+HEAD: Final = "0004"  # the newest revision in migrations/versions
 DEADLINE: Final = 5.0
 MIGRATION_DEADLINE: Final = 600.0
 
@@ -72,6 +74,12 @@ class Database(ABC):
                 away.hint = UNCERTAIN
             raise
 
+    @asynccontextmanager
+    async def alone(self) -> AsyncIterator[Hand]:
+        """For a change that each database makes with as few statements as it can, in raw SQL."""
+        async with self.write() as connection:
+            yield connection
+
     async def ping(self) -> None:
         async with self.read() as connection:
             await connection.exec_driver_sql(self._probe)
@@ -83,7 +91,7 @@ class Database(ABC):
             if await _is_current(connection):
                 return
         async with self.write(seconds=MIGRATION_DEADLINE) as connection:
-            await self._alone(connection)
+            await self._lock_out(connection)
             if not await _is_current(connection):
                 await connection.run_sync(_upgrade)
 
@@ -126,7 +134,7 @@ class Database(ABC):
         """What must be there before the first connection."""
 
     @abstractmethod
-    async def _alone(self, connection: AsyncConnection) -> None:
+    async def _lock_out(self, connection: AsyncConnection) -> None:
         """Wait until no other process migrates; lasts until the end of the transaction."""
 
     @abstractmethod

@@ -2,7 +2,8 @@
 
 import asyncio
 import weakref
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from typing import Any, ClassVar, Final
 
 import asyncpg
@@ -11,6 +12,9 @@ from sqlalchemy.exc import DBAPIError, DisconnectionError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from gossamer.problems import Unavailable
+from gossamer.state.alone import Hand
+from gossamer.state.alone_postgres import SETTINGS as ALONE_SETTINGS
+from gossamer.state.alone_postgres import AlonePostgres, Row
 from gossamer.state.database import Database
 
 _MIGRATION_LOCK: Final = 0x676F_7373_616D_6572  # "gossamer"
@@ -57,26 +61,30 @@ class PostgresDatabase(Database):
             skip_autocommit_rollback=True,
         )
         super().__init__(reader, self._engine(connections, {}), deadline)
+        self._alone = AlonePostgres(
+            lambda: self._open(ALONE_SETTINGS, record_class=Row),
+            _why,
+            connections=connections,
+            deadline=deadline,
+        )
+
+    @asynccontextmanager
+    async def alone(self) -> AsyncIterator[Hand]:
+        """Each statement is a transaction of its own."""
+        yield self._alone
 
     async def close(self) -> None:
         with suppress(TimeoutError):
             async with asyncio.timeout(_CLOSE_SECONDS):
                 await super().close()
+                await self._alone.close()
         for connection in list(self._opened):
             connection.terminate()
 
     def _engine(self, connections: int, settings: dict[str, str], **options: Any) -> AsyncEngine:
-        async def connect() -> Any:
-            try:
-                connection = await asyncpg.connect(self._url, server_settings={**_SETTINGS, **settings})
-            except (OSError, asyncpg.PostgresError) as error:
-                raise Unavailable("database", _why_unreachable(error)) from error
-            self._opened.add(connection)
-            return connection
-
         engine = create_async_engine(
             "postgresql+asyncpg://",
-            async_creator=connect,
+            async_creator=lambda: self._open(settings),
             pool_size=connections,
             max_overflow=0,
             pool_timeout=None,  # waiting ends with the deadline of the use
@@ -85,10 +93,20 @@ class PostgresDatabase(Database):
         event.listen(engine.sync_engine, "checkout", _check_open)
         return engine
 
+    async def _open(self, settings: dict[str, str], **options: Any) -> Any:
+        try:
+            connection = await asyncpg.connect(
+                self._url, server_settings={**_SETTINGS, **settings}, **options
+            )
+        except (OSError, asyncpg.PostgresError) as error:
+            raise Unavailable("database", _why_unreachable(error)) from error
+        self._opened.add(connection)
+        return connection
+
     async def _prepare(self) -> None:
         """The database itself is the operator's to create."""
 
-    async def _alone(self, connection: AsyncConnection) -> None:
+    async def _lock_out(self, connection: AsyncConnection) -> None:
         await connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
         await connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})")
 

@@ -76,7 +76,7 @@ class SqliteDatabase(Database):
         except sqlite3.Error as error:
             raise Unavailable("database", _why(error) or "the file cannot be opened") from error
 
-    async def _alone(self, connection: AsyncConnection) -> None:
+    async def _lock_out(self, connection: AsyncConnection) -> None:
         """BEGIN IMMEDIATE has seen to it."""
 
     def _cut(self, driver: Any) -> None:

@@ -13,13 +13,12 @@
 Times are milliseconds by the database's clock.
 """
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any, Final
 
-from sqlalchemy import Row
-from ulid import ULID
-
+from gossamer.state.job_id import new_job_id
 from gossamer.state.job_text import LONGEST_ERROR, as_json, clean
 
 MAX_ATTEMPTS: Final = 3
@@ -42,7 +41,7 @@ class NewJob:
     kind: str
     tenant_id: str
     payload: Any = None  # whatever msgspec can write as JSON
-    job_id: str = field(default_factory=lambda: str(ULID()))
+    job_id: str = field(default_factory=new_job_id)
     priority: int = 0  # among the jobs of the tenant: the smaller, the sooner
     max_attempts: int = MAX_ATTEMPTS
     run_at: int | None = None  # not before this time
@@ -70,7 +69,6 @@ class Job:
     job_id: str
     tenant_id: str
     kind: str
-    status: State
     priority: int
     attempt: int  # how many have begun
     max_attempts: int
@@ -80,7 +78,6 @@ class Job:
     finished_at: int | None
     locked_until: int | None  # the end of the lease; while queued, the time to wait for
     locked_by: str | None
-    cancel_requested: bool
     idempotency_key: str | None
     payload_json: str
     result_json: str | None
@@ -88,6 +85,12 @@ class Job:
     progress_pct: int
     event_seq: int  # how many events there are
     request_id: str
+    cancel_requested: bool
+    status: State
+
+
+COLUMNS: Final = (*(each.name for each in fields(Job)), "lease_token")
+STATES: Final = {state.value: state for state in State}
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,13 +164,17 @@ def failure(lease: Lease, error: str, retry_in: float | None) -> Settlement:
     return Settlement(lease=lease, status=State.QUEUED, delay=retry_in, error=kept)
 
 
-def job_of(row: Row[Any]) -> Job:
-    values = dict(row._mapping)
-    values["status"] = State(row.status)
-    values["cancel_requested"] = bool(row.cancel_requested)
-    del values["lease_token"]  # whoever may see a job may not work on it
-    return Job(**values)
+def job_of(row: Iterable[Any]) -> Job:
+    """Of a row in the order of `COLUMNS`. Whoever may see a job may not work on it, so not its token."""
+    return _job_and_token(row)[0]
 
 
-def lease_of(row: Row[Any]) -> Lease:
-    return Lease(job_of(row), row.lease_token, row.locked_until)
+def lease_of(row: Iterable[Any]) -> Lease:
+    job, token = _job_and_token(row)
+    return Lease(job, token, job.locked_until or 0)
+
+
+def _job_and_token(row: Iterable[Any]) -> tuple[Job, str]:
+    *values, cancel_requested, status, token = row
+    values += bool(cancel_requested), STATES[status]
+    return Job(*values), token

@@ -1,4 +1,9 @@
-"""What is told of a job while it runs, for whoever follows it."""
+"""What is told of a job while it runs, for whoever follows it.
+
+That it was put, that it was begun for the first time and how it ended, the job's own row tells: the first
+event, the second, and the last when it is over. So a job that goes well writes no events but those that its
+worker tells. The others are rows, written by the statement that counts them in the job's row.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,15 +11,42 @@ from enum import StrEnum
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.redaction import redact_values
+from gossamer.state.alone import run
 from gossamer.state.job_text import as_json, clean
-from gossamer.state.tables import job_events
 
 LONGEST_MESSAGE: Final = 2_000
 LONGEST_DATA: Final = 64_000
+
+
+# A change of state in words, by the row as it is then.
+MESSAGE: Final = (
+    "CASE WHEN last_error IS NULL OR status = 'running' THEN status ELSE status || ': ' || last_error END"
+)
+DATA: Final = """'{"status":"' || status || '","attempt":' || attempt || '}'"""
+
+
+def _events(job: str, after: str, most: str) -> str:
+    """One statement: it sees the job's row and the others as they were at the same time."""
+    return f"""
+SELECT * FROM (
+    SELECT job_id, seq, event_type, message, data_json, progress_pct, created_at
+    FROM job_events WHERE job_id = {job}
+    UNION ALL
+    SELECT job_id, 1, 'status_changed', 'queued', '{{"status":"queued","attempt":0}}', 0, queued_at
+    FROM jobs WHERE job_id = {job}
+    UNION ALL
+    SELECT job_id, 2, 'status_changed', 'running', '{{"status":"running","attempt":1}}', 0, started_at
+    FROM jobs WHERE job_id = {job} AND started_at IS NOT NULL
+    UNION ALL
+    SELECT job_id, event_seq, 'status_changed', {MESSAGE}, {DATA}, progress_pct, finished_at
+    FROM jobs WHERE job_id = {job} AND finished_at IS NOT NULL
+) AS told WHERE seq > {after} ORDER BY seq LIMIT {most}"""  # noqa: S608 - parts of a statement
+
+
+_EVENTS: Final = {"postgresql": _events("$1", "$2", "$3"), "sqlite": _events("?1", "?2", "?3")}
 
 
 class EventType(StrEnum):
@@ -59,8 +91,7 @@ async def events(
     connection: AsyncConnection, job_id: str, *, after_seq: int = 0, limit: int = 500
 ) -> Sequence[Event]:
     """What was told of the job since event number `after_seq`, the earliest first."""
-    query = select(job_events).where(job_events.c.job_id == job_id, job_events.c.seq > after_seq)
-    rows = await connection.execute(query.order_by(job_events.c.seq).limit(limit))
+    rows = await run(connection, _EVENTS[connection.dialect.name], job_id, after_seq, limit)
     return [Event(row[0], row[1], EventType(row[2]), *row[3:]) for row in rows]
 
 

@@ -7,25 +7,21 @@ time that a test passes in, or null for the database's own. What a worker does u
 `lease_statements`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import Row
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from gossamer.state import job
+from gossamer.state.alone import Hand, Rows, run
 from gossamer.state.database import CLOCK
+from gossamer.state.job_events import DATA, MESSAGE
 
 CHANNEL: Final = "gossamer_jobs"
-COLUMNS: Final = (
-    "job_id, tenant_id, kind, status, priority, attempt, max_attempts, queued_at, run_at, started_at, "
-    "finished_at, locked_until, locked_by, lease_token, cancel_requested, idempotency_key, payload_json, "
-    "result_json, last_error, progress_pct, event_seq, request_id"
-)
+COLUMNS: Final = ", ".join(job.COLUMNS)
 RIPENED_AT_ONCE: Final = 1_000  # a short transaction: others wait for it
 _LEAST_VISITED: Final = 4  # tenants, for when the first one's jobs are all being claimed by others
 
-Rows = Sequence[Row[Any]]
 _encode: Final = msgspec.json.Encoder().encode
 
 
@@ -41,71 +37,89 @@ TIME_S: Final = f"COALESCE(?1, {CLOCK['sqlite']})"
 _CLAIMABLE: Final = "status = 'queued' AND locked_until IS NULL"
 _KEYED: Final = "idempotency_key IS NOT NULL AND status IN ('queued', 'running')"
 
-# What is told of a change follows from the row as it now is.
-_NOTE: Final = """
+# What is told of a change follows from the row as it now is. Of most changes the row itself goes on to tell
+# (`job_events`): that the job was put, that it was begun for the first time, and how it ended.
+_NOTE: Final = f"""
 INSERT INTO job_events (job_id, seq, event_type, message, data_json, progress_pct, created_at)
-SELECT job_id, event_seq, 'status_changed',
-    CASE WHEN last_error IS NULL OR status = 'running' THEN status ELSE status || ': ' || last_error END,
-    '{"status":"' || status || '","attempt":' || attempt || '}', progress_pct,"""
-NOTE_P: Final = f"{_NOTE} {TIME_P} FROM changed"
-_NOTE_S: Final = f"{_NOTE} {TIME_S} FROM jobs WHERE job_id IN (SELECT value FROM json_each(?2))"
+SELECT job_id, event_seq, 'status_changed', {MESSAGE}, {DATA}, progress_pct,"""
+_UNTOLD: Final = "event_seq > 2 AND finished_at IS NULL"
+NOTED: Final = (
+    "jobs.job_id, kind, jobs.status, attempt, jobs.last_error, progress_pct, event_seq, finished_at"
+)
+NOTE_P: Final = f"{_NOTE} {TIME_P} FROM changed WHERE {_UNTOLD}"
+_NOTE_S: Final = f"""
+{_NOTE} {TIME_S} FROM jobs WHERE job_id IN (SELECT value FROM json_each(?2)) AND {_UNTOLD}"""
 
 
-# Put. An update that changes nothing, because DO NOTHING would return nothing.
+# Put. A tenant that does not exist is null, which the column refuses. On a key that is there already, an
+# update that changes nothing, because DO NOTHING would return nothing.
 
-_NEW: Final = f"""
-INSERT INTO jobs ({COLUMNS})
-SELECT job_id, tenant_id, kind, 'queued', priority, 0, max_attempts, now, starts, NULL,
-    NULL, CASE WHEN starts > now THEN starts END, NULL, NULL, false, idempotency_key, payload_json,
-    NULL, NULL, 0, 1, request_id
-FROM given WHERE true
+_NEW: Final = """
+INSERT INTO jobs (job_id, tenant_id, kind, status, priority, attempt, max_attempts, queued_at, run_at,
+    locked_until, cancel_requested, idempotency_key, payload_json, progress_pct, event_seq, request_id)
+SELECT job_id, (SELECT id FROM tenants WHERE id = given.tenant_id), kind, 'queued', priority, 0, max_attempts,
+    now, starts, CASE WHEN starts > now THEN starts END, false, idempotency_key, payload_json, 0, 1,
+    request_id
+FROM given WHERE true"""
+_UNLESS_THERE: Final = f"""
 ON CONFLICT (tenant_id, idempotency_key) WHERE {_KEYED} DO UPDATE SET request_id = jobs.request_id"""
-
-_PUT_P: Final = f"""
+# PostgreSQL takes one job as it is, and many as `condensed` columns.
+_RUN_AT, _KEY = 5, 7
+_ONE_P: Final = """
+SELECT $3::text AS job_id, $4::text AS tenant_id, $5::text AS kind, $6::int AS priority,
+    $7::int AS max_attempts, $8::bigint AS run_at, $9::bigint AS delay, $10::text AS idempotency_key,
+    $11::text AS payload_json, $12::text AS request_id"""
+_MANY_P: Final = """
+SELECT job_id, COALESCE(tenant_id, $4[1]) AS tenant_id, COALESCE(kind, $5[1]) AS kind,
+    COALESCE(priority, $6[1]) AS priority, COALESCE(max_attempts, $7[1]) AS max_attempts, run_at,
+    COALESCE(delay, $9[1]) AS delay, idempotency_key, COALESCE(payload_json, $11[1]) AS payload_json,
+    COALESCE(request_id, $12[1]) AS request_id
+FROM unnest($3::text[], $4::text[], $5::text[], $6::int[], $7::int[], $8::bigint[], $9::bigint[],
+    $10::text[], $11::text[], $12::text[]) AS given(job_id, tenant_id, kind, priority, max_attempts, run_at,
+    delay, idempotency_key, payload_json, request_id)"""
+_GIVEN_P: Final = f"""
 WITH given AS (
-    SELECT *, {TIME_P} AS now, COALESCE(run_at, {TIME_P} + delay) AS starts FROM unnest(
-        $3::text[], $4::text[], $5::text[], $6::int[], $7::int[], $8::bigint[], $9::bigint[], $10::text[],
-        $11::text[], $12::text[]
-    ) AS given(job_id, tenant_id, kind, priority, max_attempts, run_at, delay, idempotency_key, payload_json,
-        request_id)
-), put AS ({_NEW} RETURNING {COLUMNS}
-), changed AS (
-    SELECT put.* FROM put JOIN given USING (job_id)
-), noted AS ({NOTE_P})
-SELECT"""
-
-_PUT_S: Final = f"""
+    SELECT *, {TIME_P} AS now, COALESCE(run_at, {TIME_P} + delay) AS starts FROM ({{given}}) AS given
+), put AS ({_NEW} {{unless_there}} RETURNING {COLUMNS})
+SELECT {{what}} FROM (SELECT pg_notify('{CHANNEL}', $2)) AS told LEFT JOIN put ON {{which}}"""
+_GIVEN_S: Final = f"""
 WITH given AS (
     SELECT {at(0)} AS job_id, {at(1)} AS tenant_id, {at(2)} AS kind, {at(3)} AS priority,
         {at(4)} AS max_attempts, {TIME_S} AS now, COALESCE({at(5)}, {TIME_S} + {at(6)}) AS starts,
         {at(7)} AS idempotency_key, {at(8)} AS payload_json, {at(9)} AS request_id
     FROM json_each(?2)
-) {_NEW} RETURNING"""
+) {_NEW} {_UNLESS_THERE} RETURNING {{what}}"""
 
-_TOLD_P: Final = f"FROM (SELECT pg_notify('{CHANNEL}', $2)) AS told LEFT JOIN put ON"
+
 _KEYS: Final = "tenant_id, idempotency_key, job_id"
-_PUT: Final = {
-    ("postgresql", True): f"{_PUT_P} {COLUMNS} {_TOLD_P} true",
-    ("postgresql", False): f"{_PUT_P} {_KEYS} {_TOLD_P} idempotency_key IS NOT NULL",
-    ("sqlite", True): f"{_PUT_S} {COLUMNS}",
-    ("sqlite", False): f"{_PUT_S} {_KEYS}",
+_PUT_P: Final = {
+    (whole, keyed): _GIVEN_P.format(
+        given=_ONE_P if whole else _MANY_P,
+        unless_there=_UNLESS_THERE if keyed else "",
+        what=COLUMNS if whole else _KEYS,
+        which="true" if whole else "idempotency_key IS NOT NULL",
+    )
+    for whole in (True, False)
+    for keyed in (True, False)
 }
+_PUT_S: Final = {True: _GIVEN_S.format(what=COLUMNS), False: _GIVEN_S.format(what=_KEYS)}
 
 
-async def put(
-    connection: AsyncConnection, given: Sequence[tuple[Any, ...]], now: int | None, *, whole: bool
-) -> Rows:
-    """Insert what has no key that is queued or running. Answers with `COLUMNS` of all (`whole`), or with
-    tenant, key and id of those that have a key: the new ones, and those that were there already."""
-    statement = _PUT[connection.dialect.name, whole]
-    if connection.dialect.name == "postgresql":
-        kinds = ",".join({row[2] for row in given})
-        rows = await run(connection, statement, now, kinds, *columns(given))
-        return [row for row in rows if row.job_id is not None]
-    rows = await run(connection, statement, now, as_json_rows(given))
-    # An id that was given up for one that was there already is in no row, so nothing is noted of it.
-    await run(connection, _NOTE_S, now, as_json_rows([row[0] for row in given]))
-    return rows
+async def put(hand: Hand, given: tuple[Any, ...], now: int | None) -> Any:
+    """`COLUMNS` of the job, or of the one that is queued or running under its key."""
+    if hand.dialect.name == "postgresql":
+        return (await run(hand, _PUT_P[True, given[_KEY] is not None], now, given[2], *given))[0]
+    return (await run(hand, _PUT_S[True], now, as_json_rows([given])))[0]
+
+
+async def put_many(hand: Hand, given: Sequence[tuple[Any, ...]], now: int | None) -> Rows:
+    """Tenant, key and id of those that have a key: the new ones, and those that were there already."""
+    if hand.dialect.name != "postgresql":
+        return await run(hand, _PUT_S[False], now, as_json_rows(given))
+    arrays = condensed(given, nullable=(_RUN_AT, _KEY))
+    kinds = ",".join(set(arrays[2]))
+    rows = await run(hand, _PUT_P[False, bool(arrays[_KEY])], now, kinds, *arrays)
+    return [row for row in rows if row.job_id is not None]
 
 
 # Ripen: what waited for a time that has come. A delayed job may be claimed, a lease that ran out ends.
@@ -136,7 +150,7 @@ SELECT kind, pg_notify('{CHANNEL}', kind) FROM changed GROUP BY kind"""
 _DUE_S: Final = f"{_DUE} IN ({_RIPE_S.format(status='queued')}) RETURNING kind"
 _LAPSED_P: Final = f"""
 WITH changed AS ({_LAPSED.format(latest=LATEST_P)} = ANY(ARRAY({_RIPE_P.format(status="running")}))
-    RETURNING {COLUMNS}
+    RETURNING {NOTED}
 ), noted AS ({NOTE_P}), waiting AS (
     SELECT kind, pg_notify('{CHANNEL}', kind) AS told FROM changed WHERE status = 'queued' GROUP BY kind
 )
@@ -145,24 +159,28 @@ _LAPSED_S: Final = f"""
 {_LAPSED.format(latest=LATEST_S)} IN ({_RIPE_S.format(status="running")}) RETURNING job_id, kind, status"""
 
 
-async def ripen(connection: AsyncConnection, now: int | None) -> set[str]:
+async def ripen(hand: Hand, now: int | None) -> set[str]:
     """The kinds of which there is now more to claim."""
-    if connection.dialect.name == "postgresql":
-        due = await run(connection, _DUE_P, now)
-        lapsed = await run(connection, _LAPSED_P, now)
+    if hand.dialect.name == "postgresql":
+        due = await run(hand, _DUE_P, now)
+        lapsed = await run(hand, _LAPSED_P, now)
     else:
-        due = await run(connection, _DUE_S, now)
-        lapsed = await run(connection, _LAPSED_S, now)
-        await note(connection, lapsed, now)
+        due = await run(hand, _DUE_S, now)
+        lapsed = await run(hand, _LAPSED_S, now)
+        await note(hand, lapsed, now)
     return {row.kind for row in due} | {row.kind for row in lapsed if row.status == "queued"}
 
 
 # Claim. `turn` goes round the tenants that have something to claim, one step down the index for each, from
 # the one after who was served last; of each of them the first few are candidates, and they take turns.
 
+# (By kind and tenant together, because only one index has both.)
+
 _NEXT: Final = f"""
-SELECT jobs.tenant_id FROM jobs WHERE {_CLAIMABLE} AND jobs.kind = turn.kind
-    AND jobs.tenant_id > {{place}} ORDER BY jobs.tenant_id LIMIT 1"""
+SELECT CASE WHEN next.kind = turn.kind THEN next.tenant_id END FROM (
+    SELECT jobs.kind, jobs.tenant_id FROM jobs WHERE {_CLAIMABLE}
+        AND (jobs.kind, jobs.tenant_id) > (turn.kind, {{place}}) ORDER BY jobs.kind, jobs.tenant_id LIMIT 1
+) AS next"""
 _ROUND: Final = f"""
 COALESCE(({_NEXT.format(place="turn.tenant_id")}),
     CASE WHEN NOT {{wrapped}} THEN ({_NEXT.format(place="''")}) END)"""
@@ -184,7 +202,7 @@ WITH RECURSIVE turn(kind, room, served, tenant_id, wrapped, place) AS (
     SELECT *, served, false, 0 FROM unnest($2::text[], $3::int[], $4::text[]) AS wanted(kind, room, served)
     UNION ALL
     SELECT kind, room, served, next.tenant_id, wrapped OR next.tenant_id <= turn.tenant_id, place + 1
-    FROM turn CROSS JOIN LATERAL (SELECT {_ROUND.format(wrapped="wrapped")} AS tenant_id) AS next
+    FROM turn CROSS JOIN LATERAL (SELECT {_ROUND.format(wrapped="wrapped")} AS tenant_id OFFSET 0) AS next
     WHERE place < GREATEST(room, {_LEAST_VISITED}) AND next.tenant_id IS NOT NULL
         AND NOT ((wrapped OR next.tenant_id <= turn.tenant_id) AND next.tenant_id > served)
 ), candidate AS MATERIALIZED (
@@ -219,7 +237,7 @@ WITH RECURSIVE turn AS (
 
 
 async def claim(
-    connection: AsyncConnection,
+    hand: Hand,
     wanted: Sequence[tuple[str, int, str]],
     worker: str,
     token: str,
@@ -227,11 +245,11 @@ async def claim(
     now: int | None,
 ) -> Rows:
     """`wanted` is kind, how many at most, and the tenant who was served last."""
-    if connection.dialect.name == "postgresql":
-        return await run(connection, _CLAIM_P, now, *columns(wanted), worker, token, milliseconds)
+    if hand.dialect.name == "postgresql":
+        return await run(hand, _CLAIM_P, now, *columns(wanted), worker, token, milliseconds)
     most = max(room for _, room, _ in wanted)
-    rows = await run(connection, CLAIM_S, now, as_json_rows(wanted), most, worker, token, milliseconds)
-    await note(connection, rows, now)
+    rows = await run(hand, CLAIM_S, now, as_json_rows(wanted), most, worker, token, milliseconds)
+    await note(hand, rows, now)
     return sorted(rows, key=lambda row: (row.priority, row.run_at, row.job_id))
 
 
@@ -244,29 +262,38 @@ _LOOK_P: Final = _LOOK.format(now=TIME_P, kinds="= ANY($2::text[])")
 _LOOK_S: Final = _LOOK.format(now=TIME_S, kinds="IN (SELECT value FROM json_each(?2))")
 
 
-async def look(connection: AsyncConnection, kinds: Sequence[str], now: int | None) -> int | None:
+async def look(hand: Hand, kinds: Sequence[str], now: int | None) -> int | None:
     """Milliseconds until there may be something to claim: 0 now, None until somebody says so."""
-    if connection.dialect.name == "postgresql":
-        found = (await run(connection, _LOOK_P, now, list(kinds)))[0]
+    if hand.dialect.name == "postgresql":
+        found = (await run(hand, _LOOK_P, now, list(kinds)))[0]
     else:
-        found = (await run(connection, _LOOK_S, now, as_json_rows(kinds)))[0]
+        found = (await run(hand, _LOOK_S, now, as_json_rows(kinds)))[0]
     if found.claimable:
         return 0
     return None if found.ripe_in is None else max(0, found.ripe_in)
 
 
-async def note(connection: AsyncConnection, changed: Rows, now: int | None) -> None:
+async def note(hand: Hand, changed: Rows, now: int | None) -> None:
     if changed:
-        await run(connection, _NOTE_S, now, as_json_rows([row.job_id for row in changed]))
-
-
-async def run(connection: AsyncConnection, statement: str, *parameters: Any) -> Rows:
-    done = await connection.exec_driver_sql(statement, parameters)
-    return done.all() if done.returns_rows else ()
+        await run(hand, _NOTE_S, now, as_json_rows([row.job_id for row in changed]))
 
 
 def columns(rows: Sequence[tuple[Any, ...]]) -> list[list[Any]]:
     return [list(column) for column in zip(*rows, strict=True)]
+
+
+def condensed(rows: Sequence[tuple[Any, ...]], *, nullable: Container[int]) -> list[list[Any]]:
+    """Columns for `unnest`, which fills up the short ones with nulls: if all values of one are the same, only
+    the first is sent, and the statement says it again. Where null is a value, that goes for null alone."""
+    return [_condensed(column, place in nullable) for place, column in enumerate(columns(rows))]
+
+
+def _condensed(column: list[Any], nullable: bool) -> list[Any]:
+    if len(set(column)) > 1:
+        return column
+    if column[0] is None:
+        return []
+    return column if nullable else column[:1]
 
 
 def as_json_rows(value: Any) -> str:

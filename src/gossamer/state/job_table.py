@@ -9,34 +9,34 @@ from ulid import ULID
 
 from gossamer.state import job_statements as statements
 from gossamer.state import tables
+from gossamer.state.alone import Hand
 from gossamer.state.database import clock
-from gossamer.state.job import Depth, Filter, Job, NewJob, State, job_of
+from gossamer.state.job import COLUMNS, Depth, Filter, Job, NewJob, State, job_of
 
 DAY: Final = 86_400_000
 FORGET_BATCH: Final = 1_000  # a short transaction: others wait for it
 
 _jobs: Final = tables.jobs.c
+_all: Final = select(*(_jobs[name] for name in COLUMNS))
 
 
-async def put(connection: AsyncConnection, new: NewJob, *, now: int | None = None) -> Job:
+async def put(hand: Hand, new: NewJob, *, now: int | None = None) -> Job:
     """The job, or the one that is already queued or running under the same key: `job_id` tells."""
-    return job_of((await statements.put(connection, [new.as_row()], now, whole=True))[0])
+    return job_of(await statements.put(hand, new.as_row(), now))
 
 
-async def put_many(
-    connection: AsyncConnection, new: Sequence[NewJob], *, now: int | None = None
-) -> list[str]:
+async def put_many(hand: Hand, new: Sequence[NewJob], *, now: int | None = None) -> list[str]:
     """The ids of the jobs in the order given; for a key that was there already, its job's."""
     # Of those that have the same key, the first: PostgreSQL would meet its own row again.
     given = {(job.tenant_id, job.idempotency_key or job.job_id): job for job in reversed(new)}
     rows = [job.as_row() for job in reversed(given.values())]
-    found = await statements.put(connection, rows, now, whole=False) if rows else ()
+    found = await statements.put_many(hand, rows, now) if rows else ()
     known = {(row.tenant_id, row.idempotency_key): row.job_id for row in found if row.idempotency_key}
     return [known.get((job.tenant_id, job.idempotency_key), job.job_id) for job in new]
 
 
 async def get(connection: AsyncConnection, job_id: str) -> Job | None:
-    row = (await connection.execute(select(tables.jobs).where(_jobs.job_id == job_id))).first()
+    row = (await connection.execute(_all.where(_jobs.job_id == job_id))).first()
     return None if row is None else job_of(row)
 
 
@@ -44,7 +44,7 @@ async def listing(
     connection: AsyncConnection, which: Filter, *, before: str | None = None, limit: int = 50
 ) -> Sequence[Job]:
     """The newest first; `before` is the id of the last one already seen."""
-    query = select(tables.jobs).order_by(_jobs.job_id.desc()).limit(limit)
+    query = _all.order_by(_jobs.job_id.desc()).limit(limit)
     if which.tenant_id is not None:
         query = query.where(_jobs.tenant_id == which.tenant_id)
     if which.kind is not None:

@@ -19,8 +19,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state import job_events, job_table, lease_statements
 from gossamer.state import job_statements as statements
+from gossamer.state.alone import Hand
 from gossamer.state.database import Database
 from gossamer.state.job import (
+    STATES,
     Depth,
     Filter,
     Job,
@@ -63,15 +65,15 @@ class Jobs:
 
     async def put(self, new: NewJob, *, now: int | None = None) -> Job:
         """The job, or the one that is already queued or running under the same key: `job_id` tells."""
-        async with self.database.write() as connection:
-            job = await job_table.put(connection, new, now=now)
+        async with self.database.alone() as hand:
+            job = await job_table.put(hand, new, now=now)
         self.wake(job.kind)
         return job
 
     async def put_many(self, new: Sequence[NewJob], *, now: int | None = None) -> list[str]:
         """The ids of the jobs in the order given; for a key that was there already, its job's."""
-        async with self.database.write() as connection:
-            ids = await job_table.put_many(connection, new, now=now)
+        async with self.database.alone() as hand:
+            ids = await job_table.put_many(hand, new, now=now)
         self.wake(*{job.kind for job in new})
         return ids
 
@@ -95,17 +97,18 @@ class Jobs:
         if not wanted:
             return []
         token, length = secrets.token_hex(16), round(seconds * 1000)
-        async with self.database.write() as connection:
-            ripened = await self._ripen(connection, now, unless_recent=True)
-            rows = await statements.claim(connection, wanted, worker, token, length, now)
+        async with self.database.alone() as hand:
+            ripened = await self._ripen(hand, now, unless_recent=True)
+            rows = await statements.claim(hand, wanted, worker, token, length, now)
             if ripened is None and len(rows) < sum(count for _, count, _ in wanted):
-                ripened = await self._ripen(connection, now, unless_recent=False)
+                ripened = await self._ripen(hand, now, unless_recent=False)
                 left = self._turns.left(wanted, rows)
                 if ripened and left:
-                    rows = [*rows, *await statements.claim(connection, left, worker, token, length, now)]
-        self._turns.serve(rows)
+                    rows = [*rows, *await statements.claim(hand, left, worker, token, length, now)]
+        leases = [lease_of(row) for row in rows]
+        self._turns.serve(lease.job for lease in leases)
         self._wakeups.wake(ripened or ())
-        return [lease_of(row) for row in rows]
+        return leases
 
     async def wait(self, kinds: Collection[str], timeout: float) -> bool:
         """Until there may be something to lease; False when there was nothing for `timeout` seconds."""
@@ -129,8 +132,8 @@ class Jobs:
     ) -> dict[str, bool]:
         """Those that are still held, each by its job's id with whether it is to be canceled."""
         held = [(lease.job_id, lease.token) for lease in leases]
-        async with self.database.write() as connection:
-            rows = await lease_statements.extend(connection, held, round(seconds * 1000), now)
+        async with self.database.alone() as hand:
+            rows = await lease_statements.extend(hand, held, round(seconds * 1000), now)
         return {row.job_id: bool(row.cancel_requested) for row in rows}
 
     async def finish(self, lease: Lease, result: Any = None, *, now: int | None = None) -> bool:
@@ -148,16 +151,16 @@ class Jobs:
 
     async def settle(self, settlements: Sequence[Settlement], *, now: int | None = None) -> dict[str, State]:
         """Any number at once; the new states of those that were still held, by their jobs' ids."""
-        async with self.database.write() as connection:
-            rows = await lease_statements.settle(connection, [each.as_row() for each in settlements], now)
-        self._wakeups.wake({row.kind for row in rows if row.status == State.QUEUED})
-        return {row.job_id: State(row.status) for row in rows}
+        async with self.database.alone() as hand:
+            rows = await lease_statements.settle(hand, [each.as_row() for each in settlements], now)
+        self._wakeups.wake({kind for _, kind, status, *_ in rows if status == "queued"})
+        return {job_id: STATES[status] for job_id, _, status, *_ in rows}
 
     async def emit(self, lease: Lease, events: Sequence[NewEvent], *, now: int | None = None) -> bool:
         """Tell those who follow the job. Whether it is to be canceled; raises `LeaseLost`."""
         rows = [job_events.as_row(event) for event in events]
-        async with self.database.write() as connection:
-            told = await lease_statements.emit(connection, lease.job_id, lease.token, rows, now)
+        async with self.database.alone() as hand:
+            told = await lease_statements.emit(hand, lease.job_id, lease.token, rows, now)
         if told is None:
             raise LeaseLost
         return bool(told.cancel_requested)
@@ -179,9 +182,9 @@ class Jobs:
 
     async def cancel(self, job_id: str, *, now: int | None = None) -> Job | None:
         """Queued: it is over. Running: its worker is told. Over: nothing. The job as it now stands."""
-        async with self.database.write() as connection:
-            row = await lease_statements.cancel(connection, job_id, now)
-            return await job_table.get(connection, job_id) if row is None else job_of(row)
+        async with self.database.alone() as hand:
+            row = await lease_statements.cancel(hand, job_id, now)
+        return await self.get(job_id) if row is None else job_of(row)
 
     async def to_be_canceled(self, job_ids: Collection[str]) -> set[str]:
         """Which of these somebody does not want any more."""
@@ -215,12 +218,10 @@ class Jobs:
     async def close(self) -> None:
         await self._wakeups.close()
 
-    async def _ripen(
-        self, connection: AsyncConnection, now: int | None, *, unless_recent: bool
-    ) -> set[str] | None:
+    async def _ripen(self, hand: Hand, now: int | None, *, unless_recent: bool) -> set[str] | None:
         """The kinds that there is more of; None when it was not looked for."""
         time = asyncio.get_running_loop().time()
         if now is None and unless_recent and time < self._ripe_at:
             return None
         self._ripe_at = time + _RIPEN_SECONDS
-        return await statements.ripen(connection, now)
+        return await statements.ripen(hand, now)

@@ -7,26 +7,25 @@ Everything but `cancel` is done under the lease: with its token, and before its 
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from sqlalchemy import Row
-from sqlalchemy.ext.asyncio import AsyncConnection
-
+from gossamer.state.alone import Hand, Rows, run
 from gossamer.state.job_statements import (
     CHANNEL,
     COLUMNS,
     LATEST_P,
     LATEST_S,
     NOTE_P,
+    NOTED,
     TIME_P,
     TIME_S,
-    Rows,
     as_json_rows,
     at,
     columns,
+    condensed,
     note,
-    run,
 )
 
-_HELD: Final = "jobs.lease_token = given.token AND jobs.locked_until >"
+# A job is found by its id; the sum keeps the databases from going through all that is leased instead.
+_HELD: Final = "jobs.lease_token = given.token AND jobs.locked_until + 0 >"
 
 # Settle: the work is over, well or not. What would go back to the queue and was to be canceled, is canceled.
 
@@ -41,13 +40,17 @@ UPDATE jobs SET
     progress_pct = CASE WHEN given.status = 'done' THEN 100 ELSE progress_pct END,
     result_json = given.result_json, last_error = given.last_error,
     locked_by = NULL, lease_token = NULL, event_seq = event_seq + 1"""
+_RESULT, _ERROR = 5, 6
 _SETTLE_P: Final = f"""
 WITH given AS (
-    SELECT * FROM unnest($2::text[], $3::text[], $4::text[], $5::bigint[], $6::int[], $7::text[], $8::text[])
+    SELECT job_id, COALESCE(token, $3[1]) AS token, COALESCE(status, $4[1]) AS status,
+        COALESCE(delay, $5[1]) AS delay, COALESCE(given_back, $6[1]) AS given_back, result_json, last_error
+    FROM unnest($2::text[], $3::text[], $4::text[], $5::bigint[], $6::int[], $7::text[], $8::text[])
     AS given(job_id, token, status, delay, given_back, result_json, last_error)
 ), changed AS (
     {_SETTLE.format(now=TIME_P, latest=LATEST_P)}
-    FROM given WHERE jobs.job_id = given.job_id AND {_HELD} {TIME_P} RETURNING jobs.*
+    FROM given WHERE jobs.job_id = given.job_id AND {_HELD} {TIME_P}
+    RETURNING {NOTED}
 ), noted AS ({NOTE_P}), waiting AS (
     SELECT kind, pg_notify('{CHANNEL}', kind) AS told FROM changed WHERE status = 'queued' GROUP BY kind
 )
@@ -60,14 +63,14 @@ FROM (
 ) AS given WHERE jobs.job_id = given.job_id AND {_HELD} {TIME_S} RETURNING job_id, kind, status"""
 
 
-async def settle(connection: AsyncConnection, given: Iterable[tuple[Any, ...]], now: int | None) -> Rows:
+async def settle(hand: Hand, given: Iterable[tuple[Any, ...]], now: int | None) -> Rows:
     """Id, kind and new status of those that were still held."""
     # Always in the same order, so that no two transactions wait for each other.
     in_order = sorted(given, key=lambda row: row[0])
-    if connection.dialect.name == "postgresql":
-        return await run(connection, _SETTLE_P, now, *columns(in_order))
-    rows = await run(connection, _SETTLE_S, now, as_json_rows(in_order))
-    await note(connection, rows, now)
+    if hand.dialect.name == "postgresql":
+        return await run(hand, _SETTLE_P, now, *condensed(in_order, nullable=(_RESULT, _ERROR)))
+    rows = await run(hand, _SETTLE_S, now, as_json_rows(in_order))
+    await note(hand, rows, now)
     return rows
 
 
@@ -81,14 +84,12 @@ FROM (SELECT {at(0)} AS job_id, {at(1)} AS token FROM json_each(?3)) AS given
 WHERE jobs.job_id = given.job_id AND {_HELD} {TIME_S} RETURNING job_id, cancel_requested"""
 
 
-async def extend(
-    connection: AsyncConnection, held: Iterable[tuple[str, str]], milliseconds: int, now: int | None
-) -> Rows:
+async def extend(hand: Hand, held: Iterable[tuple[str, str]], milliseconds: int, now: int | None) -> Rows:
     """Id of those that were still held, and whether they are to be canceled."""
     in_order = sorted(held)
-    if connection.dialect.name == "postgresql":
-        return await run(connection, _EXTEND_P, now, milliseconds, *columns(in_order))
-    return await run(connection, _EXTEND_S, now, milliseconds, as_json_rows(in_order))
+    if hand.dialect.name == "postgresql":
+        return await run(hand, _EXTEND_P, now, milliseconds, *columns(in_order))
+    return await run(hand, _EXTEND_S, now, milliseconds, as_json_rows(in_order))
 
 
 _EMIT: Final = """
@@ -112,19 +113,19 @@ SELECT ?2, ?3 + key, {at(0)}, {at(1)}, {at(2)}, {at(3)}, {TIME_S} FROM json_each
 
 
 async def emit(
-    connection: AsyncConnection, job_id: str, token: str, events: Sequence[tuple[Any, ...]], now: int | None
-) -> Row[Any] | None:
+    hand: Hand, job_id: str, token: str, events: Sequence[tuple[Any, ...]], now: int | None
+) -> Any:
     """The number of the last event and whether the job is to be canceled; None when it is not held."""
     progress = next((event[3] for event in reversed(events) if event[3] is not None), None)
     held = (now, job_id, token, len(events), progress)
-    if connection.dialect.name == "postgresql":
-        rows = await run(connection, _EMIT_P, *held, *columns(events))
+    if hand.dialect.name == "postgresql":
+        rows = await run(hand, _EMIT_P, *held, *columns(events))
         return rows[0] if rows else None
-    rows = await run(connection, _EMIT_S, *held)
+    rows = await run(hand, _EMIT_S, *held)
     if not rows:
         return None
     first = rows[0].event_seq - len(events) + 1
-    await run(connection, _EMITTED_S, now, job_id, first, as_json_rows(events))
+    await run(hand, _EMITTED_S, now, job_id, first, as_json_rows(events))
     return rows[0]
 
 
@@ -133,10 +134,10 @@ _HOLD_P: Final = _HOLD.format(job="$2", lease="$3", now=TIME_P) + " FOR UPDATE"
 _HOLD_S: Final = _HOLD.format(job="?2", lease="?3", now=TIME_S)
 
 
-async def hold(connection: AsyncConnection, job_id: str, token: str, now: int | None) -> bool:
+async def hold(hand: Hand, job_id: str, token: str, now: int | None) -> bool:
     """Whether the lease is held; if so, nobody can take it before the transaction ends."""
-    statement = _HOLD_P if connection.dialect.name == "postgresql" else _HOLD_S
-    return bool(await run(connection, statement, now, job_id, token))
+    statement = _HOLD_P if hand.dialect.name == "postgresql" else _HOLD_S
+    return bool(await run(hand, statement, now, job_id, token))
 
 
 # Cancel.
@@ -148,21 +149,12 @@ UPDATE jobs SET cancel_requested = true,
     locked_until = CASE WHEN status = 'running' THEN locked_until END,
     event_seq = event_seq + CASE WHEN status = 'queued' THEN 1 ELSE 0 END
 WHERE job_id = {{job}} AND status IN ('queued', 'running') RETURNING {COLUMNS}"""
-_CANCEL_P: Final = f"""
-WITH held AS (
-    {_CANCEL.format(job="$2", latest=f"GREATEST({TIME_P}, queued_at, started_at)")}
-), changed AS (
-    SELECT * FROM held WHERE status = 'canceled'
-), noted AS ({NOTE_P})
-SELECT {COLUMNS} FROM held"""
+_CANCEL_P: Final = _CANCEL.format(job="$2", latest=f"GREATEST({TIME_P}, queued_at, started_at)")
 _CANCEL_S: Final = _CANCEL.format(job="?2", latest=f"max({TIME_S}, queued_at, COALESCE(started_at, 0))")
 
 
-async def cancel(connection: AsyncConnection, job_id: str, now: int | None) -> Row[Any] | None:
+async def cancel(hand: Hand, job_id: str, now: int | None) -> Any:
     """The job as it now stands; None when it is over already, or was never there."""
-    if connection.dialect.name == "postgresql":
-        rows = await run(connection, _CANCEL_P, now, job_id)
-    else:
-        rows = await run(connection, _CANCEL_S, now, job_id)
-        await note(connection, [row for row in rows if row.status == "canceled"], now)
+    statement = _CANCEL_P if hand.dialect.name == "postgresql" else _CANCEL_S
+    rows = await run(hand, statement, now, job_id)
     return rows[0] if rows else None

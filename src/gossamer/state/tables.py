@@ -117,7 +117,8 @@ jobs: Final = Table(
     "jobs",
     metadata,
     _id("job_id", primary_key=True),
-    _id("tenant_id", ForeignKey(tenants.c.id), nullable=False),
+    # Who puts a job looks that there is such a tenant: a foreign key would lock its row once for every job.
+    _id("tenant_id", nullable=False),
     _text("kind"),
     _text("status"),
     Column("priority", Integer, nullable=False),
@@ -172,8 +173,8 @@ jobs: Final = Table(
     Index(None, "tenant_id", "job_id"),
 )
 
-# Known by their job and number; each is written by the statement that counts it in its job's row, so a
-# foreign key would only look up again what that statement holds.
+# What a job's own row does not tell; see `job_events.py`. Each is written by the statement that counts it in
+# the job's row, so a foreign key would only look up again what that statement holds.
 job_events: Final = Table(
     "job_events",
     metadata,
@@ -217,4 +218,61 @@ audits: Final = Table(
     CheckConstraint("score BETWEEN 0 AND 100", name="score"),
     CheckConstraint("(score IS NULL) = (report_json IS NULL)", name="scored_when_reported"),
     Index(None, "tenant_id", "id"),
+)
+
+# A page that the render face keeps; `page_cache.py` says how its parts stay together.
+cached_pages: Final = Table(
+    "cached_pages",
+    metadata,
+    Column("name", String(64), primary_key=True),  # SHA-256 of tenant, URL and variant
+    _id("tenant_id", ForeignKey(tenants.c.id), nullable=False),
+    _text("site"),
+    Column("url", Text, nullable=False),  # in its cache form
+    _text("variant"),
+    Column("edition", BigInteger, nullable=False),  # only grows, in the order of the transactions
+    Column("blob", String, nullable=True),  # empty: the cold tier does not have it
+    Column("hot_behind", Boolean, nullable=False),  # the hot tier may have an older edition
+    _time("due_at", nullable=True),  # when repair has to look at it; empty: all is well
+    _time("changed_at"),
+    _time("deleted_at", nullable=True),
+    Column("asked_url", Text, nullable=False),
+    Column("final_url", Text, nullable=False),
+    Column("status", SmallInteger, nullable=False),
+    Column("headers_json", Text, nullable=False),
+    Column("etag", String(32), nullable=False),
+    _time("rendered_at"),
+    Column("render_ms", Integer, nullable=False),
+    Column("size", BigInteger, nullable=False),
+    Column("stored_size", BigInteger, nullable=False),
+    Column("render_count", BigInteger, nullable=False),
+    Column("access_count", BigInteger, nullable=False),
+    _time("accessed_at", nullable=True),
+    CheckConstraint("length(name) = 64", name="name_is_sha256"),
+    CheckConstraint("deleted_at IS NULL OR blob IS NULL", name="deleted_everywhere"),
+    Index(None, "tenant_id", "site"),
+    Index("ix_cached_pages_due", "due_at", **_where("due_at IS NOT NULL")),
+)
+
+# Blobs that no row speaks of: not yet, or no more. Whatever is still here when it is due is dropped.
+stray_blobs: Final = Table(
+    "stray_blobs",
+    metadata,
+    Column("name", String, primary_key=True),
+    _time("due_at"),
+    Column("dropping", Boolean, nullable=False),
+    Index(None, "due_at"),
+)
+
+# No foreign keys: what was used stays counted, and one that is gone does not stop the counting of others.
+usage_days: Final = Table(
+    "usage_days",
+    metadata,
+    _id("tenant_id", primary_key=True),
+    _id("key_id", primary_key=True),
+    Column("day", Integer, primary_key=True, autoincrement=False),  # since 1970-01-01, UTC
+    Column("renders", BigInteger, nullable=False),
+    Column("hot", BigInteger, nullable=False),
+    Column("cold", BigInteger, nullable=False),
+    Column("misses", BigInteger, nullable=False),
+    Column("failures", BigInteger, nullable=False),
 )

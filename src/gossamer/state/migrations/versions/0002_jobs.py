@@ -41,7 +41,6 @@ def _jobs() -> None:
         sa.Column("event_seq", sa.Integer, nullable=False),
         sa.Column("request_id", sa.String, nullable=False),
         sa.PrimaryKeyConstraint("job_id", name="pk_jobs"),
-        sa.ForeignKeyConstraint(["tenant_id"], ["tenants.id"], name="fk_jobs_tenant_id"),
         _check("jobs", "status", "status IN ('queued', 'running', 'done', 'failed', 'canceled')"),
         _check("jobs", "progress_pct", "progress_pct BETWEEN 0 AND 100"),
         _check("jobs", "attempts", "attempt BETWEEN 0 AND max_attempts AND max_attempts > 0"),
