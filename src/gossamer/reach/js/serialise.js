@@ -1,0 +1,36 @@
+// The document as it stands, shadow roots written out as declarative ones. Runs in a world of its own.
+(name, answer, longest) => {
+  const roots = [];
+  const gather = (root) => {
+    for (const element of root.querySelectorAll("*")) {
+      if (element.shadowRoot) {
+        roots.push(element.shadowRoot);
+        gather(element.shadowRoot);
+      }
+    }
+  };
+  gather(document);
+
+  const written = (root) => {
+    if (!(root instanceof HTMLElement)) return new XMLSerializer().serializeToString(root);
+    if (roots.length === 0) return root.outerHTML;
+    const [start] = root.cloneNode(false).outerHTML.split(/<\/html>$/i);
+    return `${start}${root.getHTML({ shadowRoots: roots, serializableShadowRoots: true })}</html>`;
+  };
+  const type = document.doctype ? `${new XMLSerializer().serializeToString(document.doctype)}\n` : "";
+  const root = document.documentElement;
+  const html = root ? type + written(root) : "";
+
+  let told = null;
+  const listen = (event) => (told = JSON.parse(event.detail));
+  document.addEventListener(answer, listen);
+  document.dispatchEvent(new Event(name));
+  document.removeEventListener(answer, listen);
+
+  return {
+    html: html.length <= longest ? html.toWellFormed() : "",
+    length: html.length,
+    url: document.URL,
+    errors: Array.isArray(told?.errors) ? told.errors.filter((line) => typeof line === "string") : [],
+  };
+}

@@ -1,0 +1,83 @@
+// Resolves when the page is done, with how that was seen; a glance resolves at once. Runs in a world of its own.
+async (name, answer, { selector, calm, plain, glance, ...bounds }) => {
+  const now = () => performance.now();
+  const watch = (globalThis.watch ??= (() => {
+    const state = { changed: now(), roots: new WeakSet() };
+    const times = new WeakMap();
+    // What is replaced again and again, and does not grow, is a clock or a carousel.
+    const matters = ({ target, addedNodes, removedNodes }) => {
+      if (addedNodes.length > removedNodes.length) return true;
+      times.set(target, (times.get(target) ?? 0) + 1);
+      return times.get(target) <= bounds.replaced;
+    };
+    const observer = new MutationObserver((records) => {
+      if (records.some(matters)) state.changed = now();
+    });
+    const filter = ["alt", "content", "hidden", "href", "src", "title"];
+    state.observe = (root) => {
+      if (state.roots.has(root)) return;
+      state.roots.add(root);
+      state.changed = now();
+      observer.observe(root, { subtree: true, childList: true, characterData: true, attributeFilter: filter });
+    };
+    state.observe(document);
+    return state;
+  })());
+
+  const asked = () => {
+    let told = null;
+    const listen = (event) => (told = JSON.parse(event.detail));
+    document.addEventListener(answer, listen);
+    document.dispatchEvent(new Event(name));
+    document.removeEventListener(answer, listen);
+    // Nobody answers where no script ever ran, or where one has rewritten the document.
+    return typeof told?.pending === "boolean" ? told : { pending: null, ready: null };
+  };
+  // What lives in shadow roots does not show in an observer of the document.
+  const look = (root) => {
+    for (const element of root.querySelectorAll("*")) {
+      if (element.shadowRoot) {
+        watch.observe(element.shadowRoot);
+        look(element.shadowRoot);
+      }
+    }
+  };
+  const moving = () =>
+    document.getAnimations().some((animation) => {
+      const left = animation.effect?.getComputedTiming().endTime - animation.currentTime;
+      return animation.playState === "running" && left > 0 && left <= bounds.soon;
+    });
+  const scripted = () =>
+    document.querySelector(
+      "script:not([type]), script[type=''], script[type=module], script[type*=javascript], [onload], [onerror]",
+    ) !== null;
+
+  const began = now();
+  let worked = began; // when the page last kept its thread to itself
+  let looked = -Infinity;
+  for (;;) {
+    if (selector !== null) {
+      if (document.querySelector(selector)) return "selector";
+    } else {
+      const told = asked();
+      if (told.ready === true) return "ready";
+      if (glance) return told.ready === null ? "silent" : "unready";
+      if (told.ready === null) {
+        if (calm && plain && !told.pending && !scripted()) return "static";
+        if (now() - looked > bounds.short / 2) {
+          look(document);
+          looked = now();
+        }
+        const still = now() - Math.max(watch.changed, began);
+        const enough = calm && told.pending === false && !moving() ? bounds.short : bounds.long;
+        const awaited = told.coming && now() - began < bounds.patience;
+        if (still >= enough && !awaited) return "quiet";
+        if (now() - worked >= bounds.restless) return "restless";
+      }
+    }
+    const before = now();
+    await new Promise((resolve) => setTimeout(resolve, bounds.tick));
+    // A thread that has no time for us is at work for the page.
+    if (now() - before > 3 * bounds.tick) worked = watch.changed = now();
+  }
+}

@@ -1,0 +1,80 @@
+"""A tunnel: two connections whose bytes go from one to the other, unread but counted."""
+
+import asyncio
+from collections.abc import Callable
+from typing import cast
+
+from gossamer.reach.passes import Pass
+from gossamer.reach.proxy_words import ESTABLISHED
+
+
+class End(asyncio.Protocol):
+    """One end: what arrives here leaves at the other."""
+
+    __slots__ = ("_count", "_ended", "moved", "other", "transport")
+
+    def __init__(self, count: Callable[[int], None], ended: Callable[[], None]) -> None:
+        self.moved = 0
+        self.transport: asyncio.Transport
+        self.other: End
+        self._count = count
+        self._ended = ended
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast("asyncio.Transport", transport)
+        self.transport.pause_reading()
+
+    def data_received(self, data: bytes) -> None:
+        size = len(data)
+        self.moved += size
+        self._count(size)
+        self.other.transport.write(data)
+
+    def pause_writing(self) -> None:
+        if not self.other.transport.is_closing():
+            self.other.transport.pause_reading()
+
+    def resume_writing(self) -> None:
+        if not self.other.transport.is_closing():
+            self.other.transport.resume_reading()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        # What is on its way to the other end still arrives; the visit's end or silence cuts it if not.
+        self.other.transport.close()
+        self._ended()
+
+
+class Tunnel:
+    """Made before the origin is dialled, and joined when it answers: not a byte moves before."""
+
+    head_since: None = None  # what it carries has no heads
+
+    def __init__(self, visit: Pass, browser: asyncio.Transport, ended: Callable[["Tunnel"], None]) -> None:
+        self._visit = visit
+        self._ended = ended
+        self._open = 2
+        self.browser = End(visit.give, self._end_lost)
+        self.origin = End(visit.take, self._end_lost)
+        self.browser.other, self.origin.other = self.origin, self.browser
+        self.browser.transport = browser
+
+    @property
+    def moved(self) -> int:
+        return self.browser.moved + self.origin.moved
+
+    def join(self) -> None:
+        self._visit.hold(self)
+        self.browser.transport.set_protocol(self.browser)
+        self.browser.transport.write(ESTABLISHED)
+        for end in (self.browser, self.origin):
+            end.transport.resume_reading()
+
+    def cut(self) -> None:
+        self.browser.transport.abort()
+        self.origin.transport.abort()
+
+    def _end_lost(self) -> None:
+        self._open -= 1
+        if not self._open:
+            self._visit.let_go(self)
+            self._ended(self)

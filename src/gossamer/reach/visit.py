@@ -1,0 +1,71 @@
+"""A visit to a page with a browser: what is asked for, and what comes of it."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from gossamer.problems import RENDER_FAILED, Problem
+from gossamer.web.page import Page
+from gossamer.web.url import Url
+
+Step = Callable[[str, int], Awaitable[None]]  # what is being done, and how far it is in percent
+Reason = Literal["render_timeout", "network_error", "page_error", "worker_error"]
+Format = Literal["png", "jpeg", "webp"]
+
+_HINTS: Final[dict[Reason, str]] = {
+    "render_timeout": "Give a longer timeout, or check that the page gets done in a browser.",
+    "network_error": "Check that the address is right and can be reached from the Internet.",
+    "page_error": "Open the page in a browser to see what it does.",
+    "worker_error": "Try again; if it stays, the server's log says more.",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shot:
+    """A picture of the page."""
+
+    width: int = 1280
+    height: int = 720
+    scale: float = 1.0
+    full_page: bool = False
+    selector: str | None = None  # only this element
+    format: Format = "png"
+    quality: int | None = None
+    dark: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visit:
+    url: Url
+    caller: str = ""  # in whose name; callers take turns where places are short
+    timeout: float = 30.0  # seconds for everything, the wait for a place included
+    wait_for: str | None = None  # a CSS selector
+    headers: tuple[tuple[str, str], ...] = ()  # for the origin of the URL, and no other
+    user_agent: str | None = None
+    shot: Shot | None = None
+    max_bytes: int = 50_000_000  # to and from the web
+    max_requests: int = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Timings:
+    queue_ms: int
+    navigate_ms: int
+    wait_ms: int
+    capture_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rendered:
+    page: Page
+    shot: bytes | None
+    console: tuple[str, ...]  # the page's errors
+    bytes: int  # received
+    requests: int
+    refused: int  # requests that were not let out
+    settled: bool  # the page was seen to be done, rather than out of time
+    timings: Timings
+
+
+def failed(reason: Reason, detail: str, **details: str) -> Problem:
+    return Problem(RENDER_FAILED, detail, hint=_HINTS[reason], details={"reason": reason, **details})
