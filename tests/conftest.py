@@ -7,13 +7,16 @@ import pytest
 
 from gossamer.state.database import Database, open_database
 
-IMPLEMENTATIONS = ("sqlite", "postgres", "memory", "redis")
+IMPLEMENTATIONS = ("sqlite", "postgres", "memory", "redis", "folder", "s3")
 pytest_plugins = [
     "tests.servers.valkey",
     "tests.servers.postgres",
+    "tests.servers.s3",
+    "tests.servers.tiers",
     "tests.site.server",
     "tests.doors.houses",
     "tests.doors.processes",
+    "tests.integrations.fronts",
 ]
 
 

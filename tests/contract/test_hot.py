@@ -17,6 +17,7 @@ from gossamer.state.hot_memory import MemoryHot
 from gossamer.state.hot_redis import RedisHot
 
 NOON = 1_800_000_000.0
+NOON_IN_MILLISECONDS = 1_800_000_000_000
 SOON = 5.0  # seconds within which what must happen has happened
 FOREVER = 60.0
 
@@ -624,6 +625,68 @@ async def test_a_page_that_grew_too_large_takes_the_old_one_with_it(make_hot: Ma
     await hot.keep_page("a", b"x" * 101)
     assert await hot.page("a") is None
     assert await hot.pages() == (0, 0)
+
+
+async def test_of_a_page_only_the_start(hot: Hot) -> None:
+    await hot.keep_page("a", b"12345")
+    assert [await hot.page("a", start=start) for start in (1, 3, 9)] == [b"1", b"123", b"12345"]
+    assert not await hot.page("b", start=3)
+
+
+async def test_asking_for_the_start_counts_as_a_use_and_looking_does_not(make_hot: MakeHot) -> None:
+    hot = make_hot(max_pages=2)
+    await hot.keep_page("a", b"a")
+    await hot.keep_page("b", b"b")
+    await hot.page("a", start=1)
+    await hot.page("b", touch=False)
+    await hot.keep_page("c", b"c")
+    assert [await hot.page(key) for key in ("a", "b", "c")] == [b"a", None, b"c"]
+
+
+async def test_an_edition_gives_way_to_none_that_is_older(hot: Hot) -> None:
+    assert await hot.keep_page("a", b"second", edition=2)
+    assert not await hot.keep_page("a", b"first", edition=1)
+    assert await hot.page("a") == b"second"
+    assert await hot.keep_page("a", b"again", edition=2)
+    assert await hot.keep_page("a", b"third", edition=NOON_IN_MILLISECONDS)
+    assert await hot.keep_page("a", b"fourth", edition=NOON_IN_MILLISECONDS + 1)
+    assert not await hot.keep_page("a", b"third", edition=NOON_IN_MILLISECONDS)
+    assert await hot.page("a") == b"fourth"
+    assert await hot.pages() == (1, 6)
+
+
+async def test_an_edition_that_was_dropped_is_not_kept_again_but_a_newer_one_is(hot: Hot) -> None:
+    await hot.keep_page("a", b"page", edition=5)
+    assert not await hot.drop_page("a", edition=4)
+    assert await hot.page("a") == b"page"
+    assert await hot.drop_page("a", edition=6)
+    assert not await hot.drop_page("a", edition=3)
+    for edition in (3, 5, 6):
+        assert not await hot.keep_page("a", b"late", edition=edition)
+    assert await hot.page("a") is None
+    assert await hot.pages() == (0, 0)
+    assert await hot.keep_page("a", b"new", edition=7)
+    assert await hot.page("a") == b"new"
+    assert await hot.keep_page("b", b"others are free", edition=1)
+
+
+async def test_what_was_pushed_out_may_come_back(make_hot: MakeHot) -> None:
+    hot = make_hot(max_pages=1)
+    await hot.keep_page("a", b"a", edition=5)
+    await hot.keep_page("b", b"b", edition=5)
+    assert await hot.page("a") is None
+    assert await hot.keep_page("a", b"older", edition=4)
+    assert await hot.page("a") == b"older"
+
+
+async def test_an_edition_that_is_too_large_takes_the_older_one_with_it(make_hot: MakeHot) -> None:
+    hot = make_hot(max_page_bytes=100)
+    await hot.keep_page("a", b"old", edition=1)
+    assert not await hot.keep_page("a", b"x" * 101, edition=2)
+    assert await hot.page("a") is None
+    await hot.keep_page("a", b"new", edition=3)
+    assert not await hot.keep_page("a", b"x" * 101, edition=2)
+    assert await hot.page("a") == b"new"
 
 
 page_actions = st.tuples(

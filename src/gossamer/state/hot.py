@@ -7,9 +7,11 @@ wait for it: idempotency and single flight) and page bytes. `hot_memory` keeps t
 Every method may raise `problems.Unavailable("cache", …)`, within a second. Callers then go on without it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
+
+FENCE_SECONDS: Final = 120.0  # for so long nothing can bring a dropped edition of a page back
 
 
 class Window(NamedTuple):
@@ -49,7 +51,9 @@ class Claim:
 
 class Hot(Protocol):
     # Short-lived keys.
-    async def get(self, key: str) -> bytes | None: ...
+    def get(self, key: str) -> Awaitable[bytes | None]:
+        """Asked for when this is called: what is called together before the first await is one round trip."""
+        ...
 
     async def put(self, key: str, value: bytes, ttl: float, *, only_new: bool = False) -> bool:
         """Keep `value` for `ttl` seconds. With `only_new`, a key that is there is left alone (False)."""
@@ -89,14 +93,24 @@ class Hot(Protocol):
         """Return when the claim on `key` is settled, released or expired, or after `timeout` seconds."""
         ...
 
-    # Pages: bytes by key, the least recently used leave first, bounded by count and by bytes.
-    async def page(self, key: str) -> bytes | None: ...
-
-    async def keep_page(self, key: str, body: bytes) -> None:
-        """A body larger than all pages together may be is not kept, nor is what was there before it."""
+    # Pages: bytes by key, the least recently used leave first, bounded by count and by bytes. They may have
+    # an edition, a number that only grows: then what is late can neither replace a newer one nor bring back
+    # what was dropped.
+    def page(self, key: str, *, start: int | None = None, touch: bool = True) -> Awaitable[bytes | None]:
+        """All of it, or only its first `start` bytes, and then b"" may also mean that there is none. With
+        `touch` it counts as a use of the page. It is asked for when this is called: what is called together
+        before the first await is one round trip."""
         ...
 
-    async def drop_page(self, key: str) -> bool: ...
+    async def keep_page(self, key: str, body: bytes, *, edition: int = 0) -> bool:
+        """A body larger than all pages together may be is not kept, nor is what was there before it. With an
+        `edition`, False when a newer one is there, or this one was dropped."""
+        ...
+
+    async def drop_page(self, key: str, *, edition: int = 0) -> bool:
+        """Whether it was there. With an `edition`, only that one or an older one is dropped, and for
+        `FENCE_SECONDS` none of these is kept again."""
+        ...
 
     async def pages(self) -> tuple[int, int]:
         """How many pages are kept, and their bytes."""

@@ -11,9 +11,9 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
-from gossamer.state.hot import Claim, Tally, Window
+from gossamer.state.hot import FENCE_SECONDS, Claim, Tally, Window
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -48,6 +48,11 @@ class Held:
     value: bytes | None = None
 
 
+class KeptPage(NamedTuple):
+    body: bytes
+    edition: int
+
+
 class MemoryHot:
     def __init__(
         self,
@@ -62,7 +67,8 @@ class MemoryHot:
         self._windows: Shelf[tuple[str, int], Stamps] = Shelf(_is_over)
         self._claims: Shelf[str, Held] = Shelf(lambda _, held, now: held.expires <= now)
         self._waiting: dict[str, set[asyncio.Future[None]]] = {}
-        self._pages: OrderedDict[str, bytes] = OrderedDict()
+        self._pages: OrderedDict[str, KeptPage] = OrderedDict()
+        self._fences: Shelf[str, tuple[int, float]] = Shelf(lambda _, fence, now: fence[1] <= now)
         self._page_bytes = 0
 
     async def get(self, key: str) -> bytes | None:
@@ -195,28 +201,49 @@ class MemoryHot:
             if not woken.done():
                 woken.set_result(None)
 
-    async def page(self, key: str) -> bytes | None:
-        body = self._pages.get(key)
-        if body is not None:
+    async def page(self, key: str, *, start: int | None = None, touch: bool = True) -> bytes | None:
+        kept = self._pages.get(key)
+        if kept is None:
+            return None
+        if touch:
             self._pages.move_to_end(key)
-        return body
+        return kept.body if start is None else kept.body[:start]
 
-    async def keep_page(self, key: str, body: bytes) -> None:
-        await self.drop_page(key)
+    async def keep_page(self, key: str, body: bytes, *, edition: int = 0) -> bool:
+        if edition and (edition <= self._fence(key) or edition < self._edition(key)):
+            return False
+        self._drop_page(key)
         if len(body) > self._max_page_bytes:
-            return
-        self._pages[key] = body
+            return False
+        self._pages[key] = KeptPage(body, edition)
         self._page_bytes += len(body)
         while len(self._pages) > self._max_pages or self._page_bytes > self._max_page_bytes:
             _, oldest = self._pages.popitem(last=False)
-            self._page_bytes -= len(oldest)
-
-    async def drop_page(self, key: str) -> bool:
-        body = self._pages.pop(key, None)
-        if body is None:
-            return False
-        self._page_bytes -= len(body)
+            self._page_bytes -= len(oldest.body)
         return True
+
+    async def drop_page(self, key: str, *, edition: int = 0) -> bool:
+        if edition:
+            now = self._clock()
+            self._fences.add(key, (max(edition, self._fence(key)), now + FENCE_SECONDS), now)
+            if self._edition(key) > edition:
+                return False
+        return self._drop_page(key)
+
+    def _drop_page(self, key: str) -> bool:
+        kept = self._pages.pop(key, None)
+        if kept is None:
+            return False
+        self._page_bytes -= len(kept.body)
+        return True
+
+    def _edition(self, key: str) -> int:
+        kept = self._pages.get(key)
+        return kept.edition if kept else 0
+
+    def _fence(self, key: str) -> int:
+        edition, expires = self._fences.get(key, (0, 0.0))
+        return edition if expires > self._clock() else 0
 
     async def pages(self) -> tuple[int, int]:
         return len(self._pages), self._page_bytes

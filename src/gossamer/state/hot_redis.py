@@ -4,7 +4,8 @@
     {prefix}:window:{seconds}:{key}     list of the microseconds at which units were counted, oldest first
     {prefix}:claim:{key}                r + token while the work is running, d + value once it is done; also
                                         the channel on which those who wait are woken
-    {prefix}:page:{key}                 bodies; with {prefix}:pages:recency, :sizes, :bytes, :tick
+    {prefix}:page:{key}                 bodies; with {prefix}:pages:recency, :sizes, :bytes, :tick, :editions
+    {prefix}:fence:{key}                the newest edition of a page that was dropped
 
 What must happen at once is a Lua script (`lua/`), and the clock is the server's. The server should run
 without eviction: pages are trimmed here, by our own index, so that nothing else is ever pushed out by them.
@@ -15,11 +16,11 @@ import asyncio
 import contextlib
 import math
 import secrets
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from importlib import resources
 from typing import Final
 
-from gossamer.state.hot import Claim, Tally, Window
+from gossamer.state.hot import FENCE_SECONDS, Claim, Tally, Window
 from gossamer.state.resp import Client, Script
 from gossamer.state.resp_address import Address, Part
 
@@ -42,17 +43,16 @@ class RedisHot:
         self._prefix = prefix
         self._max_pages = max_pages
         self._max_page_bytes = max_page_bytes
-        self._recency, self._sizes, self._bytes, self._tick = (
-            f"{prefix}:pages:{part}" for part in ("recency", "sizes", "bytes", "tick")
+        self._recency, self._sizes, self._bytes, self._tick, self._editions = (
+            f"{prefix}:pages:{part}" for part in ("recency", "sizes", "bytes", "tick", "editions")
         )
         self._take = _script("take")
         self._renew, self._settle, self._release = _script("renew"), _script("settle"), _script("release")
         self._keep_page, self._drop_page = _script("keep_page"), _script("drop_page")
         self._touch_page = _script("touch_page")
 
-    async def get(self, key: str) -> bytes | None:
-        value: bytes | None = await self._client.call("GET", f"{self._prefix}:key:{key}")
-        return value
+    def get(self, key: str) -> Awaitable[bytes | None]:
+        return self._client.call("GET", f"{self._prefix}:key:{key}")
 
     async def put(self, key: str, value: bytes, ttl: float, *, only_new: bool = False) -> bool:
         condition = ("NX",) if only_new else ()
@@ -139,24 +139,31 @@ class RedisHot:
     def _claim(self, key: str) -> str:
         return f"{self._prefix}:claim:{key}"
 
-    async def page(self, key: str) -> bytes | None:
-        body = self._client.call("GET", f"{self._prefix}:page:{key}")
-        # By its text, since nobody would notice that the server has forgotten its digest.
-        self._client.tell("EVAL", self._touch_page.text, 2, self._recency, self._tick, key)
-        found: bytes | None = await body
-        return found
+    def page(self, key: str, *, start: int | None = None, touch: bool = True) -> Awaitable[bytes | None]:
+        name = f"{self._prefix}:page:{key}"
+        command: tuple[Part, ...] = ("GET", name) if start is None else ("GETRANGE", name, 0, start - 1)
+        body: Awaitable[bytes | None] = self._client.call(*command)
+        if touch:
+            # By its text, since nobody would notice that the server has forgotten its digest.
+            self._client.tell("EVAL", self._touch_page.text, 2, self._recency, self._tick, key)
+        return body
 
-    async def keep_page(self, key: str, body: bytes) -> None:
+    async def keep_page(self, key: str, body: bytes, *, edition: int = 0) -> bool:
         if len(body) > self._max_page_bytes:
-            await self.drop_page(key)  # what is there is no longer the page
-            return
-        keys = [self._recency, self._sizes, self._bytes, self._tick]
+            await self.drop_page(key, edition=edition)  # what is there is no longer the page
+            return False
+        keys = [self._recency, self._sizes, self._bytes, self._tick, self._editions, self._fence(key)]
         bounds = (self._max_pages, self._max_page_bytes)
-        await self._client.run(self._keep_page, keys, [f"{self._prefix}:page:", key, body, *bounds])
+        arguments: list[Part] = [f"{self._prefix}:page:", key, body, *bounds, edition]
+        return bool(await self._client.run(self._keep_page, keys, arguments))
 
-    async def drop_page(self, key: str) -> bool:
-        keys = [self._recency, self._sizes, self._bytes]
-        return bool(await self._client.run(self._drop_page, keys, [f"{self._prefix}:page:", key]))
+    async def drop_page(self, key: str, *, edition: int = 0) -> bool:
+        keys = [self._recency, self._sizes, self._bytes, self._editions, self._fence(key)]
+        arguments: list[Part] = [f"{self._prefix}:page:", key, edition, _milliseconds(FENCE_SECONDS)]
+        return bool(await self._client.run(self._drop_page, keys, arguments))
+
+    def _fence(self, key: str) -> str:
+        return f"{self._prefix}:fence:{key}"
 
     async def pages(self) -> tuple[int, int]:
         count, size = await asyncio.gather(

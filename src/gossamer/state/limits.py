@@ -111,9 +111,10 @@ def tightest(standings: Sequence[Standing]) -> Standing:
 def refusal(standing: Standing, retry_after: int, reset_at: str, upgrade_url: str | None) -> Problem:
     """The 429 that this standing deserves."""
     rate, tally = standing.policy.rate, standing.tally
+    what = "renders" if standing.policy.name.startswith("renders") else "requests"
     return Problem(
         problems.RATE_LIMITED,
-        f"{rate.limit:,} requests per {rate.per} are allowed for each {standing.policy.subject} "
+        f"{rate.limit:,} {what} per {rate.per} are allowed for each {standing.policy.subject} "
         f"(policy '{standing.policy.name}').",
         hint=f"Try again in {retry_after} s.",
         headers={"Retry-After": str(retry_after)},

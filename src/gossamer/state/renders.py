@@ -1,0 +1,38 @@
+"""Renders: which pages are waiting to be rendered, or are being rendered."""
+
+from collections.abc import Collection, Sequence
+from typing import Any, Final
+
+from sqlalchemy import Select, func, select, text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from gossamer.state.job import COLUMNS, Job, State, job_of
+from gossamer.state.tables import jobs
+
+KIND: Final = "render"
+_ACTIVE: Final = text("status IN ('queued', 'running')")  # as the index says it, or SQLite would not use it
+
+
+async def active(connection: AsyncConnection, tenant_id: str, keys: Collection[str]) -> dict[str, Job]:
+    """The jobs that are queued or running, by their idempotency keys."""
+    found = _of(tenant_id).where(jobs.c.idempotency_key.in_(keys), _ACTIVE)
+    return {row.idempotency_key: job_of(row) for row in await connection.execute(found)}
+
+
+async def queued(connection: AsyncConnection, tenant_id: str, *, limit: int) -> Sequence[Job]:
+    """Those that wait, the oldest first."""
+    found = _of(tenant_id).where(jobs.c.status == State.QUEUED.value).order_by(jobs.c.job_id).limit(limit)
+    return [job_of(row) for row in await connection.execute(found)]
+
+
+async def waiting(connection: AsyncConnection) -> int:
+    """How many could be begun now, of all tenants."""
+    counted = select(func.count()).where(
+        jobs.c.kind == KIND, text("status = 'queued'"), text("locked_until IS NULL")
+    )
+    return await connection.scalar(counted) or 0
+
+
+def _of(tenant_id: str) -> Select[Any]:
+    columns = (jobs.c[name] for name in COLUMNS)
+    return select(*columns).where(jobs.c.tenant_id == tenant_id, jobs.c.kind == KIND)

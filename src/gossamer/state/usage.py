@@ -1,0 +1,119 @@
+"""Usage: how much a tenant and each of its keys has used, by the day. Counted in memory, written behind.
+
+A batch that is being written is neither changed nor given up before it is known to be written, and its row in
+`once` keeps it from being written twice when the database went away while it committed. So the counts are
+exact, unless the process is killed with a batch in its memory.
+"""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from typing import Final, Literal, NamedTuple
+
+from ulid import ULID
+
+from gossamer.state import once, usage_rows
+from gossamer.state.database import Database
+from gossamer.state.usage_rows import COUNTERS, Place, TopUrl
+from gossamer.web.url import digest
+
+__all__ = ["Usage", "UsageReport", "TopUrl", "What"]
+
+What = Literal["render", "hot", "cold", "miss", "failed"]
+
+MOST_PLACES: Final = 100_000  # tenants and keys by the day; beyond, while the database is away, none is added
+BATCH: Final = 1_000
+GUARDED_SECONDS: Final = 86_400
+
+_COUNTER: Final = {"render": 0, "hot": 1, "cold": 2, "miss": 3, "failed": 4}
+_EPOCH: Final = date(1970, 1, 1)
+
+
+class UsageReport(NamedTuple):
+    renders_today: int
+    renders_month: int
+    renders_total: int
+    failures_total: int
+    hits: int
+    misses: int
+    pages: int  # of the whole tenant, as the two that follow
+    storage_bytes: int  # of HTML before compression
+    top_urls: tuple[TopUrl, ...]
+
+    @property
+    def hit_rate(self) -> float:
+        """The part of requests that the cache answered, from 0 to 1."""
+        asked = self.hits + self.misses
+        return self.hits / asked if asked else 0.0
+
+
+@dataclass(slots=True)
+class Batch:
+    counts: dict[Place, list[int]]
+    id: str = field(default_factory=lambda: str(ULID()))
+
+
+class Usage:
+    def __init__(self, database: Database, clock: Callable[[], float]) -> None:
+        self._database = database
+        self._clock = clock
+        self._counts: dict[Place, list[int]] = {}
+        self._batch: Batch | None = None  # what is being written
+        self._flushing = asyncio.Lock()
+
+    def count(self, tenant: str, key: str, what: What) -> None:
+        place = Place(tenant, key, int(self._clock() // 86_400))
+        counts = self._counts.get(place)
+        if counts is None:
+            if len(self._counts) >= MOST_PLACES:
+                return
+            counts = self._counts[place] = [0] * len(COUNTERS)
+        counts[_COUNTER[what]] += 1
+
+    async def flush(self) -> None:
+        """Write down what was counted until now. When it fails, it is not forgotten."""
+        async with self._flushing:
+            for _ in range(len(self._counts) // BATCH + 2):
+                self._batch = self._batch or self._taken()
+                if self._batch is None:
+                    return
+                await self._write(self._batch)
+                self._batch = None
+
+    async def report(self, tenant: str, key: str | None = None, now: float | None = None) -> UsageReport:
+        """Of all keys of the tenant or of one; what this process has counted is in it."""
+        await self.flush()
+        today = datetime.fromtimestamp(self._clock() if now is None else now, UTC).date()
+        day, month = _number(today), _number(today.replace(day=1))
+        async with self._database.read() as connection:
+            sums = await usage_rows.sums(connection, tenant, key, day, month)
+            pages, size = await usage_rows.storage(connection, tenant)
+            top = await usage_rows.top_urls(connection, tenant)
+        return UsageReport(
+            renders_today=sums.renders_today,
+            renders_month=sums.renders_month,
+            renders_total=sums.renders,
+            failures_total=sums.failures,
+            hits=sums.hot + sums.cold,
+            misses=sums.misses,
+            pages=pages,
+            storage_bytes=size,
+            top_urls=tuple(top),
+        )
+
+    def _taken(self) -> Batch | None:
+        places = list(self._counts)[:BATCH]
+        return Batch({place: self._counts.pop(place) for place in places}) if places else None
+
+    async def _write(self, batch: Batch) -> None:
+        scope = digest(f"usage:{batch.id}")
+        with suppress(once.AlreadyDone):  # by the last attempt, of which that was not known
+            async with self._database.write() as connection:
+                await once.remember(connection, scope, scope, b"", GUARDED_SECONDS)
+                await usage_rows.add(connection, batch.counts)
+
+
+def _number(day: date) -> int:
+    return (day - _EPOCH).days
