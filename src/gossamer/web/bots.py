@@ -1,4 +1,5 @@
-"""The robots of AI companies: by what they do with a page, which is what an owner decides about."""
+"""Robots: those of AI companies, by what they do with a page, which is what an owner decides about; and those
+that were there before them."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -13,9 +14,15 @@ class Purpose(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Bot:
-    token: str
+    token: str  # as in its User-Agent and in robots.txt; letters, digits, - and _ only
     operator: str
     purpose: Purpose
+
+
+@dataclass(frozen=True, slots=True)
+class Robot:
+    token: str
+    operator: str
 
 
 BOTS: Final = (
@@ -39,4 +46,36 @@ BOTS: Final = (
     Bot("CCBot", "Common Crawl", Purpose.TRAINING),
     Bot("Bytespider", "ByteDance", Purpose.TRAINING),
     Bot("cohere-training-data-crawler", "Cohere", Purpose.TRAINING),
+)
+
+# Build the index of an engine that lists pages.
+SEARCH_ENGINES: Final = (
+    Robot("Googlebot", "Google"),
+    Robot("GoogleOther", "Google"),
+    Robot("Google-InspectionTool", "Google"),
+    Robot("Bingbot", "Microsoft"),
+    Robot("DuckDuckBot", "DuckDuckGo"),
+    Robot("YandexBot", "Yandex"),
+    Robot("Baiduspider", "Baidu"),
+    Robot("Sogou", "Sogou"),
+    Robot("Yeti", "Naver"),
+    Robot("SeznamBot", "Seznam"),
+    Robot("Qwantbot", "Qwant"),
+    Robot("MojeekBot", "Mojeek"),
+    Robot("PetalBot", "Huawei"),
+    Robot("Slurp", "Yahoo"),
+)
+
+# Make the card that a link becomes in a chat or a timeline.
+LINK_PREVIEWS: Final = (
+    Robot("facebookexternalhit", "Meta"),
+    Robot("Twitterbot", "X"),
+    Robot("LinkedInBot", "LinkedIn"),
+    Robot("Slackbot", "Slack"),
+    Robot("WhatsApp", "Meta"),
+    Robot("TelegramBot", "Telegram"),
+    Robot("Discordbot", "Discord"),
+    Robot("Pinterestbot", "Pinterest"),
+    Robot("redditbot", "Reddit"),
+    Robot("SkypeUriPreview", "Microsoft"),
 )

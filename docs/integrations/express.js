@@ -1,0 +1,34 @@
+// Express, Connect and everything else that takes (request, response, next).
+//
+//   import { bots } from "./express.js";
+//   app.use(bots({ url: "https://gossamer.example", key: process.env.GOSSAMER_KEY, origin: "https://www.example.com" }));
+
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { serveBots } from "./gossamer-bots.js";
+
+export function bots(options) {
+  const serve = serveBots(options);
+
+  return async function (request, response, next) {
+    let answer = null;
+    try {
+      answer = await serve(visitOf(request));
+    } catch {
+      // What cannot be understood is the site's own business.
+    }
+    if (!answer) return next();
+    response.writeHead(answer.status, Object.fromEntries(answer.headers));
+    if (!answer.body) return response.end();
+    // A body that breaks off cuts the connection: a part must not look like the whole.
+    await pipeline(Readable.fromWeb(answer.body), response).catch(() => response.destroy());
+  };
+}
+
+function visitOf(request) {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(request.headers)) headers.set(name, String(value));
+  const scheme = request.socket.encrypted ? "https" : "http";
+  const path = request.originalUrl ?? request.url;
+  return { method: request.method, url: `${scheme}://${request.headers.host}${path}`, headers };
+}
