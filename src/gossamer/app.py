@@ -8,13 +8,15 @@ import time
 from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from types import TracebackType
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 from starlette.types import ASGIApp
 
 from gossamer import __version__
 from gossamer.doors import cli
 from gossamer.doors.http.audits import Audits
+from gossamer.doors.http.express import Lane
+from gossamer.doors.http.extract import Extract
 from gossamer.doors.http.fetch import Fetch
 from gossamer.doors.http.idempotency import Idempotency
 from gossamer.doors.http.jobs import JobsFace
@@ -31,33 +33,56 @@ from gossamer.doors.http.middleware import (
     Tracing,
 )
 from gossamer.doors.http.operations import Operations
+from gossamer.doors.http.page_cache import PageCacheFace
 from gossamer.doors.http.pages import Pages
+from gossamer.doors.http.render import Render
 from gossamer.doors.http.routing import Route, Router, endpoint
+from gossamer.doors.http.usage import UsageFace
 from gossamer.doors.kinds import KINDS, handlers
 from gossamer.doors.worker import Worker
 from gossamer.flows import keys, queue, upkeep
 from gossamer.flows.admit import Admission
 from gossamer.flows.audit import Auditor
+from gossamer.flows.browse import Browsing
+from gossamer.flows.extract import Extractor
+from gossamer.flows.forget import Forgetting
 from gossamer.flows.health import Checkup, Probe
 from gossamer.flows.keys import NewKey
+from gossamer.flows.pace import Pace
 from gossamer.flows.read import Reader
+from gossamer.flows.render import Renderer
+from gossamer.flows.render_job import Rendering
+from gossamer.flows.serve import Failures, Serving
+from gossamer.flows.warm import Warmer
 from gossamer.flows.workshop import Workshop
 from gossamer.logs import Log
 from gossamer.metrics import Metrics
 from gossamer.problems import Unavailable
+from gossamer.reach import chromium
+from gossamer.reach.browser import Browsers
 from gossamer.reach.dial import Dialer
 from gossamer.reach.fetch import Fetcher
+from gossamer.reach.llm import Model
 from gossamer.reach.names import Names
-from gossamer.settings import Settings
+from gossamer.reach.proxy import Proxy
+from gossamer.settings import SettingError, Settings
+from gossamer.state.blobs import Blobs, open_blobs
 from gossamer.state.cache import Cache
 from gossamer.state.database import Database, open_database
 from gossamer.state.hot import Hot
 from gossamer.state.hot_memory import MemoryHot
+from gossamer.state.job_ends import Ends
 from gossamer.state.jobs import Jobs
 from gossamer.state.limits import Limits, policies
+from gossamer.state.page_cache import NEAR_BYTES, PageCache
+from gossamer.state.usage import Usage
 from gossamer.state.wakeups import open_wakeups
 
+if TYPE_CHECKING:
+    from gossamer.reach.remote import Remotes
+
 RETRY_SECONDS = (0.5, 1.0, 2.0, 5.0)
+BROWSER_SECONDS = 10.0  # for one to start, when somebody asks how it is
 
 
 class Face(Protocol):
@@ -75,6 +100,7 @@ class House:
         self.metrics = Metrics(__version__)
         self.database: Database = open_database(settings.database_url)
         self.hot: Hot = open_hot(settings)
+        self.blobs: Blobs = open_blobs(settings.blobs_url, os.environ)
         self.admission = Admission(self.database, self.hot)
         self.names = Names(settings.dns_servers)
         self.dialer = Dialer(self.names, allow=settings.egress_allow, ports=settings.egress_ports)
@@ -85,10 +111,39 @@ class House:
         self.wakeups = open_wakeups(settings.database_url)
         self.jobs = Jobs(self.database, self.wakeups)
         self.limits = Limits(self.hot, policies(settings), log)
+        self.page_cache = PageCache(
+            self.hot,
+            self.blobs,
+            self.database,
+            log,
+            self.metrics,
+            near_bytes=0 if isinstance(self.hot, MemoryHot) else NEAR_BYTES,
+        )
+        self.usage = Usage(self.database, time.time)
+        self.proxy = Proxy(self.dialer, log)
+        self.remotes = open_remotes(settings, self.proxy, log)
+        self.browsers = open_browsers(settings, self.proxy, self.remotes, log, self.metrics)
+        self.renderer = Renderer(self.browsers, self.workshop, settings.user_agent)
+        self.model = open_model(settings)
+        self.extractor = Extractor(
+            self.fetcher,
+            self.workshop,
+            self.reader.cache,
+            log,
+            self.model,
+            Browsing(self.browsers, self.limits),
+        )
+        self.pace = Pace(self.hot, self.database, settings.browser_places)
+        self.ends = Ends(self.jobs, self.wakeups)
+        self.serving = Serving(
+            self.page_cache, self.jobs, self.ends, self.limits, self.usage, Failures(self.hot), log
+        )
         self.checkup = Checkup(
             {
                 "database": Probe(self.database.ping, needed=True),
                 "cache": Probe(self.hot.ping),
+                "blobs": Probe(self.blobs.ping),
+                "browserRendering": Probe(self.browsers.ping, seconds=BROWSER_SECONDS),
                 "queue": Probe(partial(queue.depth, self.jobs, self.metrics)),
                 "workers": Probe(partial(queue.workers, self.jobs)),
             },
@@ -107,7 +162,11 @@ class House:
             await self.hot.ping()
         except Unavailable as away:
             self.log.warning("cache_away", "starting without the cache; it is asked again", why=away.detail)
-        self._tasks.append(asyncio.create_task(upkeep.keep_up(self.database, self.admission, self.log)))
+        await self.open_proxy()
+        self._tasks += [
+            asyncio.create_task(upkeep.keep_up(self.database, self.admission, self.log)),
+            asyncio.create_task(upkeep.tend(self.page_cache, self.usage, self.log)),
+        ]
         return self
 
     async def __aexit__(
@@ -118,22 +177,53 @@ class House:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         with contextlib.suppress(Unavailable):
             await upkeep.once_over(self.database, self.admission)
+        await self.serving.close()
+        await upkeep.settle(self.page_cache, self.usage, self.log)
+        await self.page_cache.close()
         await self.close()
 
     def worker(self, kinds: Collection[str] = KINDS) -> Worker:
         name = self.settings.worker_id or f"{socket.gethostname()}-{os.getpid()}"
-        return Worker(self.jobs, handlers(self.auditor, kinds), name=name, log=self.log, metrics=self.metrics)
+        rendering = Rendering(
+            self.renderer,
+            self.page_cache,
+            self.limits,
+            self.usage,
+            self.pace,
+            Failures(self.hot),
+            self.ends,
+        )
+        warmer = Warmer(self.fetcher, self.dialer, self.page_cache, self.serving)
+        places = self.settings.browser_places
+        done = handlers(self.auditor, rendering, warmer, places=places, kinds=kinds)
+        return Worker(self.jobs, done, name=name, log=self.log, metrics=self.metrics)
+
+    def lane(self) -> Lane:
+        return Lane(self.serving, self.admission, self.limits, self.log, self.metrics)
 
     def app(self, more: Iterable[Face] = ()) -> ASGIApp:
         return asgi(self, more)
 
     async def close(self) -> None:
         await self.wakeups.close()
+        if self.model is not None:
+            await self.model.close()
+        await self.browsers.close()
+        if self.remotes is not None:
+            await self.remotes.close()
+        await self.proxy.close()
         await self.fetcher.close()
         await self.workshop.close()
         await self.names.close()
+        await self.blobs.close()
         await self.hot.close()
         await self.database.close()
+
+    async def open_proxy(self) -> None:
+        """The browsers' way out, for ours and for those elsewhere."""
+        await self.proxy.open()
+        if self.remotes is not None:
+            await self.remotes.open()
 
     async def prepare(self) -> None:
         """Bring the schema up to date; the first start of all makes the first key."""
@@ -161,9 +251,53 @@ def open_hot(settings: Settings) -> Hot:
     return RedisHot(settings.redis_url)
 
 
+def open_model(settings: Settings) -> Model | None:
+    if not settings.anthropic_api_key:
+        return None
+    return Model(settings.anthropic_api_key, settings.anthropic_model, base_url=settings.anthropic_base_url)
+
+
+def open_remotes(settings: Settings, proxy: Proxy, log: Log) -> "Remotes | None":
+    if not settings.browser_url:
+        return None
+    if not settings.browser_proxy_url:
+        raise SettingError("browser_url needs browser_proxy_url: where that Chromium reaches our proxy")
+    from gossamer.reach.remote import Remotes  # an extra: imported where it is chosen
+
+    return Remotes(settings.browser_url, settings.browser_proxy_url, proxy, log)
+
+
+def open_browsers(
+    settings: Settings, proxy: Proxy, remotes: "Remotes | None", log: Log, metrics: Metrics
+) -> Browsers:
+    return Browsers(
+        proxy,
+        chromium.find(settings.chromium),
+        log,
+        metrics,
+        places=settings.browser_places,
+        visits_each=settings.browser_visits,
+        megabytes_each=settings.browser_megabytes,
+        queue=settings.browser_queue,
+        user_agent=settings.user_agent,
+        launch=remotes.launch if remotes else None,
+        context=remotes.context if remotes else None,
+    )
+
+
 def faces(house: House) -> list[Face]:
     return [
         Fetch(house.reader),
+        Extract(house.extractor, house.settings.upgrade_url),
+        Render(house.serving, house.jobs, house.pace, house.dialer, house.settings.upgrade_url),
+        PageCacheFace(
+            house.page_cache,
+            house.serving,
+            Forgetting(house.page_cache, house.jobs),
+            house.jobs,
+            house.dialer,
+        ),
+        UsageFace(house.usage, house.database),
         Audits(house.jobs, house.dialer),
         JobsFace(house.jobs),
         Keys(house.database, house.admission),

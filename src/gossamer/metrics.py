@@ -23,6 +23,7 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_late
 from prometheus_client.openmetrics import exposition as openmetrics
 
 SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+PAGE_CACHE: Final = ("hot", "cold", "miss", "promoted", "repaired")
 METHODS: Final = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 
 
@@ -80,6 +81,30 @@ class Metrics:
             ("kind", "status"),
             registry=registry,
         )
+        pages = Counter(
+            "gossamer_page_cache_total",
+            "Rendered pages found hot, found cold, not found, promoted to hot, repaired.",
+            ("event",),
+            registry=registry,
+        )
+        self._page_cache = {event: pages.labels(event) for event in PAGE_CACHE}
+        self._visits = Histogram(
+            "gossamer_visit_duration_seconds",
+            "Time that a visit with a browser took, the wait for a place included, by what came of it.",
+            ("outcome",),
+            buckets=SECONDS,
+            registry=registry,
+        )
+        self._browsers = Gauge("gossamer_browsers", "Browsers that are running.", registry=registry)
+        self._browser_ends = Counter(
+            "gossamer_browser_ends_total", "Browsers that were ended, by why.", ("why",), registry=registry
+        )
+        self._browser_visits = Gauge(
+            "gossamer_browser_visits",
+            "Visits that have a place, or wait for one.",
+            ("state",),
+            registry=registry,
+        )
         build = Info("gossamer_build", "What is running.", registry=registry)
         build.info({"version": version, "python": platform.python_version()})
         for collector in (ProcessCollector, PlatformCollector, GCCollector):
@@ -118,6 +143,21 @@ class Metrics:
         for kind, status, count, seconds in depths:
             self._depth.labels(kind, status).set(count)
             self._oldest.labels(kind, status).set(seconds)
+
+    def page_cache(self, event: str, count: int = 1) -> None:
+        """What the cache of rendered pages did; `event` is one of `PAGE_CACHE`."""
+        self._page_cache[event].inc(count)
+
+    def visit(self, outcome: str, seconds: float) -> None:
+        self._visits.labels(outcome).observe(seconds)
+
+    def browsers(self, running: int, busy: int, waiting: int) -> None:
+        self._browsers.set(running)
+        self._browser_visits.labels("under_way").set(busy)
+        self._browser_visits.labels("waiting").set(waiting)
+
+    def browser_ended(self, why: str) -> None:
+        self._browser_ends.labels(why).inc()
 
     def exposition(self, accept: str = "") -> tuple[bytes, str]:
         """The body and its content type: OpenMetrics for who asks for it, else Prometheus's own format."""

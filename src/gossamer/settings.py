@@ -143,6 +143,12 @@ class Settings:
     user_agent: str = setting("Gossamer/{version} (+{public_url})", "How Gossamer names itself to the sites it visits; give an address to complain to", parse=shaped(r"[\x20-\x7e]{1,200}", "at most 200 ASCII characters"), derive=_user_agent)
     reading_processes: int = setting(2, "Processes that read large pages and PDFs, so that none of them stalls the server", parse=whole(1, 64))
     chromium: str = setting("", "Path of the Chromium to use; empty looks for one")
+    browser_places: int = setting(4, "Pages that are rendered at the same time; about two for each core", parse=whole(1, 64))
+    browser_queue: int = setting(100, "Pages that may wait for a place; more are refused with 503", parse=whole(0, 100_000))
+    browser_visits: int = setting(200, "Pages after which a browser is replaced by a fresh one", parse=whole(1, 1_000_000))
+    browser_megabytes: int = setting(1_500, "Memory of a browser beyond which it is replaced by a fresh one", parse=whole(100, 1_000_000))
+    browser_url: str = setting("", "A Chromium elsewhere, by its DevTools address; it is used only if it has no way out but ours", parse=shaped(r"(?:wss?|https?)://\S+", "an address that begins with ws:// or http://"))
+    browser_proxy_url: str = setting("", "Where that Chromium reaches our proxy", parse=shaped(r"http://\S+", "an address that begins with http://"))
 
     bootstrap_key: str = setting("", "Admin's API key that the first start registers instead of inventing one", secret=True, parse=shaped(r"[!-~]{8,255}", "8 to 255 visible ASCII characters"))
     session_secret: str = setting("", "Signs the sessions of the dashboard; empty makes one and keeps it in the database", secret=True, parse=shaped(r"\S.{14,}\S", "at least 16 characters"), alias="SESSION_SECRET")
@@ -167,6 +173,8 @@ class Settings:
     cdp_facilitator_url: str = setting("https://x402.org/facilitator", "Facilitator for Base", parse=base, alias="CDP_FACILITATOR_URL")
     payai_facilitator_url: str = setting("https://facilitator.payai.network", "Facilitator for Solana and Polygon", parse=base, alias="PAYAI_FACILITATOR_URL")
     anthropic_api_key: str = setting("", "Key for extraction with a language model; empty switches it off", secret=True, alias="ANTHROPIC_API_KEY")
+    anthropic_base_url: str = setting("https://api.anthropic.com", "Where that model is asked", parse=base, alias="ANTHROPIC_BASE_URL")
+    anthropic_model: str = setting("claude-haiku-5-5", "Which model it is", parse=shaped(r"[\w.:@/-]{1,200}", "the name of a model"))
     # fmt: on
 
     sources: Mapping[str, str] = field(compare=False)  # setting → where its value was found

@@ -18,7 +18,9 @@ async def test_decision13_health(visit: Visit) -> None:
     report = (await visit.client.get("/health")).json()
     assert report["status"] == "healthy"
     assert report["version"] == __version__
-    assert set(report["services"]) == {"database", "cache", "queue", "workers"}
+    assert set(report["services"]) == {
+        "database", "cache", "blobs", "browserRendering", "queue", "workers",
+    }  # fmt: skip
     assert all(set(service) >= {"status", "latency"} for service in report["services"].values())
     assert (await visit.client.get("/health/live")).json() == {"status": "healthy"}
     assert (await visit.client.get("/health/ready")).json() == {"status": "healthy"}

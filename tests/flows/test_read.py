@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.site.server import Site
 
-from gossamer.flows.read import Caching, Reader, Reply, Wish, keys
+from gossamer.flows.caching import Caching, keys
+from gossamer.flows.read import Reader, Reply, Wish
 from gossamer.flows.workshop import Workshop
 from gossamer.logs import Log
 from gossamer.problems import INVALID_SELECTOR, Problem
@@ -114,7 +115,7 @@ async def test_tenants_do_not_see_each_others(parts: Parts) -> None:
 async def test_what_an_older_version_kept_is_read_anew(parts: Parts) -> None:
     target = parts.target()
     await parts.through(target)
-    _, stored = keys("t", Wish(url=Url.parse(parts.site.url(target))).parameters())
+    _, stored = keys("fetch", "t", Wish(url=Url.parse(parts.site.url(target))).parameters())
     await parts.reader.cache.put(stored, b"\x81\xa3url\xa3old", 60)
     renewed = await parts.through(target)
     assert (renewed.hit, renewed.read.title) == (False, "Gossamer")
@@ -183,8 +184,11 @@ WISH = Wish(url=PAGE)
     ids=str,
 )
 def test_what_the_answer_depends_on_is_in_the_key(change: dict[str, Any]) -> None:
-    assert keys("t", replace(WISH, **change).parameters()) != keys("t", WISH.parameters())
-    assert keys("t", replace(WISH, **change).parameters())[0] != keys("t", WISH.parameters())[0]
+    assert keys("fetch", "t", replace(WISH, **change).parameters()) != keys("fetch", "t", WISH.parameters())
+    assert (
+        keys("fetch", "t", replace(WISH, **change).parameters())[0]
+        != keys("fetch", "t", WISH.parameters())[0]
+    )
 
 
 @pytest.mark.parametrize(
@@ -200,7 +204,7 @@ def test_what_the_answer_depends_on_is_in_the_key(change: dict[str, Any]) -> Non
     ids=str,
 )
 def test_what_it_does_not_depend_on_is_not(change: dict[str, Any]) -> None:
-    assert keys("t", replace(WISH, **change).parameters()) == keys("t", WISH.parameters())
+    assert keys("fetch", "t", replace(WISH, **change).parameters()) == keys("fetch", "t", WISH.parameters())
 
 
 @settings(max_examples=200)
@@ -211,14 +215,14 @@ def test_what_it_does_not_depend_on_is_not(change: dict[str, Any]) -> None:
 )
 def test_different_selectors_and_tenants_never_share_a_place(sides: list[tuple[str, list[str]]]) -> None:
     stored = [
-        keys(tenant, Wish(url=PAGE, how=How(include=tuple(include))).parameters())[1]
+        keys("fetch", tenant, Wish(url=PAGE, how=How(include=tuple(include))).parameters())[1]
         for tenant, include in sides
     ]
     assert (stored[0] == stored[1]) == (sides[0] == sides[1])
 
 
 def test_the_key_that_is_shown_has_the_shape_that_was_promised() -> None:
-    shown, stored = keys("tenant", WISH.parameters())
+    shown, stored = keys("fetch", "tenant", WISH.parameters())
     assert shown.startswith("weblens:fetch:")
     assert len(shown) == len("weblens:fetch:") + 12
     assert "tenant" in stored

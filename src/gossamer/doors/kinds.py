@@ -6,17 +6,32 @@ from typing import Any
 import msgspec
 
 from gossamer.doors.work import Handler, Work
-from gossamer.flows import audit
+from gossamer.flows import audit, render, warm
 from gossamer.flows.audit import Auditor
+from gossamer.flows.render_failure import RenderPolicy
+from gossamer.flows.render_job import Rendering
+from gossamer.flows.warm import Warmer
 from gossamer.state import audits
 from gossamer.web.url import Url
 
-KINDS = (audit.KIND,)
+KINDS = (audit.KIND, render.KIND, warm.KIND)
 
 
-def handlers(auditor: Auditor, kinds: Collection[str] = KINDS) -> Mapping[str, Handler[Any]]:
+def handlers(
+    auditor: Auditor,
+    rendering: Rendering,
+    warmer: Warmer,
+    *,
+    places: int,
+    kinds: Collection[str] = KINDS,
+) -> Mapping[str, Handler[Any]]:
+    """`places` is how many pages may be rendered at a time."""
     every: dict[str, Handler[Any]] = {
         audit.KIND: Handler(run=_Audit(auditor), payload=audit.Payload, concurrency=4),
+        render.KIND: Handler(
+            run=_Render(rendering), payload=render.Payload, concurrency=places, policy=RenderPolicy()
+        ),
+        warm.KIND: Handler(run=_Warm(warmer), payload=warm.Payload, concurrency=2),
     }
     return {kind: every[kind] for kind in kinds}
 
@@ -36,3 +51,24 @@ class _Audit:
         }
         async with work.finishing(result) as connection:
             await audits.complete(connection, wanted.audit_id, report.score, told)
+
+
+class _Render:
+    def __init__(self, rendering: Rendering) -> None:
+        self._rendering = rendering
+
+    async def __call__(self, work: Work[render.Payload]) -> None:
+        made = await self._rendering.make(work.job, work.payload, work.step)
+        async with work.finishing(made.result) as connection:
+            await self._rendering.put_in(connection, made)
+        await self._rendering.publish(made)
+
+
+class _Warm:
+    def __init__(self, warmer: Warmer) -> None:
+        self._warmer = warmer
+
+    async def __call__(self, work: Work[warm.Payload]) -> dict[str, Any]:
+        job = work.job
+        warmed = await self._warmer.warm(work.payload, job.tenant_id, job.request_id, work.step)
+        return warmed.told()

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -77,9 +78,15 @@ class Handler(Generic[Payload]):
 
     def decode(self, job: Job) -> Payload:
         try:
-            return msgspec.json.decode(job.payload_json, type=self.payload)
+            payload: Payload = _decoder(self.payload).decode(job.payload_json)  # type: ignore[arg-type]
+            return payload
         except (msgspec.MsgspecError, RecursionError) as error:
             raise _undecodable(error) from error
+
+
+@cache
+def _decoder(payload: Any) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(payload)
 
 
 def _undecodable(error: Exception) -> Problem:

@@ -1,6 +1,7 @@
 """Admit: who is asking?"""
 
 import hmac
+from collections.abc import Awaitable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -51,7 +52,18 @@ class Admission:
         if key.disabled_at is not None:
             raise Problem(problems.KEY_DISABLED, f"The API key {key.prefix} is disabled.")
         self._used.add(key.id)
-        return Caller(key.role, key.id, key.tenant_id, key.tier, key.prefix)
+        return _caller(key)
+
+    def ask(self, secret_hash: str) -> Awaitable[bytes | None]:
+        """Ask Hot about a key that was good before, now; `recall` reads the answer."""
+        return self._hot.get(_record(secret_hash))
+
+    def recall(self, kept: bytes | None) -> Caller | None:
+        """The caller, if Hot still knows the key as a good one."""
+        caller = _remembered(kept) if kept is not None else None
+        if caller is not None:
+            self._used.add(caller.key_id)
+        return caller
 
     def take_used(self) -> set[str]:
         """The keys that were used since this was last asked."""
@@ -61,13 +73,13 @@ class Admission:
     async def refresh(self, key: Key) -> None:
         """Make a change to a key known at once to whoever shares this Hot."""
         try:
-            await self._hot.put(f"key:{key.hash}", msgspec.msgpack.encode(key), KEY_SECONDS)
+            await self._hot.put(_record(key.hash), msgspec.msgpack.encode(key), KEY_SECONDS)
         except Unavailable:
             return  # what Hot still holds runs out by itself within KEY_SECONDS
 
     async def _find(self, digest: str) -> Key | None:
         try:
-            kept = await self._hot.get(f"key:{digest}")
+            kept = await self._hot.get(_record(digest))
         except Unavailable:
             return await self._look_up(digest)
         if kept is not None:
@@ -83,7 +95,7 @@ class Admission:
     async def _keep(self, digest: str, key: Key | None) -> None:
         # only_new: a look-up that was overtaken by `refresh` must not bring the old state back.
         try:
-            await self._hot.put(f"key:{digest}", msgspec.msgpack.encode(key), KEY_SECONDS, only_new=True)
+            await self._hot.put(_record(digest), msgspec.msgpack.encode(key), KEY_SECONDS, only_new=True)
         except Unavailable:
             return
 
@@ -95,3 +107,17 @@ def unauthorized(detail: str) -> Problem:
 @lru_cache(maxsize=4096)
 def _decoded(kept: bytes) -> Key | None:
     return msgspec.msgpack.decode(kept, type=Key | None)
+
+
+@lru_cache(maxsize=4096)
+def _remembered(kept: bytes) -> Caller | None:
+    key = _decoded(kept)
+    return None if key is None or key.disabled_at is not None else _caller(key)
+
+
+def _caller(key: Key) -> Caller:
+    return Caller(key.role, key.id, key.tenant_id, key.tier, key.prefix)
+
+
+def _record(secret_hash: str) -> str:
+    return f"key:{secret_hash}"

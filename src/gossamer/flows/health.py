@@ -26,6 +26,7 @@ class Probe:
 
     ask: Callable[[], Awaitable[Mapping[str, Any] | None]]  # what it answers is shown
     needed: bool = False
+    seconds: float = PROBE_DEADLINE
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +80,10 @@ async def _ask(probe: Probe) -> Service:
     reason: str | None = None
     details: Mapping[str, Any] | None = None
     try:
-        async with asyncio.timeout(PROBE_DEADLINE):
+        async with asyncio.timeout(probe.seconds):
             details = await probe.ask()
     except TimeoutError:
-        reason = f"no answer within {PROBE_DEADLINE:g} s"
+        reason = f"no answer within {probe.seconds:g} s"
     except Problem as problem:
         reason = problem.members.get("details", {}).get("reason", problem.detail)
     latency = round((time.perf_counter() - started) * 1000)

@@ -1,23 +1,23 @@
 """Read: a URL in, what the page says out; from the cache where that was asked for."""
 
-import hashlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 import msgspec
 
+from gossamer.flows.caching import Caching, Made, keys, through
 from gossamer.flows.workshop import Workshop
 from gossamer.reach.fetch import Ask, Fetcher
-from gossamer.state.cache import Cache, Kept
+from gossamer.state.cache import Cache
 from gossamer.web.kind import Kind
 from gossamer.web.links import Link
 from gossamer.web.metadata import Metadata
 from gossamer.web.outcome import Outcome
 from gossamer.web.page import Hop, Page
 from gossamer.web.reading import How, Reading
-from gossamer.web.url import Url, answer_key, cache_form
+from gossamer.web.url import Url, cache_form
 
 FORMATS: Final = ("markdown", "html", "rawHtml", "text", "links", "metadata")
 
@@ -84,15 +84,6 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
-class Caching:
-    """Whose cache, for how long, and how old an answer may be."""
-
-    tenant: str
-    ttl: float
-    max_age: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Reader:
     fetcher: Fetcher
     workshop: Workshop
@@ -109,41 +100,14 @@ class Reader:
 
     async def read_through(self, wish: Wish, caching: Caching) -> Reply:
         """From the cache, or into it. Only what turned out well is kept."""
-        shown, stored = keys(caching.tenant, wish.parameters())
+        key = keys("fetch", caching.tenant, wish.parameters())
 
-        async def make() -> Kept:
+        async def make() -> Made:
             read = await self.read(wish)
-            value = msgspec.msgpack.encode(read)
-            if read.outcome is Outcome.OK:
-                return await self.cache.put(stored, value, caching.ttl)
-            return Kept(value, read.fetched_at, read.fetched_at)
+            return Made(msgspec.msgpack.encode(read), read.fetched_at, read.outcome is Outcome.OK)
 
-        kept, hit = await self.cache.get_or(stored, caching.max_age, make, patience=wish.timeout)
-        read = _decoded(kept)
-        if read is None:  # another version of ours has kept it, in another shape
-            kept, hit = await make(), False
-            read = msgspec.msgpack.decode(kept.value, type=Read)
-        was_kept = kept.until > kept.since
-        return Reply(
-            replace(read, url=wish.url.href),
-            hit and was_kept,
-            kept.since if was_kept else None,
-            kept.until if was_kept else None,
-            shown,
-        )
-
-
-def _decoded(kept: Kept) -> Read | None:
-    try:
-        return msgspec.msgpack.decode(kept.value, type=Read)
-    except msgspec.MsgspecError:
-        return None
-
-
-def keys(tenant: str, parameters: Mapping[str, object]) -> tuple[str, str]:
-    """The key that is shown, and the one that things are stored under: by tenant, and in full."""
-    encoded = msgspec.json.encode(parameters, order="deterministic")
-    return answer_key("fetch", parameters), f"fetch:{tenant}:{hashlib.sha256(encoded).hexdigest()}"
+        read, part = await through(self.cache, caching, key, Read, make, patience=wish.timeout)
+        return Reply(replace(read, url=wish.url.href), part.hit, part.since, part.until, part.key)
 
 
 def _read(wish: Wish, page: Page, reading: Reading, now: float) -> Read:

@@ -8,8 +8,11 @@ from gossamer.logs import Log
 from gossamer.problems import Unavailable
 from gossamer.state import heartbeats, job_table, once, tenants
 from gossamer.state.database import Database
+from gossamer.state.page_cache import PageCache
+from gossamer.state.usage import Usage
 
 EVERY_SECONDS: Final = 60.0
+PAGES_EVERY_SECONDS: Final = 5.0
 JOB_DAYS: Final = 30.0
 
 
@@ -31,3 +34,20 @@ async def once_over(database: Database, admission: Admission) -> None:
         await tenants.touch_keys(connection, used)
         await heartbeats.forget_dead(connection)
         await job_table.forget_old(connection, days=JOB_DAYS)
+
+
+async def tend(pages: PageCache, usage: Usage, log: Log) -> None:
+    """Run until cancelled: write down what was counted in memory, mend what is broken in the cache."""
+    while True:
+        await asyncio.sleep(PAGES_EVERY_SECONDS)
+        await settle(pages, usage, log)
+
+
+async def settle(pages: PageCache, usage: Usage, log: Log) -> None:
+    """The same, once. Also called at the end, so that after a clean stop nothing is uncounted."""
+    try:
+        await usage.flush()
+        await pages.flush()
+        await pages.repair()
+    except Unavailable as away:
+        log.warning("upkeep_postponed", "upkeep will be tried again", why=away.detail)

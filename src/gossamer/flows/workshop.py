@@ -1,6 +1,6 @@
-"""Workshop: reading that may take long, or more memory than it should, in processes that can be killed.
+"""Workshop: work on pages that may take long, or more memory than it should, in processes that can be killed.
 
-A small page of few tags is read where it is, in a few milliseconds. Large ones, PDFs and whatever else may
+A small page of few tags is worked on where it is, in a few milliseconds. Large ones, PDFs and whatever may
 surprise go to a child process (`python -m gossamer.flows.workshop`) with a bound on memory and time, which
 knows no secrets and has nothing but a pipe: what it hands back is decoded as data of a known shape.
 """
@@ -11,6 +11,7 @@ import math
 import os
 import resource
 import sys
+from dataclasses import dataclass
 from typing import BinaryIO, Final
 
 import msgspec
@@ -20,8 +21,12 @@ from gossamer.problems import Problem, Unavailable
 from gossamer.web import reading
 from gossamer.web.documents import path_of
 from gossamer.web.kind import READABLE, Kind, kind_of
+from gossamer.web.outcome import Judgement, judge
 from gossamer.web.page import Page
+from gossamer.web.prerender import Prerendered, prerender
 from gossamer.web.reading import How, Reading
+from gossamer.web.structured.harvest import Harvest, harvest
+from gossamer.web.structured.schema import Json, Schema
 
 SMALL: Final = 64 * 1024  # bytes of a body that is read in place,
 FEW_TAGS: Final = 1000  # if there are no more of these in it: each may cost 30 µs
@@ -35,9 +40,31 @@ _NOTHING: Final = Page(
 )
 
 
-class Work(msgspec.Struct, array_like=True):
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A rendered page as it is to be served, and what it is."""
+
+    served: Prerendered
+    judgement: Judgement
+
+
+class ToRead(msgspec.Struct, array_like=True, tag=True):
     page: Page
     how: How
+
+
+class ToPrepare(msgspec.Struct, array_like=True, tag=True):
+    page: Page
+    keep_scripts: bool
+
+
+class ToHarvest(msgspec.Struct, array_like=True, tag=True):
+    page: Page
+    schema: Json
+    with_text: bool
+
+
+Work = ToRead | ToPrepare | ToHarvest
 
 
 class Refusal(msgspec.Struct, array_like=True, tag=True):
@@ -49,10 +76,19 @@ class Refusal(msgspec.Struct, array_like=True, tag=True):
     details: dict[str, str | int | None]
 
 
-class Done(msgspec.Struct, array_like=True, tag=True):
-    reading: Reading
+class WasRead(msgspec.Struct, array_like=True, tag=True):
+    made: Reading
 
 
+class WasPrepared(msgspec.Struct, array_like=True, tag=True):
+    made: Prepared
+
+
+class WasHarvested(msgspec.Struct, array_like=True, tag=True):
+    made: Harvest
+
+
+Done = WasRead | WasPrepared | WasHarvested
 Result = Done | Refusal
 
 
@@ -71,11 +107,23 @@ class Workshop:
     async def read(self, page: Page, how: How) -> Reading:
         if self._is_at_hand(page, how):
             return reading.read(page, how)
-        async with self._places:
-            result = await self._by_another(msgspec.msgpack.encode(Work(page, how)), page)
-        if isinstance(result, Refusal):
-            raise _problem(result)
-        return result.reading
+        made = (await self._elsewhere(ToRead(page, how))).made
+        assert isinstance(made, Reading)  # noqa: S101  (what was asked for)
+        return made
+
+    async def prepare(self, page: Page, *, keep_scripts: bool) -> Prepared:
+        """A page that a browser has rendered, for serving."""
+        if len(page.body) <= self._small and page.body.count(b"<") <= FEW_TAGS:
+            return prepared(page, keep_scripts=keep_scripts)
+        made = (await self._elsewhere(ToPrepare(page, keep_scripts))).made
+        assert isinstance(made, Prepared)  # noqa: S101  (what was asked for)
+        return made
+
+    async def harvest(self, page: Page, schema: Schema, *, with_text: bool) -> Harvest:
+        """Never here: how long it takes depends on the schema too, and that is its caller's."""
+        made = (await self._elsewhere(ToHarvest(page, schema.document, with_text))).made
+        assert isinstance(made, Harvest)  # noqa: S101  (what was asked for)
+        return made
 
     async def check(self, how: How) -> None:
         """Raise what is wrong with the caller's selectors, before a page is fetched for them."""
@@ -103,6 +151,13 @@ class Workshop:
             and not how.exclude
         )
 
+    async def _elsewhere(self, work: Work) -> Done:
+        async with self._places:
+            result = await self._by_another(msgspec.msgpack.encode(work), work.page)
+        if isinstance(result, Refusal):
+            raise _problem(result)
+        return result
+
     async def _by_another(self, work: bytes, page: Page) -> Result:
         worker = await self._worker()
         self._busy.add(worker)
@@ -128,6 +183,10 @@ class Workshop:
                 return worker
             await _end(worker)  # it died while nobody needed it
         return await _start(self._memory, self._seconds)
+
+
+def prepared(page: Page, *, keep_scripts: bool) -> Prepared:
+    return Prepared(prerender(page.text, page.final_url, keep_scripts=keep_scripts), judge(page))
 
 
 async def _start(memory: int, seconds: float) -> asyncio.subprocess.Process:
@@ -200,7 +259,11 @@ def serve(source: BinaryIO, sink: BinaryIO, seconds: float) -> None:
 
 def _result(work: Work) -> Result:
     try:
-        return Done(reading.read(work.page, work.how))
+        if isinstance(work, ToPrepare):
+            return WasPrepared(prepared(work.page, keep_scripts=work.keep_scripts))
+        if isinstance(work, ToHarvest):
+            return WasHarvested(harvest(work.page, work.schema, with_text=work.with_text))
+        return WasRead(reading.read(work.page, work.how))
     except Problem as problem:
         return Refusal(problem.kind.name, problem.detail, problem.hint, problem.members.get("details") or {})
 

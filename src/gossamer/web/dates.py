@@ -44,19 +44,19 @@ _CLOCK: Final = re.compile(r"\b(\d{1,2}):(\d{2})(?::\d{2})?\b")
 _ZONED: Final = re.compile(r"\s(Z|UTC|GMT|[+-]\d{2}:?\d{2})\b")
 
 
-def iso_date(text: str) -> str | None:
+def iso_date(text: str, earliest: int = EARLIEST) -> str | None:
     """`2024-05-01T09:30:00+02:00`, or `2024-05-01` where no time is given."""
     text = " ".join(text.split())[:80]
     match = _ISO.match(text)
     if match:
-        return _iso(match)
+        return _iso(match, earliest)
     if text.isdigit() and len(text) in (10, 13):
         return None  # seconds since an epoch are no date that a page states
-    return _worded(text)
+    return _worded(text, earliest)
 
 
-def _iso(match: re.Match[str]) -> str | None:
-    day = _day(match[1], match[2], match[3])
+def _iso(match: re.Match[str], earliest: int) -> str | None:
+    day = _day(match[1], match[2], match[3], earliest)
     if day is None or match[4] is None:
         return day
     hour, minute, second = int(match[4]), int(match[5]), int(match[6] or 0)
@@ -74,26 +74,26 @@ def _zone(text: str | None) -> str:
     return "Z" if digits == "0000" else f"{text[0]}{digits[:2]}:{digits[2:]}"
 
 
-def _worded(text: str) -> str | None:
+def _worded(text: str, earliest: int) -> str | None:
     if match := _IDEOGRAPHIC.search(text) or _SLASHED_YEAR.search(text):
-        return _day(match[1], match[2], match[3])
+        return _day(match[1], match[2], match[3], earliest)
     if match := _DOTTED.search(text):
-        return _day(match[3], match[2], match[1])
+        return _day(match[3], match[2], match[1], earliest)
     for match in _DAY_FIRST.finditer(text):
         if month := _MONTHS.get(match[2].lower()):
-            return _day(match[3], str(month), match[1])
+            return _day(match[3], str(month), match[1], earliest)
     for match in _MONTH_FIRST.finditer(text):
         if month := _MONTHS.get(match[1].lower()):
-            return _day(match[3], str(month), match[2])
+            return _day(match[3], str(month), match[2], earliest)
     return None
 
 
-def _day(year: str, month: str, day: str) -> str | None:
+def _day(year: str, month: str, day: str, earliest: int) -> str | None:
     try:
         found = date(int(year), int(month), int(day))
     except ValueError:
         return None
-    return found.isoformat() if EARLIEST <= found.year <= LATEST else None
+    return found.isoformat() if earliest <= found.year <= LATEST else None
 
 
 def is_later(one: str, other: str) -> bool:

@@ -53,9 +53,9 @@ def extract(
     nodes = tree.source.css(f"a[href], area[href], base[href], {SAYS}")
     anchors = [node for node in nodes if node.tag in ("a", "area")]
     said = [node for node in nodes if node.tag not in ("a", "area")]
-    addresses = Addresses(url, _base(said))
-    metadata = metadata_of(tree, said, addresses, _host(url))
-    content = _content(tree, metadata.title, main=main_content and not include)
+    addresses = Addresses(url, base_of(said))
+    metadata = metadata_of(tree, said, addresses, host_of(url))
+    content = content_of(tree, metadata.title, main=main_content and not include)
     roots = [content.heading, content.root] if content.heading else [content.root]
     markdown = to_markdown(roots, addresses, content.left_out)
     text = plain_text(content, metadata.title)
@@ -75,7 +75,7 @@ def extract(
     return article
 
 
-def _content(tree: Tree, title: str, *, main: bool) -> Content:
+def content_of(tree: Tree, title: str, *, main: bool) -> Content:
     if not main:
         return whole_page(tree)
     content = find_content(tree, title)
@@ -87,11 +87,11 @@ def _content(tree: Tree, title: str, *, main: bool) -> Content:
     return content
 
 
-def _base(nodes: Sequence[LexborNode]) -> str:
+def base_of(nodes: Sequence[LexborNode]) -> str:
     return next((node.attributes.get("href") or "" for node in nodes if node.tag == "base"), "")
 
 
-def _host(url: str) -> str:
+def host_of(url: str) -> str:
     try:
         return urlsplit(url).hostname or ""
     except ValueError:

@@ -118,12 +118,10 @@ def parse(html: str, *, include: Sequence[str] = (), exclude: Sequence[str] = ()
     safe = bounded(html)
     source = LexborHTMLParser(safe.html.encode("utf-8", "replace"))
     for selector in exclude:
-        for node in _select(source, selector):
+        for node in select(source, selector):
             if node.tag not in ("html", "body"):
                 node.decompose()
-    wanted = (
-        _Wanted([node for selector in include for node in _select(source, selector)]) if include else None
-    )
+    wanted = _Wanted([node for selector in include for node in select(source, selector)]) if include else None
     order, cut = _build(source.body, wanted)
     return Tree(order[0], _measured(order), source, cut or safe.cut)
 
@@ -148,7 +146,7 @@ class _Wanted:
         self.all = self.nodes | self.ways
 
 
-def _select(source: LexborHTMLParser, selector: str) -> list[LexborNode]:
+def select(source: LexborHTMLParser | LexborNode, selector: str) -> list[LexborNode]:
     try:
         return source.css(selector)
     except SelectolaxError:

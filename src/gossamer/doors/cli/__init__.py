@@ -11,13 +11,17 @@ import click
 from starlette.types import ASGIApp
 
 from gossamer import __version__, logs, settings
+from gossamer.doors.http.express import Lane
 from gossamer.doors.worker import Worker
 from gossamer.flows.admit import Admission
 from gossamer.flows.audit import Auditor
 from gossamer.flows.keys import NewKey
 from gossamer.flows.read import Reader
+from gossamer.flows.render import Renderer
 from gossamer.logs import Log
 from gossamer.problems import Problem
+from gossamer.reach.browser import Browsers
+from gossamer.reach.dial import Dialer
 from gossamer.settings import SettingError, Settings
 from gossamer.state.database import Database, DatabaseTooNew
 
@@ -34,10 +38,17 @@ class House(Protocol):
     first_key: NewKey | None
     reader: Reader
     auditor: Auditor
+    dialer: Dialer
+    browsers: Browsers
+    renderer: Renderer
 
     def app(self) -> ASGIApp: ...
 
+    def lane(self) -> Lane: ...
+
     def worker(self, kinds: Collection[str] = ...) -> Worker: ...
+
+    async def open_proxy(self) -> None: ...
 
     async def prepare(self) -> None: ...
 
@@ -59,13 +70,14 @@ def run(build: Build) -> None:
     from gossamer.doors.cli.config import config
     from gossamer.doors.cli.fetch import fetch
     from gossamer.doors.cli.keys import keys_group
+    from gossamer.doors.cli.render import render
     from gossamer.doors.cli.serve import serve
     from gossamer.doors.cli.worker import worker
 
     group = click.Group(
         "gossamer",
         help="Self-hosted web access for AI agents, bots and the teams that serve them.",
-        commands=[serve, worker, fetch, audit, keys_group, config],
+        commands=[serve, worker, fetch, render, audit, keys_group, config],
     )
     click.version_option(__version__, prog_name="gossamer")(group)
     try:

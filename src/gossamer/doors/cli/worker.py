@@ -24,6 +24,14 @@ _SETTINGS: Final = (
     "dns_servers",
     "user_agent",
     "reading_processes",
+    "blobs_url",
+    "chromium",
+    "browser_places",
+    "browser_queue",
+    "browser_visits",
+    "browser_megabytes",
+    "browser_url",
+    "browser_proxy_url",
 )
 
 

@@ -1,9 +1,10 @@
 """Exchange: one request and what becomes of its answer. Every layer reads and writes this, typed."""
 
+import asyncio
 import secrets
 import time
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -17,7 +18,10 @@ from gossamer.state.limits import Standing
 
 if TYPE_CHECKING:
     from gossamer.doors.http.routing import Route
+    from gossamer.flows.serve import Wish
+    from gossamer.state.page_cache import PageKey
 
+T = TypeVar("T")
 Headers = list[tuple[bytes, bytes]]
 Remember = Callable[[AsyncConnection, Response], Awaitable[None]]
 
@@ -69,6 +73,7 @@ class Exchange:
         "denial",
         "error",
         "headers",
+        "hot_page",
         "max_body",
         "method",
         "parameters",
@@ -102,6 +107,7 @@ class Exchange:
         self.status = 0
         self.error: str | None = None
         self.cache_hit: bool | None = None
+        self.hot_page: tuple[PageKey, Wish, str] | None = None  # which it was answered with, wish and etag
         self.remember: Remember = _nothing_to_remember
         self._receive = receive
         self._body: bytes | None = None
@@ -130,6 +136,20 @@ class Exchange:
             self._refuse_declared_length()
             self._body = await self._read()
         return self._body
+
+    async def unless_gone(self, work: Coroutine[Any, Any, T]) -> T:
+        """What `work` answers; when the client goes away meanwhile, `work` ends there. After `body` only."""
+        working = asyncio.ensure_future(work)
+        going = asyncio.ensure_future(self._receive())
+        try:
+            await asyncio.wait((working, going), return_when=asyncio.FIRST_COMPLETED)
+            if working.done():
+                return working.result()
+            raise ClientGone
+        finally:
+            working.cancel()
+            going.cancel()
+            await asyncio.gather(working, going, return_exceptions=True)
 
     def _refuse_declared_length(self) -> None:
         declared = self.header(b"content-length")

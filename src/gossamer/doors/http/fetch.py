@@ -1,6 +1,7 @@
 """Fetch: a URL in, clean content out."""
 
-from typing import Annotated, Any, Final, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, Literal, Protocol
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -10,7 +11,8 @@ from gossamer import problems
 from gossamer.doors.http import moments
 from gossamer.doors.http.exchange import Exchange, answer
 from gossamer.doors.http.routing import Route
-from gossamer.flows.read import Caching, Read, Reader, Reply, Wish
+from gossamer.flows.caching import Caching, Part
+from gossamer.flows.read import Read, Reader, Reply, Wish
 from gossamer.problems import validation_error
 from gossamer.state.tenants import Role
 from gossamer.web.kind import Kind
@@ -38,6 +40,14 @@ HEADERS: Final = frozenset(
 
 Format = Literal["markdown", "html", "rawHtml", "text", "links", "metadata"]
 Selectors = Annotated[list[Annotated[str, Meta(max_length=500)]], Meta(max_length=50)]
+
+
+class Cacheable(Protocol):
+    """What a request says about the cache."""
+
+    cache: bool | None
+    cache_ttl: int
+    max_age: int | None
 
 
 class FetchRequest(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
@@ -161,10 +171,10 @@ class Fetch:
 
     async def fetch_basic(self, exchange: Exchange, body: FetchRequest, query: FetchQuery) -> Response:
         wish = _wish(body)
-        if not _caches(body, query):
+        if not caches(body, query):
             reply, status = Reply(await self._reader.read(wish)), "BYPASS"
         else:
-            reply = await self._reader.read_through(wish, _caching(body, exchange.caller.tenant_id))
+            reply = await self._reader.read_through(wish, caching(body, exchange.caller.tenant_id))
             status = "HIT" if reply.hit else "MISS"
             exchange.cache_hit = reply.hit
         shown = _answer(reply, exchange.request_id, self._reader.clock())
@@ -203,28 +213,33 @@ class Fetch:
         ]
 
 
-def _wish(body: FetchRequest) -> Wish:
-    refused = [name for name in body.headers if name.lower() not in HEADERS]
+def sendable(headers: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Headers that a caller may have sent along; raises `Problem` for others."""
+    refused = [name for name in headers if name.lower() not in HEADERS]
     if refused:
         raise validation_error(
             f"The header {refused[0][:100]!r} cannot be sent along.",
             hint=f"These can: {', '.join(sorted(HEADERS))}.",
         )
+    return tuple(headers.items())
+
+
+def _wish(body: FetchRequest) -> Wish:
     return Wish(
         url=Url.parse(body.url),
         how=How(body.main_content, tuple(body.include), tuple(body.exclude)),
         formats=tuple(body.formats),
-        headers=tuple(body.headers.items()),
+        headers=sendable(body.headers),
         timeout=body.timeout / 1000,
     )
 
 
-def _caches(body: FetchRequest, query: FetchQuery) -> bool:
+def caches(body: Cacheable, query: FetchQuery) -> bool:
     asked = body.cache if body.cache is not None else query.cache
     return bool(asked) if asked is not None else body.max_age is not None
 
 
-def _caching(body: FetchRequest, tenant: str) -> Caching:
+def caching(body: Cacheable, tenant: str) -> Caching:
     return Caching(tenant, min(max(body.cache_ttl, SHORTEST_TTL), LONGEST_TTL), body.max_age)
 
 
@@ -256,7 +271,7 @@ def _answer(reply: Reply, request_id: str, now: float) -> FetchAnswer:
         page_count=UNSET if read.page_count is None else read.page_count,
         fallback=read.fallback or UNSET,
         truncated=read.cut or UNSET,
-        cache=_cache(reply, now),
+        cache=cache_metadata(reply, now),
     )
 
 
@@ -282,7 +297,7 @@ def _metadata(metadata: Metadata) -> PageMetadata:
     )
 
 
-def _cache(reply: Reply, now: float) -> CacheMetadata | UnsetType:
+def cache_metadata(reply: Reply | Part, now: float) -> CacheMetadata | UnsetType:
     if not reply.key:
         return UNSET
     return CacheMetadata(

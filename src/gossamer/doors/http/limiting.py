@@ -27,7 +27,8 @@ class Limiting:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         exchange: Exchange = scope["exchange"]
         cost = 0 if exchange.route and not exchange.route.counted else 1
-        standings = await self._limits.take(_asks(exchange), cost=cost)
+        counted: list[Standing] | None = scope.get("standings")  # by the express lane
+        standings = counted or await self._limits.take(_asks(exchange), cost=cost)
         exchange.standings = standings
         standing = tightest(standings)
         exchange.headers.extend(limit_headers(standing, standings))
@@ -46,7 +47,20 @@ class Limiting:
             policy=standing.policy.name,
             remaining=tally.remaining,
         )
-        return refusal(standing, seconds_to_wait(tally), moments.iso(tally.reset_at), self._upgrade_url)
+        return refused(standing, self._upgrade_url)
+
+
+def refused(standing: Standing, upgrade_url: str | None) -> Problem:
+    tally = standing.tally
+    return refusal(standing, seconds_to_wait(tally), moments.iso(tally.reset_at), upgrade_url)
+
+
+def count_also(exchange: Exchange, standing: Standing) -> None:
+    """Have the answer speak of a policy too that an endpoint has counted under by itself."""
+    exchange.standings.append(standing)
+    renewed = limit_headers(tightest(exchange.standings), exchange.standings)
+    names = {name for name, _ in renewed}
+    exchange.headers[:] = [field for field in exchange.headers if field[0] not in names] + renewed
 
 
 def _asks(exchange: Exchange) -> list[tuple[str, str]]:

@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from gossamer import __version__, problems
-from gossamer.doors.http.routing import Route, path_parameters
+from gossamer.doors.http.routing import Other, Route, path_parameters
 from gossamer.problems import Kind
 from gossamer.state.tenants import Role
 
@@ -18,6 +18,9 @@ _REQUEST_ID: Final = "wl_m5x7k2qa_a3b9c1"
 _REF: Final = "#/components/schemas/{name}"
 _TAGS: Final[Mapping[str, str]] = {
     "Fetch": "A URL in, clean content out.",
+    "Extract": "A URL and a schema in, data out, each value with where it came from.",
+    "Render": "A URL in, the page as a browser sees it out; from a cache of two tiers where it can.",
+    "Usage": "What a tenant has used: renders, cache hits, storage.",
     "Audits": "What search engines and AI agents see of a page, and what to do about it.",
     "Jobs": "What takes long: how far it is, what came of it.",
     "Keys": "Who may call: admins make, list, replace and disable the API keys of everybody.",
@@ -156,7 +159,16 @@ class _Shapes:
 
 def document(routes: Iterable[Route], public_url: str, version: str = __version__) -> dict[str, Any]:
     routes = list(routes)
-    types = (t for route in routes for t in (route.body_type, route.query_type, route.answers))
+    types = (
+        shape
+        for route in routes
+        for shape in (
+            route.body_type,
+            route.query_type,
+            route.answers,
+            *(one.answers for one in route.others),
+        )
+    )
     shapes = _Shapes.of(t for t in types if t is not None)
     paths: dict[str, dict[str, Any]] = {}
     for route, name in zip(routes, _names(routes), strict=True):
@@ -202,7 +214,11 @@ def _operation(route: Route, shapes: _Shapes, public_url: str) -> dict[str, Any]
         "security": [{"apiKey": []}] if route.needs is not Role.NOBODY else [],
         "x-role": route.needs.value,
         "parameters": [*_path(route), *_query(route, shapes), *_idempotency_key(route)],
-        "responses": {str(route.status): _success(route, shapes), **_failures(route, public_url)},
+        "responses": {
+            str(route.status): _success(route, shapes),
+            **{str(other.status): _other(other, route, shapes) for other in route.others},
+            **_failures(route, public_url),
+        },
     }
     if route.description:
         operation["description"] = route.description
@@ -279,11 +295,26 @@ def _success(route: Route, shapes: _Shapes) -> dict[str, Any]:
     moved = ("Location",) if 300 <= route.status < 400 else ()
     response: dict[str, Any] = {
         "description": HTTPStatus(route.status).phrase,
-        "headers": _header_references((*_ALWAYS, *replayed, *moved)),
+        "headers": {**_header_references((*_ALWAYS, *replayed, *moved)), **_own_headers(route.headers)},
     }
     if not moved and route.status != HTTPStatus.NO_CONTENT:
         response["content"] = _answers(route, shapes)
     return response
+
+
+def _other(other: Other, route: Route, shapes: _Shapes) -> dict[str, Any]:
+    replayed = ("X-Idempotent-Replayed",) if _repeatable(route) else ()
+    response: dict[str, Any] = {
+        "description": other.about,
+        "headers": {**_header_references((*_ALWAYS, *replayed)), **_own_headers(other.headers)},
+    }
+    if other.answers is not None:
+        response["content"] = {JSON: _content(shapes.by_type[other.answers], other.example)}
+    return response
+
+
+def _own_headers(headers: Mapping[str, str]) -> dict[str, Any]:
+    return {name: {"description": about, "schema": {"type": "string"}} for name, about in headers.items()}
 
 
 def _answers(route: Route, shapes: _Shapes) -> dict[str, Any]:

@@ -27,6 +27,17 @@ MOST_PARAMETERS: Final = 100
 
 
 @dataclass(frozen=True, kw_only=True)
+class Other:
+    """An answer that is no error, beside the usual one."""
+
+    status: int
+    about: str
+    answers: Any = None  # JSON of this type; None has no body
+    example: Any = None
+    headers: Mapping[str, str] = field(default_factory=dict)  # what each says
+
+
+@dataclass(frozen=True, kw_only=True)
 class Route:
     method: str
     path: str  # with {parameters}
@@ -46,6 +57,8 @@ class Route:
     answers: Any = None  # what a handler that returns a ready Response puts into it
     example_body: Any = None
     example: Any = None
+    headers: Mapping[str, str] = field(default_factory=dict)  # of its answer: what each says
+    others: tuple[Other, ...] = ()
     parameters: Mapping[str, str] = field(default_factory=dict)  # help for each path and query parameter
     body_type: type | None = field(init=False)
     query_type: type | None = field(init=False)

@@ -3,10 +3,10 @@
 import asyncio
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import uvicorn
-from starlette.types import ASGIApp, Message
+from starlette.types import ASGIApp, Message, Scope
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from gossamer import problems
@@ -219,6 +219,8 @@ class OneWrite:
         cycle.message_event.set()
         if not cycle.keep_alive:
             cycle.transport.close()
+        elif (sell := cast("Scope", cycle.scope).get("sell")) is not None:
+            sell(cast("Scope", cycle.scope)["exchange"], head["headers"], body)
         cycle.on_response()
 
 
@@ -252,11 +254,11 @@ class Server(uvicorn.Server):
             self._captured_signals.clear()
 
 
-def server(app: ASGIApp) -> Server:
+def server(app: ASGIApp, protocol: Callable[..., Protocol] = Protocol) -> Server:
     """A server for sockets that are listening already."""
     config = uvicorn.Config(
         app,
-        http=Protocol,
+        http=protocol,  # type: ignore[arg-type]
         ws="none",
         lifespan="off",
         interface="asgi3",

@@ -1,15 +1,16 @@
 """The structured data of a page, JSON-LD and microdata alike, as things with a type and properties."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from selectolax.lexbor import LexborHTMLParser, LexborNode
+from selectolax.lexbor import LexborHTMLParser
 
-LARGEST: Final = 500_000  # characters of one script
-MOST: Final = 500  # things
-DEEPEST: Final = 20
+from gossamer.web.links import Addresses
+from gossamer.web.structured import json_ld, microdata
+from gossamer.web.structured.record import DEEPEST, MOST, Leaf, Record
+
+_AS_WRITTEN: Final = Addresses("")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,31 +42,21 @@ class Structured:
 
 
 def structured_of(tree: LexborHTMLParser) -> Structured:
-    errors: list[str] = []
-    untyped: list[str] = []
-    things: list[Thing] = []
-    for number, script in enumerate(tree.css("script[type*='ld+json' i]")[:50], start=1):
-        text = (script.text() or "").strip()
-        if len(text) > LARGEST:
-            continue
-        try:
-            document = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            errors.append(f"script {number}: {_told(error, text)}")
-            continue
-        untyped += [f"script {number}: {missing}" for missing in _untyped(document)]
-        things += _things(document)
-    microdata, microdata_errors = _microdata(tree)
-    return Structured((*things, *microdata)[:MOST], tuple(errors), tuple(untyped), tuple(microdata_errors))
-
-
-def _told(error: Exception, text: str) -> str:
-    if not text:
-        return "it is empty"
-    if isinstance(error, json.JSONDecodeError):
-        around = " ".join(text[max(0, error.pos - 20) : error.pos + 20].split())
-        return f"{error.msg} in line {error.lineno}, near “{around}”"
-    return "it is nested too deeply" if isinstance(error, RecursionError) else "it is not JSON"
+    scripts = json_ld.scripts(tree)
+    read = [script for script in scripts if not script.error]
+    items = microdata.read(tree, _AS_WRITTEN)
+    things = [
+        Thing(json_ld.kinds(node), node, "JSON-LD") for one in read for node in json_ld.nodes(one.document)
+    ]
+    things += [
+        Thing(record.kinds, _properties(record), "microdata") for record in items.records if record.kinds
+    ]
+    return Structured(
+        tuple(things[:MOST]),
+        tuple(f"script {one.number}: {one.error}" for one in scripts if one.error),
+        tuple(f"script {one.number}: {missing}" for one in read for missing in _untyped(one.document)),
+        tuple(items.errors),
+    )
 
 
 def _untyped(document: Any) -> Iterator[str]:
@@ -79,67 +70,16 @@ def _untyped(document: Any) -> Iterator[str]:
             yield "it has no @type"
 
 
-def _things(document: Any) -> list[Thing]:
-    found: list[Thing] = []
-    waiting: list[tuple[Any, int]] = [(document, 0)]
-    while waiting and len(found) < MOST:
-        value, depth = waiting.pop()
-        if depth > DEEPEST:
-            continue
-        if isinstance(value, list):
-            waiting += [(one, depth + 1) for one in reversed(value[:MOST])]
-        elif isinstance(value, dict):
-            kinds = _kinds(value.get("@type"))
-            if kinds and not set(value) <= {"@type", "@id"}:  # else it only points to a thing
-                found.append(Thing(kinds, value, "JSON-LD"))
-            waiting += [(one, depth + 1) for one in reversed(list(value.values())[:MOST])]
-    return found
+def _properties(record: Record, depth: int = 0) -> dict[str, Any]:
+    """The first value of each; one that is empty is given nevertheless."""
+    return {
+        record.names[key]: _first(values[0], depth) or "given"
+        for key, values in record.properties.items()
+        if record.names[key] != "@id"
+    }
 
 
-def _kinds(value: Any) -> tuple[str, ...]:
-    names = value if isinstance(value, list) else [value]
-    return tuple(name.rstrip("/").rpartition("/")[2] for name in names[:10] if isinstance(name, str) and name)
-
-
-# Microdata.
-
-
-def _microdata(tree: LexborHTMLParser) -> tuple[list[Thing], list[str]]:
-    scopes = tree.css("[itemscope]")[:MOST]
-    properties: dict[int, dict[str, Any]] = {scope.mem_id: {} for scope in scopes}
-    referenced = {name for scope in scopes for name in (scope.attributes.get("itemref") or "").split()}
-    errors: list[str] = []
-    for node in tree.css("[itemprop]")[: MOST * 10]:
-        owner = _owner(node, properties, referenced)
-        names = (node.attributes.get("itemprop") or "").split()
-        if owner is not None:
-            for name in names:
-                owner.setdefault(name, properties.get(node.mem_id) or _value(node) or "given")
-        elif names and len(scopes) < MOST:  # with more, not knowing the item around it proves nothing
-            errors.append(f"itemprop={names[0][:60]} is in no itemscope")
-    things = []
-    for scope in scopes:
-        kinds = (scope.attributes.get("itemtype") or "").split()
-        errors += [f"itemtype={kind[:80]} is no absolute address" for kind in kinds if "://" not in kind]
-        if kinds:
-            things.append(Thing(_kinds(kinds), properties[scope.mem_id], "microdata"))
-    return things, errors
-
-
-def _owner(node: LexborNode, known: dict[int, dict[str, Any]], referenced: set[str]) -> dict[str, Any] | None:
-    """The properties of the item around it; those of an item elsewhere that refers to it are nobody's."""
-    above, within = node.parent, (node.attributes.get("id") or "") in referenced
-    while above is not None:
-        if above.mem_id in known:
-            return known[above.mem_id]
-        within = within or (above.attributes.get("id") or "") in referenced
-        above = above.parent
-    return {} if within else None
-
-
-def _value(node: LexborNode) -> str:
-    attributes = node.attributes
-    for name in ("content", "href", "src", "datetime", "value"):
-        if attributes.get(name):
-            return (attributes[name] or "")[:300]
-    return " ".join((node.text() or "").split())[:300]
+def _first(value: Leaf | Record, depth: int) -> Any:
+    if isinstance(value, Leaf):
+        return value.value
+    return _properties(value, depth + 1) if depth < DEEPEST else {}

@@ -1,0 +1,104 @@
+"""A rendered page as an HTTP answer: compressed for who takes it, not at all for who has it already."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Iterable
+from typing import Final
+
+from starlette.responses import Response, StreamingResponse
+
+from gossamer.doors.http.exchange import Exchange
+from gossamer.flows.serve import Hit
+from gossamer.state.page_cache import Location
+
+INFLATED_HERE: Final = 1_000_000  # bytes of HTML; more is decompressed in a thread
+HEADERS: Final = {
+    "X-Cache": "`HIT` (hot), `COLD`, or `MISS` when it was rendered for this request.",
+    "X-Cache-Age": "Seconds since it was rendered.",
+    "X-Cache-Location": "`hot` or `cold`.",
+    "X-Page-Status": "The page's own status, as it or its server says.",
+    "ETag": "Send it as `If-None-Match` to get a 304 while it is the same.",
+}
+_LISTS: Final = frozenset({"content-language", "link", "x-robots-tag"})
+_HTML: Final = "text/html; charset=utf-8"
+_GZIP: Final = re.compile(r"(?:^|,)\s*(?:x-)?gzip\s*(?:;\s*q=([0-9.]+)\s*)?(?=,|$)", re.I)
+_ANY: Final = re.compile(r"(?:^|,)\s*\*\s*(?:;\s*q=([0-9.]+)\s*)?(?=,|$)")
+
+
+async def page_answer(exchange: Exchange, hit: Hit) -> Response:
+    found, page = hit.found, hit.found.page
+    exchange.cache_hit = not hit.made
+    headers = _headers(hit)
+    if _is_known(exchange.header(b"if-none-match"), page.etag):
+        await found.close()
+        return Response(status_code=304, headers=headers)
+    headers["Content-Type"] = _HTML
+    if takes_gzip(exchange.header(b"accept-encoding")):
+        headers["Content-Encoding"] = "gzip"
+        if found.stream is not None:
+            return StreamingResponse(_closing(hit, found.compressed()), headers=headers)
+        return Response(page.body, headers=headers)
+    if found.stream is not None:
+        headers["Content-Length"] = str(page.size)
+        return StreamingResponse(_closing(hit, found.identity()), headers=headers)
+    html = page.html() if page.size <= INFLATED_HERE else await asyncio.to_thread(page.html)
+    return Response(html, headers=headers)
+
+
+def _headers(hit: Hit) -> dict[str, str]:
+    found, page = hit.found, hit.found.page
+    cold = found.location is Location.COLD
+    return {
+        **_merged(page.headers),
+        "ETag": f'W/"{page.etag}"',  # one for both codings
+        "Vary": "Accept-Encoding",
+        "X-Cache": "MISS" if hit.made else "COLD" if cold else "HIT",
+        "X-Cache-Age": str(int(hit.age)),
+        "X-Cache-Location": found.location.value,
+        "X-Page-Status": str(page.status),
+        **({"X-Promotion": "async"} if cold else {}),
+        **({"X-Cache-Stale": "true"} if hit.stale else {}),
+    }
+
+
+def _merged(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Lists are joined; of anything else that is said twice, the first counts."""
+    merged: dict[str, str] = {}
+    for name, value in headers:
+        known = merged.get(name)
+        if known is None:
+            merged[name] = value
+        elif name in _LISTS:
+            merged[name] = f"{known}, {value}"
+    return merged
+
+
+async def _closing(hit: Hit, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Also when the client goes away in the middle."""
+    try:
+        async for chunk in chunks:
+            yield chunk
+    finally:
+        await asyncio.shield(hit.found.close())
+
+
+def takes_gzip(accept_encoding: str | None) -> bool:
+    if not accept_encoding:
+        return False
+    named = _GZIP.search(accept_encoding) or _ANY.search(accept_encoding)
+    return named is not None and (named[1] is None or _quality(named[1]) > 0)
+
+
+def _quality(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return 0.0
+
+
+def _is_known(if_none_match: str | None, etag: str) -> bool:
+    """RFC 9110, 13.1.2: compared weakly."""
+    if if_none_match is None:
+        return False
+    known = (one.strip().removeprefix("W/").strip('"') for one in if_none_match.split(","))
+    return any(one in (etag, "*") for one in known)

@@ -1,0 +1,68 @@
+"""Forget: pages that are not to be served any more, and renders of them that have not begun."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from gossamer.flows.render import BOTS, Look, Payload, job_key
+from gossamer.problems import Problem
+from gossamer.state import renders
+from gossamer.state.jobs import Job, Jobs, State
+from gossamer.state.page_cache import Dropped, PageCache, PageKey, PagePrefix
+from gossamer.web.url import Url, cache_form
+
+LOOKS: Final = tuple(Look(bot=bot, keep_scripts=keep) for bot in BOTS for keep in (False, True))
+MOST_CANCELED: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    dropped: Dropped
+    canceled: int  # renders
+
+
+@dataclass(frozen=True, slots=True)
+class Forgetting:
+    """A render that is running is not stopped: what it brings is newer than what was forgotten."""
+
+    cache: PageCache
+    jobs: Jobs
+
+    async def url(self, tenant: str, url: Url) -> Forgotten:
+        """In every variant."""
+        form = cache_form(url)
+        keys = [job_key(PageKey(tenant, form, look.variant)) for look in LOOKS]
+        async with self.jobs.database.read() as connection:
+            known = await renders.active(connection, tenant, keys)
+        canceled = await self._cancel(known.values())
+        return Forgotten(await self.cache.drop_url(tenant, form), canceled)
+
+    async def prefix(self, tenant: str, prefix: PagePrefix) -> Forgotten:
+        canceled = await self._cancel_where(tenant, lambda url: prefix.matches(cache_form(url)))
+        return Forgotten(await self.cache.drop_prefix(tenant, prefix), canceled)
+
+    async def everything(self, tenant: str) -> Forgotten:
+        canceled = await self._cancel_where(tenant, lambda _: True)
+        return Forgotten(await self.cache.drop_tenant(tenant), canceled)
+
+    async def _cancel_where(self, tenant: str, matches: Callable[[Url], bool]) -> int:
+        async with self.jobs.database.read() as connection:
+            queued = await renders.queued(connection, tenant, limit=MOST_CANCELED)
+        return await self._cancel(job for job in queued if (url := _url(job)) and matches(url))
+
+    async def _cancel(self, jobs: Iterable[Job]) -> int:
+        canceled = 0
+        for job in jobs:
+            if job.status is State.QUEUED:
+                over = await self.jobs.cancel(job.job_id)
+                canceled += over is not None and over.status is State.CANCELED
+        return canceled
+
+
+def _url(job: Job) -> Url | None:
+    try:
+        return Url.parse(msgspec.json.decode(job.payload_json, type=Payload).url)
+    except (msgspec.MsgspecError, Problem):
+        return None

@@ -1,0 +1,273 @@
+"""Prerender: what is served of a document that a browser has rendered.
+
+Scripts have done their work and are taken out, and so is what only fetches scripts ahead; JSON-LD stays.
+Links stay right wherever the document is served (`<base>`), and it says that it is in UTF-8, which it is. All
+the rest is left as the browser wrote it down: the document is read once, tag by tag, as a tokenizer does, and
+no tree is built that could be too deep. Handlers in attributes stay: without the scripts they do nothing
+until somebody clicks.
+
+`<meta name="prerender-status-code">` and `<meta name="prerender-header">` are how a page says what a server
+would have said for it; only headers that speak of the page itself are believed.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from html import escape, unescape
+from typing import Final, NamedTuple
+
+from gossamer.problems import Problem
+from gossamer.web.url import Url
+from gossamer.web.vocabulary import tags
+
+MOST_HEADERS: Final = 20
+LONGEST_HEADER: Final = 2_000  # characters
+HEADERS: Final = frozenset(
+    {"content-language", "expires", "last-modified", "link", "location", "retry-after", "x-robots-tag"}
+)
+CHARSET: Final = '<meta charset="utf-8">'
+DATA: Final = "application/ld+json"  # a script that is none
+
+_ATTRIBUTES: Final = (
+    r"(?:[ \t\n\f\r/]*+[^ \t\n\f\r/>][^ \t\n\f\r/>=]*+"
+    r"""(?:[ \t\n\f\r]*+=[ \t\n\f\r]*+(?:"[^"]*+"|'[^']*+'|(?!["'])[^ \t\n\f\r>]*+)|(?![ \t\n\f\r]*+=)))*+"""
+)
+_BEGIN: Final = re.compile(r"<(?:/?[a-zA-Z]|!--|[!?/])")
+_TAG: Final = re.compile(rf"<(/?)([a-zA-Z][^ \t\n\f\r/>]*+)({_ATTRIBUTES})[ \t\n\f\r/]*+>")
+_ATTRIBUTE: Final = re.compile(
+    r"[ \t\n\f\r/]*+([^ \t\n\f\r/>][^ \t\n\f\r/>=]*+)"
+    r"""(?:[ \t\n\f\r]*+=[ \t\n\f\r]*+(?:"([^"]*+)"|'([^']*+)'|([^ \t\n\f\r>]*+)))?"""
+)
+_DOCTYPE: Final = re.compile(r"<!doctype[^>]*+>", re.I)
+_COMMENT_END: Final = re.compile(r"--!?>")
+_SCRIPT_PART: Final = re.compile(r"<!--|-->|<(/?)script(?=[ \t\n\f\r/>])", re.I)
+_SCRIPT_FILE: Final = re.compile(r"\.m?js(?:$|[?#])", re.I)
+_STATUS: Final = re.compile(r"\s*([2-5][0-9][0-9])\s*")
+_HEADER: Final = re.compile(r"\s*([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*:[ \t]*([\x20-\x7e]+?)\s*")
+
+_RAW_TEXT: Final = tags("style textarea title xmp iframe noembed noframes")
+_READ: Final = tags("script link meta base head html")
+_FOREIGN: Final = frozenset(("svg", "math"))
+_HTML_INSIDE: Final = tags("foreignobject desc title annotation-xml mi mo mn ms mtext")  # of what is foreign
+_DEEPEST: Final = 500  # of these in each other
+_BREAKS_OUT: Final = tags(
+    "b big blockquote body br center code dd div dl dt em embed h1 h2 h3 h4 h5 h6 head hr i img li listing "
+    "menu meta nobr ol p pre ruby s small span strong strike sub sup table tt u ul var"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Prerendered:
+    html: str
+    status: int | None = None  # as the page itself says, where it does
+    headers: tuple[tuple[str, str], ...] = ()  # likewise; names in lower case
+
+
+def prerender(html: str, url: str, *, keep_scripts: bool = False) -> Prerendered:
+    """What to serve of `html`, which came from `url`."""
+    return _Editing(html, Url.parse(url), keep_scripts).run()
+
+
+class _Tag(NamedTuple):
+    """A start tag; of a script, the whole element."""
+
+    start: int
+    end: int
+    name: str
+    attributes: str
+
+    def read(self) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for name, *values in _ATTRIBUTE.findall(self.attributes):
+            found.setdefault(name.lower(), unescape("".join(values)))  # of two, the first counts
+        return found
+
+
+@dataclass(slots=True)
+class _Editing:
+    html: str
+    url: Url
+    keep_scripts: bool
+    edits: list[tuple[int, int, str]] = field(default_factory=list)  # from, to, and what stands there then
+    status: int | None = None
+    headers: list[tuple[str, str]] = field(default_factory=list)
+    based: bool = False
+
+    def run(self) -> Prerendered:
+        tops: dict[str, int] = {}
+        for tag in _Scanning(self.html).tags():
+            if tag.name in ("head", "html", "!doctype"):
+                tops.setdefault(tag.name, tag.end)
+            else:
+                self._edit(tag)
+        top = next((tops[name] for name in ("head", "html", "!doctype") if name in tops), 0)
+        base = "" if self.based else _base({"href": self.url.href.partition("#")[0]})
+        self.edits.append((top, top, CHARSET + base))
+        return Prerendered("".join(self._written()), self.status, tuple(self.headers))
+
+    def _written(self) -> Iterator[str]:
+        at = 0
+        for start, end, text in sorted(self.edits):
+            kept = self.html[at:start]
+            # What follows must not make a tag of an angle that was none.
+            yield f"{kept[:-1]}&lt;" if kept.endswith("<") and not text else kept
+            yield text
+            at = end
+        yield self.html[at:]
+
+    def _edit(self, tag: _Tag) -> None:
+        attributes = tag.read()
+        if tag.name == "script":
+            kind = attributes.get("type", "").partition(";")[0].strip().lower()
+            if not self.keep_scripts and kind != DATA:
+                self._drop(tag)
+        elif tag.name == "link":
+            if not self.keep_scripts and _fetches_a_script(attributes):
+                self._drop(tag)
+        elif tag.name == "meta":
+            self._meta(tag, attributes)
+        elif "href" in attributes and not self.based:
+            self.based = True
+            absolute = {**attributes, "href": self._absolute(attributes["href"])}
+            self.edits.append((tag.start, tag.end, _base(absolute)))
+
+    def _meta(self, tag: _Tag, attributes: dict[str, str]) -> None:
+        content = attributes.get("content", "")
+        name = attributes.get("name", "").strip().lower()
+        if "charset" in attributes or attributes.get("http-equiv", "").strip().lower() == "content-type":
+            self._drop(tag)
+        elif name == "prerender-status-code" and self.status is None:
+            said = _STATUS.fullmatch(content)
+            self.status = int(said[1]) if said else None
+        elif name == "prerender-header" and len(self.headers) < MOST_HEADERS:
+            header = _HEADER.fullmatch(content[:LONGEST_HEADER])
+            if header and header[1].lower() in HEADERS:
+                self.headers.append((header[1].lower(), header[2]))
+
+    def _drop(self, tag: _Tag) -> None:
+        self.edits.append((tag.start, tag.end, ""))
+
+    def _absolute(self, href: str) -> str:
+        try:
+            return self.url.join(href.strip()).href
+        except Problem:  # `data:`, `javascript:` and the like, which browsers do not believe either
+            return self.url.href.partition("#")[0]
+
+
+def _fetches_a_script(link: dict[str, str]) -> bool:
+    rel = set(link.get("rel", "").lower().split())
+    if "modulepreload" in rel:
+        return True
+    ahead = bool(rel & {"preload", "prefetch"})
+    kind = link.get("as", "").strip().lower()
+    return ahead and (
+        kind in ("script", "worker") or (not kind and bool(_SCRIPT_FILE.search(link.get("href", ""))))
+    )
+
+
+def _base(attributes: dict[str, str]) -> str:
+    written = (f'{name}="{escape(value)}"' for name, value in attributes.items())
+    return f"<base {' '.join(written)}>"
+
+
+@dataclass(slots=True)
+class _Scanning:
+    """The tags that matter, found as a tokenizer finds them: not in comments, values and mere text."""
+
+    html: str
+    inside: list[str] = field(default_factory=list)  # open elements of SVG, MathML, and HTML inside those
+
+    def tags(self) -> Iterator[_Tag]:
+        at = 0
+        while (begin := _BEGIN.search(self.html, at)) is not None:
+            start = begin.start()
+            if begin[0][-1].isalpha():
+                found = _TAG.match(self.html, start)
+                if found is None:
+                    return  # it does not end: no parser makes anything of the rest
+                name, foreign = found[2].lower(), self._is_foreign
+                at = found.end() if found[1] else self._content_of(name, found)
+                if found[1]:
+                    self._leave(name)
+                elif name in _READ and (name == "script" or not foreign):
+                    end = at if name == "script" else found.end()
+                    yield _Tag(start, end, name, found[3])
+            else:
+                at = self._past(begin)
+                if not self._is_foreign and _DOCTYPE.match(self.html, start):
+                    yield _Tag(start, at, "!doctype", "")
+
+    @property
+    def _is_foreign(self) -> bool:
+        return bool(self.inside) and self.inside[-1] in _FOREIGN
+
+    def _past(self, begin: re.Match[str]) -> int:
+        """After a comment, a doctype, or what is taken for one."""
+        at = begin.end()
+        if begin[0] != "<!--":
+            if self._is_foreign and self.html.startswith("<![CDATA[", begin.start()):
+                return _after(self.html, "]]>", at)
+            return _after(self.html, ">", at)
+        if self.html.startswith((">", "->"), at):
+            return self.html.index(">", at) + 1
+        end = _COMMENT_END.search(self.html, at)
+        return end.end() if end else len(self.html)
+
+    def _content_of(self, name: str, tag: re.Match[str]) -> int:
+        """Where to go on after a start tag: after its content, where that is only text."""
+        at = tag.end()
+        if self._is_foreign:
+            if name in _BREAKS_OUT:
+                self._break_out()
+            elif tag[0].endswith("/>"):
+                return at
+            elif name != "script":
+                if name in _FOREIGN or name in _HTML_INSIDE:
+                    self._enter(name)
+                return at
+        if name == "script":
+            return _script_end(self.html, at)
+        if name in _FOREIGN and not tag[0].endswith("/>"):
+            self._enter(name)
+        elif name == "plaintext":
+            return len(self.html)
+        elif name in _RAW_TEXT:
+            end = re.compile(rf"</{name}(?=[ \t\n\f\r/>])", re.I).search(self.html, at)
+            return end.start() if end else len(self.html)
+        return at
+
+    def _enter(self, name: str) -> None:
+        if len(self.inside) < _DEEPEST:
+            self.inside.append(name)
+
+    def _leave(self, name: str) -> None:
+        if name in self.inside:
+            while self.inside.pop() != name:
+                pass
+
+    def _break_out(self) -> None:
+        while self._is_foreign:
+            self.inside.pop()
+
+
+def _script_end(html: str, at: int) -> int:
+    """After its end tag; one that stands in a comment after another `<script` does not count."""
+    hidden = nested = False
+    for part in _SCRIPT_PART.finditer(html, at):
+        if part[0] == "<!--":
+            hidden = True
+        elif part[0] == "-->":
+            hidden = nested = False
+        elif not part[1]:
+            nested = hidden
+        elif nested:
+            nested = False
+        else:
+            end = _TAG.match(html, part.start())
+            return end.end() if end else len(html)
+    return len(html)
+
+
+def _after(html: str, mark: str, at: int) -> int:
+    found = html.find(mark, at)
+    return len(html) if found < 0 else found + len(mark)

@@ -1,0 +1,65 @@
+"""What a tenant has used, and who may know."""
+
+from typing import Any
+
+import pytest
+
+from gossamer.state.tenants import Role
+from tests.doors.fetches import say
+from tests.doors.houses import bearer
+from tests.doors.renders import OpenRendering, Rendering, article, open_rendering
+from tests.doors.test_problems import assert_problem
+
+__all__ = ["open_rendering"]
+
+
+async def usage(house: Rendering, sent: dict[str, str] | None = None, **query: str) -> dict[str, Any]:
+    answer = await house.get("/api/usage", sent=sent, **query)
+    assert answer.status_code == 200, answer.text
+    shown: dict[str, Any] = answer.json()
+    return shown
+
+
+async def test_seed2_5_usage_is_exact_and_survives_a_stop(open_rendering: OpenRendering) -> None:
+    good, bad = say(article("Used")), say(article("Gone"), status="404 Not Found")
+    async with open_rendering() as house:
+        user = bearer(await house.visit.key(Role.USER))
+        nothing = await usage(house, user)
+        assert nothing["renders"] == {"today": 0, "thisMonth": 0, "allTime": 0, "failed": 0}
+        assert nothing["cache"]["hitRate"] == 0
+        assert "first page" in nothing["message"]
+        assert (await house.ask(good, sent=user, wait=30)).status_code == 200
+        assert (await house.ask(bad, sent=user, wait=30)).status_code == 502
+        for _ in range(3):
+            assert (await house.ask(good, sent=user)).status_code == 200
+        tenant = await house.tenant(user)
+    async with open_rendering(working=False) as house:
+        used = await usage(house, user)
+        assert used["tenantId"] == tenant
+        assert used["renders"] == {"today": 2, "thisMonth": 2, "allTime": 2, "failed": 1}
+        assert used["cache"] == {"hits": 3, "misses": 2, "hitRate": 60.0}
+        assert used["storage"]["pages"] == 1
+        assert used["storage"]["bytes"] > len(article("Used"))
+        assert used["topUrls"] == [{"url": (await house.key(good, user)).url, "renders": 1, "accesses": 4}]
+        assert "message" not in used
+        assert (await usage(house))["renders"]["allTime"] == 0  # the admin's own tenant
+        assert (await usage(house, tenant=tenant))["renders"]["allTime"] == 2  # which admins may ask for
+        key = (await house.get("/api/me", sent=user)).json()["keyId"]
+        assert (await usage(house, user, key=key))["renders"]["allTime"] == 2
+        assert (await usage(house, key=key))["tenantId"] == tenant
+        second = bearer(await house.visit.key(Role.USER))
+        other_key = (await house.get("/api/me", sent=second)).json()["keyId"]
+        assert (await usage(house, second, key=other_key))["renders"]["allTime"] == 0
+        assert (await usage(house, second))["renders"]["allTime"] == 2  # the same tenant
+
+
+@pytest.mark.parametrize("query", [{"key": "01JGGR2Z3W8Q4T6V9X0Y1B2C3D"}, {"key": "of the admin"}])
+async def test_keys_of_others_are_not_found(open_rendering: OpenRendering, query: dict[str, str]) -> None:
+    async with open_rendering(working=False) as house:
+        user = bearer(await house.visit.key(Role.USER))
+        if query["key"] == "of the admin":
+            query = {"key": (await house.get("/api/me")).json()["keyId"]}
+        assert_problem(await house.get("/api/usage", sent=user, **query), "NOT_FOUND")
+        tenant = await house.tenant()
+        assert_problem(await house.get("/api/usage", sent=user, tenant=tenant), "FORBIDDEN")
+        assert_problem(await house.visit.client.get("/api/usage"), "UNAUTHORIZED")

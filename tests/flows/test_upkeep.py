@@ -1,0 +1,54 @@
+"""What is done now and then for the pages and the usage, and at a clean stop."""
+
+import asyncio
+import io
+
+import pytest
+from tests.servers.postgres import PostgresServer
+from tests.servers.tiers import Tiers, page_of
+
+from gossamer.flows import upkeep
+from gossamer.logs import Log
+from gossamer.state.blobs import open_blobs
+from gossamer.state.database import open_database
+from gossamer.state.hot_memory import MemoryHot
+from gossamer.state.tables import stray_blobs
+from gossamer.state.usage import Usage
+
+
+async def test_settling_writes_down_and_mends(tiers: Tiers) -> None:
+    cache, usage, stream = tiers.cache(), Usage(tiers.database, lambda: 0.0), io.StringIO()
+    await cache.put(tiers.key(), page_of(b"one"))
+    await cache.put(tiers.key(), page_of(b"two"))
+    await cache.get(tiers.key())
+    usage.count(tiers.tenant, "key", "hot")
+    await tiers.make_due()
+    await upkeep.settle(cache, usage, Log(stream))
+    assert [(row.access_count, row.due_at) for row in await tiers.rows()] == [(1, None)]
+    assert await tiers.rows(stray_blobs) == []
+    assert (await Usage(tiers.database, lambda: 0.0).report(tiers.tenant)).hits == 1
+    assert stream.getvalue() == ""
+
+
+async def test_it_goes_on_when_the_database_comes_back(
+    postgres: PostgresServer, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path_factory.mktemp("blobs")
+    tiers = Tiers(MemoryHot(), open_blobs(f"file://{folder}", {}), open_database(postgres.url, deadline=2.0))
+    await tiers.prepare()
+    usage, stream = Usage(tiers.database, lambda: 0.0), io.StringIO()
+    usage.count(tiers.tenant, "key", "hot")
+    monkeypatch.setattr(upkeep, "PAGES_EVERY_SECONDS", 0.01)
+    postgres.stop()
+    tending = asyncio.create_task(upkeep.tend(tiers.cache(), usage, Log(stream)))
+    async with asyncio.timeout(10):
+        while "upkeep_postponed" not in stream.getvalue():
+            await asyncio.sleep(0.01)
+    postgres.start()
+    reading = Usage(tiers.database, lambda: 0.0)
+    async with asyncio.timeout(10):
+        while (await reading.report(tiers.tenant)).hits != 1:
+            await asyncio.sleep(0.01)
+    tending.cancel()
+    await asyncio.gather(tending, return_exceptions=True)
+    await tiers.close()
