@@ -4,10 +4,12 @@ import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
 from typing import Final
 
 CONNECTIONS: Final = 32
+BYTES: Final = {"B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
 MILLISECONDS: Final = {"us": 0.001, "ms": 1.0, "s": 1000.0, "m": 60_000.0}
 
 
@@ -23,14 +25,27 @@ class Measurement:
 
 
 def load(
-    url: str, *, seconds: int, headers: Mapping[str, str] | None = None, cores: str | None = None
+    url: str,
+    *,
+    seconds: int,
+    headers: Mapping[str, str] | None = None,
+    cores: str | None = None,
+    script: Path | None = None,
+    size: int = 0,
 ) -> Measurement:
-    """Ask for `url` over `CONNECTIONS` kept connections as fast as it is answered, for `seconds`."""
+    """Ask for `url` over `CONNECTIONS` kept connections as fast as it is answered, for `seconds`.
+
+    A script in Lua may say what is sent. Answers must be of at least `size` bytes on average.
+    """
     pin = ["taskset", "-c", cores] if cores else []
     wrk = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "--latency"]
+    if script is not None:
+        wrk += ["-s", str(script)]
     fields = [part for name, value in (headers or {}).items() for part in ("-H", f"{name}: {value}")]
     done = subprocess.run([*pin, *wrk, *fields, url], capture_output=True, text=True, check=False)
-    return parse(done.stdout, done.stderr)
+    measured = parse(done.stdout, done.stderr)
+    _check_size(done.stdout, size)
+    return measured
 
 
 def parse(report: str, complaint: str = "") -> Measurement:
@@ -41,6 +56,13 @@ def parse(report: str, complaint: str = "") -> Measurement:
     if rate is None:
         raise LoadError(complaint.strip() or report.strip() or "wrk printed nothing")
     return Measurement(rate=float(rate[1]), p50=_percentile(report, 50), p99=_percentile(report, 99))
+
+
+def _check_size(report: str, size: int) -> None:
+    found = re.search(r"^\s*(\d+) requests in \S+, ([\d.]+)([KMGT]?B) read", report, re.MULTILINE)
+    # What is under way at the end is read in part, and counted as bytes but not as an answer, or not at all.
+    if found is None or float(found[2]) * BYTES[found[3]] / max(int(found[1]), 1) < 0.95 * size:
+        raise LoadError(f"answers were smaller than {size:,} bytes: {found and found[0].strip()}")
 
 
 def _percentile(report: str, percent: int) -> float:

@@ -56,6 +56,11 @@ def stop_when_terminated() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 
 
+def say(text: str) -> None:
+    """How far the bench is."""
+    print(text, file=sys.stderr, flush=True)
+
+
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -1,1 +1,1 @@
-"""What the fetch bench compares: each contender in a process of its own, told over a pipe what to read."""
+"""What the fetch and render benches compare: each in a process of its own, told over a pipe what to read."""

@@ -1,0 +1,321 @@
+"""Rendering: real JavaScript pages, beside npm's prerender and Playwright.
+
+All render the same local pages in the same order, a fresh context for each. They take turns every few pages,
+so that whatever else the machine does meets them alike. One of them works at a time, on all cores.
+"""
+
+import argparse
+import math
+import os
+import random
+import shutil
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from statistics import mean, median
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+from bench import servers
+from bench.apps import site
+from bench.completeness import COMPLETE, Words, lasting, share, words
+from bench.contenders import npm, usage
+from bench.contenders.chromium import CHROMIUM, HEADLESS_SHELL
+from bench.contenders.peers import PeerError, python_with
+from bench.contenders.rendered import kept
+from bench.contenders.worker_process import ContenderError, Worker, working
+from bench.table import Machine, save, table, this_machine
+
+AT_ONCE: Final = (1, 4)
+A_TURN: Final = 2  # pages for each place, before it is the next contender's turn
+ORDER: Final = 20260101  # the seed of the shuffle: every run has the same order
+LOOKS: Final = 2  # at each page, with patience
+PRERENDER: Final = "5.21.6"
+LOOPBACK: Final = {"GOSSAMER_EGRESS_ALLOW": "127.0.0.0/8", "GOSSAMER_EGRESS_PORTS": "*"}
+PLAYWRIGHT: Final = "bench.contenders.playwright"
+OURS: Final = "Gossamer"
+COLUMNS: Final = (
+    "pages",
+    "at once",
+    "per second",
+    "p50 ms",
+    "p95 ms",
+    "CPU s a page",
+    "MB",
+    "text",
+    "complete",
+    "failed",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    worker: Worker
+    folder: Path
+
+    @property
+    def name(self) -> str:
+        return self.worker.name
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    rate: float  # pages per second
+    cpu: float  # seconds per page
+    memory: int  # bytes, the most that was seen of it and its browsers
+    latencies: tuple[float, ...]  # seconds
+    shares: tuple[float, ...]  # of each page's text
+    failed: int  # pages
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    name: str
+    at_once: int
+    rounds: tuple[Round, ...]
+
+    @property
+    def rate(self) -> float:
+        return median(one.rate for one in self.rounds)
+
+    @property
+    def cpu(self) -> float:
+        return median(one.cpu for one in self.rounds)
+
+    @property
+    def memory(self) -> int:
+        return max(one.memory for one in self.rounds)
+
+    @property
+    def shares(self) -> list[float]:
+        """Of each page, the worst of its rounds."""
+        return [min(each) for each in zip(*(one.shares for one in self.rounds), strict=True)]
+
+    def percentile(self, percent: int) -> float:
+        """Milliseconds, over the pages of all rounds."""
+        values = sorted(each for one in self.rounds for each in one.latencies)
+        return values[math.ceil(len(values) * percent / 100) - 1] * 1000
+
+
+@dataclass(slots=True)
+class Tally:
+    """A round under way."""
+
+    contender: Contender
+    seconds: float = 0.0
+    cpu: float = 0.0
+    memory: int = 0
+    latencies: list[float] = field(default_factory=list)
+    failed: int = 0
+
+    def add(self, urls: Sequence[str], at_once: int) -> None:
+        pid = self.contender.worker.pid
+        before = usage.cpu_seconds(pid)
+        with usage.sampled_bytes(pid) as samples:
+            run = self.contender.worker.run(urls, at_once)
+        self.seconds += run.seconds
+        self.cpu += usage.cpu_seconds(pid) - before
+        self.memory = max(self.memory, usage.held_bytes(pid), *samples)
+        self.latencies += run.latencies
+        self.failed += run.empty
+
+    @property
+    def rate(self) -> float:
+        return len(self.latencies) / self.seconds
+
+    def round(self, urls: Sequence[str], whole: Sequence[Words]) -> Round:
+        shown = [words(kept(self.contender.folder, url)) for url in urls]
+        return Round(
+            rate=round(self.rate, 3),
+            cpu=round(self.cpu / len(urls), 3),
+            memory=self.memory,
+            latencies=tuple(round(each, 4) for each in self.latencies),
+            shares=tuple(round(share(*each), 4) for each in zip(shown, whole, strict=True)),
+            failed=self.failed,
+        )
+
+
+def main() -> None:
+    options = _options()
+    servers.stop_when_terminated()
+    machine = this_machine()
+    with TemporaryDirectory(prefix="gossamer-bench-") as scratch, ExitStack() as stack:
+        apps = site.build(Path(scratch) / "site")
+        origin = stack.enter_context(site.serving(apps.root))
+        paths = list(apps.paths)
+        random.Random(ORDER).shuffle(paths)
+        urls = [f"{origin.address}/{path}" for path in paths]
+        whole = look(Path(scratch), urls)
+        contenders, missing = start(stack, Path(scratch))
+        rows = [row for at_once in AT_ONCE for row in measure(contenders, urls, whole, at_once, options)]
+    text = report(machine, rows, paths, missing, options)
+    print(text)
+    save("render", machine, text, document(rows, paths, missing, options))
+
+
+def look(scratch: Path, urls: Sequence[str]) -> list[Words]:
+    """What there is to be seen on each page."""
+    python = str(python_with("playwright"))
+    command = [python, "-m", PLAYWRIGHT, _binary(CHROMIUM, HEADLESS_SHELL), "patient"]
+    found: list[list[Words]] = []
+    folder = scratch / "patient"
+    with working("patient", command, folder=folder, environment=_environment(folder)) as patient:
+        for turn in range(LOOKS):
+            _say(f"looking at {len(urls)} pages with patience: {turn + 1} of {LOOKS}")
+            patient.run(urls, 2)
+            found.append([words(kept(folder, url)) for url in urls])
+    return [lasting(looks) for looks in zip(*found, strict=True)]
+
+
+def start(stack: ExitStack, scratch: Path) -> tuple[list[Contender], list[str]]:
+    """Those who take part, and why others do not."""
+    module = [sys.executable, "-m"]
+    contenders: list[Contender] = []
+    missing: list[str] = []
+
+    def enter(name: str, command: Sequence[str], more: dict[str, str]) -> None:
+        folder = scratch / f"worker-{len(contenders)}"
+        environment = {**_environment(folder), **more}
+        worker = stack.enter_context(working(name, command, folder=folder, environment=environment))
+        contenders.append(Contender(worker, folder))
+
+    for binary, with_ in ((CHROMIUM, "Chromium"), (HEADLESS_SHELL, "headless shell")):
+        try:
+            package = str(npm.installed("prerender", PRERENDER))
+            prerender = [*module, "bench.contenders.prerender", package, _binary(binary)]
+            enter("prerender {version}, " + with_, prerender, {})
+            playwright = [str(python_with("playwright")), "-m", PLAYWRIGHT, _binary(binary)]
+            enter("Playwright {version}, " + with_, playwright, {})
+        except (PeerError, ContenderError) as error:
+            missing.append(f"with {with_}: {error}")
+            _say(f"not all {missing[-1]}")
+    enter(OURS, [*module, "bench.contenders.browsers"], LOOPBACK)
+    return contenders, missing
+
+
+def measure(
+    contenders: Sequence[Contender],
+    urls: Sequence[str],
+    whole: Sequence[Words],
+    at_once: int,
+    options: argparse.Namespace,
+) -> list[Row]:
+    for one in contenders:
+        one.worker.run(urls[:at_once], at_once)  # starts what starts on demand
+    rounds: list[list[Round]] = []
+    for turn in range(options.rounds):
+        tallies = [Tally(one) for one in contenders]
+        for part in _batched(urls, A_TURN * at_once):
+            for tally in tallies:
+                tally.add(part, at_once)
+        rounds.append([tally.round(urls, whole) for tally in tallies])
+        told = ", ".join(f"{tally.contender.name}: {tally.rate:.2f}/s" for tally in tallies)
+        _say(f"{at_once} at once, round {turn + 1} of {options.rounds}: {told}")
+    each = zip(contenders, zip(*rounds, strict=True), strict=True)
+    return [Row(one.name, at_once, all_) for one, all_ in each]
+
+
+def report(
+    machine: Machine,
+    rows: Sequence[Row],
+    paths: Sequence[str],
+    missing: Sequence[str],
+    options: argparse.Namespace,
+) -> str:
+    rates = table(COLUMNS, [[row.name, *_cells(row)] for row in rows])
+    ratios = table(
+        ["Gossamer, times", "at once", "rate", "p50", "p95", "CPU", "MB"],
+        [[row.name, *_ratios(_ours(rows, row), row)] for row in rows if row.name != OURS],
+    )
+    how = f"{len(paths)} pages, a context for each, median of {options.rounds} rounds"
+    left_out = "".join(f"\n\nLeft out: {reason}" for reason in missing)
+    return f"# Rendering\n\n{machine}; {how}\n\n{rates}\n\n{ratios}{left_out}\n"
+
+
+def document(
+    rows: Sequence[Row], paths: Sequence[str], missing: Sequence[str], options: argparse.Namespace
+) -> dict[str, Any]:
+    return {
+        "pages": paths,
+        "rounds": options.rounds,
+        "rows": [
+            {
+                "name": row.name,
+                "at_once": row.at_once,
+                "rate": row.rate,
+                "p50": round(row.percentile(50), 1),
+                "p95": round(row.percentile(95), 1),
+                "cpu": row.cpu,
+                "memory": row.memory,
+                "complete": sum(each >= COMPLETE for each in row.shares),
+                "text": dict(zip(paths, row.shares, strict=True)),
+                "rounds": [asdict(one) for one in row.rounds],
+            }
+            for row in rows
+        ],
+        "left_out": list(missing),
+    }
+
+
+def _cells(row: Row) -> list[str]:
+    complete = sum(each >= COMPLETE for each in row.shares)
+    return [
+        str(row.at_once),
+        f"{row.rate:.2f}",
+        f"{row.percentile(50):,.0f}",
+        f"{row.percentile(95):,.0f}",
+        f"{row.cpu:.2f}",
+        f"{row.memory / 1e6:.0f}",
+        f"{mean(row.shares):.1%}",
+        f"{complete} of {len(row.shares)}",
+        str(sum(one.failed for one in row.rounds)),
+    ]
+
+
+def _ratios(ours: Row, row: Row) -> list[str]:
+    return [
+        str(row.at_once),
+        f"{ours.rate / row.rate:.2f}",
+        f"{ours.percentile(50) / row.percentile(50):.2f}",
+        f"{ours.percentile(95) / row.percentile(95):.2f}",
+        f"{ours.cpu / row.cpu:.2f}",
+        f"{ours.memory / row.memory:.2f}",
+    ]
+
+
+def _ours(rows: Sequence[Row], row: Row) -> Row:
+    return next(one for one in rows if one.name == OURS and one.at_once == row.at_once)
+
+
+def _batched(urls: Sequence[str], size: int) -> list[Sequence[str]]:
+    return [urls[at : at + size] for at in range(0, len(urls), size)]
+
+
+def _environment(home: Path) -> dict[str, str]:
+    plain = {name: value for name, value in os.environ.items() if not name.startswith("GOSSAMER_")}
+    return {**plain, "HOME": str(home)}
+
+
+def _binary(*names: str) -> str:
+    for name in names:
+        if found := shutil.which(name):
+            return found
+    raise PeerError(f"{' or '.join(names)} is not installed")
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="scripts/bench render", description=(__doc__ or "").partition("\n")[0]
+    )
+    parser.add_argument("--rounds", type=int, default=3, help="over all the pages, per contender")
+    return parser.parse_args()
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()
