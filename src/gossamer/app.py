@@ -118,6 +118,7 @@ class House:
             log,
             self.metrics,
             near_bytes=0 if isinstance(self.hot, MemoryHot) else NEAR_BYTES,
+            alone=isinstance(self.hot, MemoryHot),
         )
         self.usage = Usage(self.database, time.time)
         self.proxy = Proxy(self.dialer, log)

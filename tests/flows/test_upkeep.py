@@ -2,6 +2,8 @@
 
 import asyncio
 import io
+from functools import partial
+from pathlib import Path
 
 import pytest
 from tests.servers.postgres import PostgresServer
@@ -10,6 +12,7 @@ from tests.servers.tiers import Tiers, page_of
 from gossamer.flows import upkeep
 from gossamer.logs import Log
 from gossamer.state.blobs import open_blobs
+from gossamer.state.cached_page import Location
 from gossamer.state.database import open_database
 from gossamer.state.hot_memory import MemoryHot
 from gossamer.state.tables import stray_blobs
@@ -52,3 +55,30 @@ async def test_it_goes_on_when_the_database_comes_back(
     tending.cancel()
     await asyncio.gather(tending, return_exceptions=True)
     await tiers.close()
+
+
+async def test_what_another_process_changes_is_noticed(tmp_path: Path) -> None:
+    """Two hot tiers on one database, as a server and a worker beside it have them."""
+    folder, address = tmp_path / "blobs", f"sqlite:///{tmp_path}/pages.db"
+    ours = Tiers(MemoryHot(), open_blobs(f"file://{folder}", {}), open_database(address))
+    await ours.prepare()
+    theirs = Tiers(
+        MemoryHot(), open_blobs(f"file://{folder}", {}), open_database(address), tenant=ours.tenant
+    )
+    here, there, usage = ours.cache(alone=True), theirs.cache(alone=True), Usage(ours.database, lambda: 0.0)
+    names = ("/changed", "/deleted", "/kept")
+    for name in names:
+        await here.put(ours.key(name), page_of(b"one"))
+    settle = partial(upkeep.settle, here, usage, Log(io.StringIO()))
+    await settle()
+    await there.put(ours.key("/changed"), page_of(b"two"))
+    await there.drop(ours.key("/deleted"))
+    await settle()
+    changed, deleted, kept = [await here.get(ours.key(name)) for name in names]
+    assert changed is not None
+    assert changed.page.html() == b"two"
+    assert deleted is None
+    assert kept is not None
+    assert kept.location is Location.HOT
+    await theirs.close()
+    await ours.close()

@@ -49,9 +49,10 @@ class Tiers:
             self.tenant = (await tenants.ensure_tenant(connection, "a@example.com")).id
             self.other_tenant = (await tenants.ensure_tenant(connection, "b@example.com")).id
 
-    def cache(self, *, hot: Hot | None = None, blobs: Blobs | None = None) -> PageCache:
+    def cache(self, *, hot: Hot | None = None, blobs: Blobs | None = None, alone: bool = False) -> PageCache:
         """As one process has it; two of them share everything but their memory."""
-        made = PageCache(hot or self.hot, blobs or self.blobs, self.database, Log(self.stream), self.metrics)
+        stores = (hot or self.hot, blobs or self.blobs, self.database)
+        made = PageCache(*stores, Log(self.stream), self.metrics, alone=alone)
         self._caches.append(made)
         return made
 

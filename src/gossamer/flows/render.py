@@ -22,6 +22,9 @@ KIND: Final = renders.KIND
 LARGEST: Final = 10_000_000  # bytes of HTML
 LONGEST: Final = 60.0  # seconds that may be asked for; a second attempt after a timeout has twice as much
 
+# By this a site's own middleware knows that it is we who ask, and does not ask us for the page again.
+MARK: Final = (("X-Gossamer", "render"),)
+
 # For whom a page may be rendered apart, and the word in the User-Agent by which a site knows them. The rest
 # of the User-Agent stays our own: we do not pretend to be somebody else.
 BOTS: Final[Mapping[str, str]] = {
@@ -100,6 +103,7 @@ class Renderer:
             timeout=wanted.timeout * patience,
             wait_for=wanted.wait_for,
             user_agent=self._user_agent(wanted.bot),
+            headers=MARK,
         )
         return await self.browsers.visit(visit, step)
 

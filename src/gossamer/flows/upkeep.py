@@ -49,5 +49,6 @@ async def settle(pages: PageCache, usage: Usage, log: Log) -> None:
         await usage.flush()
         await pages.flush()
         await pages.repair()
+        await pages.hear_news()
     except Unavailable as away:
         log.warning("upkeep_postponed", "upkeep will be tried again", why=away.detail)

@@ -44,6 +44,7 @@ from gossamer.state.hot_pages import HotPages
 from gossamer.state.near_pages import NearPage, NearPages
 from gossamer.state.page_drops import Doubts, PageDrops
 from gossamer.state.page_key import DEFAULT_VARIANT, PageKey, PagePrefix
+from gossamer.state.page_news import PageNews
 from gossamer.state.page_repair import PageRepair
 from gossamer.state.page_rows import PageRow
 from gossamer.state.promotions import Promotions
@@ -95,8 +96,11 @@ class PageCache:
         metrics: Metrics,
         *,
         near_bytes: int = NEAR_BYTES,
+        alone: bool = False,
     ) -> None:
+        """`alone`: the hot tier is this process's own, and others may change pages without it."""
         self._hot = HotPages(hot)
+        self._news = PageNews(self._hot, database) if alone else None
         self._cold = ColdPages(blobs, database, log)
         self._database = database
         self._log = log
@@ -301,6 +305,11 @@ class PageCache:
         self._doubts.discard(caught_up)
         self._metrics.page_cache("repaired", mended)
         return mended
+
+    async def hear_news(self) -> None:
+        """Learn what other processes have changed, where they cannot tell."""
+        if self._news is not None:
+            await self._news.hear()
 
     async def flush(self) -> None:
         """Write down what was served. When it fails, it is not forgotten."""

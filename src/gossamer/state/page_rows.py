@@ -125,6 +125,16 @@ def of_tenant(tenant: str) -> Which:
     return _pages.tenant_id == tenant
 
 
+async def newest(connection: AsyncConnection) -> int:
+    return await connection.scalar(select(func.max(_pages.edition))) or 0
+
+
+async def changed(connection: AsyncConnection, after: int, limit: int) -> list[tuple[str, int]]:
+    """Name and edition of pages that were written or deleted since, the oldest first."""
+    query = select(_pages.name, _pages.edition).where(_pages.edition > after).order_by(_pages.edition)
+    return [(row.name, row.edition) for row in await connection.execute(query.limit(limit))]
+
+
 async def hot_confirmed(
     connection: AsyncConnection, editions: Mapping[str, int], *, now: int | None = None
 ) -> None:

@@ -250,6 +250,7 @@ cached_pages: Final = Table(
     CheckConstraint("length(name) = 64", name="name_is_sha256"),
     CheckConstraint("deleted_at IS NULL OR blob IS NULL", name="deleted_everywhere"),
     Index(None, "tenant_id", "site"),
+    Index(None, "edition"),
     Index("ix_cached_pages_due", "due_at", **_where("due_at IS NOT NULL")),
 )
 

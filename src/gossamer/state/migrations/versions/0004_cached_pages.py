@@ -65,6 +65,7 @@ def _cached_pages() -> None:
         sa.PrimaryKeyConstraint("name", name=op.f("pk_cached_pages")),
     )
     op.create_index(op.f("ix_cached_pages_tenant_id_site"), "cached_pages", ["tenant_id", "site"])
+    op.create_index(op.f("ix_cached_pages_edition"), "cached_pages", ["edition"])
     op.create_index(
         "ix_cached_pages_due",
         "cached_pages",
