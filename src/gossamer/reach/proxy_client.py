@@ -224,7 +224,8 @@ class Client(asyncio.Protocol):
     # What the origin calls, and how a request ends.
 
     def tell(self, data: bytes) -> None:
-        self._transport.write(data)
+        if not self._transport.is_closing():  # uvloop does not take what nobody will get
+            self._transport.write(data)
 
     def answered(self) -> None:
         self._answered = True
@@ -256,7 +257,7 @@ class Client(asyncio.Protocol):
             self._say(refusal("malformed", 400, malformed("it is not HTTP").detail, close=True), close=True)
 
     def _say(self, answer: bytes, *, close: bool) -> None:
-        self._transport.write(answer)
+        self.tell(answer)
         if close:
             self._transport.close()
 

@@ -67,7 +67,7 @@ class Origin(asyncio.Protocol):
         self.send(request)
 
     def send(self, data: bytes) -> None:
-        if self._transport is not None:
+        if self._transport is not None and not self._transport.is_closing():
             self._visit.give(len(data))
             self._transport.write(data)
 

@@ -28,7 +28,8 @@ class End(asyncio.Protocol):
         size = len(data)
         self.moved += size
         self._count(size)
-        self.other.transport.write(data)
+        if not self.other.transport.is_closing():
+            self.other.transport.write(data)
 
     def pause_writing(self) -> None:
         if not self.other.transport.is_closing():

@@ -111,7 +111,7 @@ once: Final = Table(
     Index(None, "expires_at"),
 )
 
-# The state machine is drawn in `jobs.py`. `locked_until` is the end of a running job's lease, and the time
+# The state machine is drawn in `job.py`. `locked_until` is the end of a running job's lease, and the time
 # before which a queued one must wait; it is empty when nothing needs to be waited for.
 jobs: Final = Table(
     "jobs",
