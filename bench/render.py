@@ -8,20 +8,19 @@ import argparse
 import math
 import os
 import random
-import shutil
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from statistics import mean, median
+from statistics import geometric_mean, mean, median
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from bench import servers
 from bench.apps import site
 from bench.completeness import COMPLETE, Words, lasting, share, words
-from bench.contenders import npm, usage
+from bench.contenders import chromium, npm, usage
 from bench.contenders.chromium import CHROMIUM, HEADLESS_SHELL
 from bench.contenders.peers import PeerError, python_with
 from bench.contenders.rendered import kept
@@ -31,6 +30,7 @@ from bench.table import Machine, save, table, this_machine
 AT_ONCE: Final = (1, 4)
 A_TURN: Final = 2  # pages for each place, before it is the next contender's turn
 ORDER: Final = 20260101  # the seed of the shuffle: every run has the same order
+MOST_FAILED: Final = 0.1  # of a contender's pages, beyond which it is not compared
 LOOKS: Final = 2  # at each page, with patience
 PRERENDER: Final = "5.21.6"
 LOOPBACK: Final = {"GOSSAMER_EGRESS_ALLOW": "127.0.0.0/8", "GOSSAMER_EGRESS_PORTS": "*"}
@@ -92,6 +92,10 @@ class Row:
     def shares(self) -> list[float]:
         """Of each page, the worst of its rounds."""
         return [min(each) for each in zip(*(one.shares for one in self.rounds), strict=True)]
+
+    @property
+    def failed(self) -> int:
+        return sum(one.failed for one in self.rounds)
 
     def percentile(self, percent: int) -> float:
         """Milliseconds, over the pages of all rounds."""
@@ -226,7 +230,7 @@ def report(
 ) -> str:
     rates = table(COLUMNS, [[row.name, *_cells(row)] for row in rows])
     ratios = table(
-        ["Gossamer, times", "at once", "rate", "p50", "p95", "CPU", "MB"],
+        ["Gossamer, times", "at once", "rate", "p50", "p95", "page by page", "CPU", "MB"],
         [[row.name, *_ratios(_ours(rows, row), row)] for row in rows if row.name != OURS],
     )
     how = f"{len(paths)} pages, a context for each, median of {options.rounds} rounds"
@@ -249,6 +253,7 @@ def document(
                 "p95": round(row.percentile(95), 1),
                 "cpu": row.cpu,
                 "memory": row.memory,
+                "failed": row.failed,
                 "complete": sum(each >= COMPLETE for each in row.shares),
                 "text": dict(zip(paths, row.shares, strict=True)),
                 "rounds": [asdict(one) for one in row.rounds],
@@ -270,19 +275,32 @@ def _cells(row: Row) -> list[str]:
         f"{row.memory / 1e6:.0f}",
         f"{mean(row.shares):.1%}",
         f"{complete} of {len(row.shares)}",
-        str(sum(one.failed for one in row.rounds)),
+        str(row.failed),
     ]
 
 
 def _ratios(ours: Row, row: Row) -> list[str]:
+    """None beside one that failed on many pages: it was broken, and that is no win."""
+    if row.failed > MOST_FAILED * len(row.rounds) * len(row.shares):
+        return [str(row.at_once), *["–"] * 6]
     return [
         str(row.at_once),
         f"{ours.rate / row.rate:.2f}",
         f"{ours.percentile(50) / row.percentile(50):.2f}",
         f"{ours.percentile(95) / row.percentile(95):.2f}",
+        f"{page_by_page(ours, row):.2f}" if row.at_once == 1 else "–",
         f"{ours.cpu / row.cpu:.2f}",
         f"{ours.memory / row.memory:.2f}",
     ]
+
+
+def page_by_page(ours: Row, row: Row) -> float:
+    """The geometric mean of how our time compares on each page: one that takes very long weighs no more.
+
+    Only where one page follows the other is it known which time was whose.
+    """
+    mine, theirs = ([each for one in who.rounds for each in one.latencies] for who in (ours, row))
+    return geometric_mean([a / b for a, b in zip(mine, theirs, strict=True)])
 
 
 def _ours(rows: Sequence[Row], row: Row) -> Row:
@@ -299,9 +317,8 @@ def _environment(home: Path) -> dict[str, str]:
 
 
 def _binary(*names: str) -> str:
-    for name in names:
-        if found := shutil.which(name):
-            return found
+    if found := chromium.program(*names):
+        return found
     raise PeerError(f"{' or '.join(names)} is not installed")
 
 

@@ -55,10 +55,10 @@ def _wait(url: str) -> None:
 
 
 def _render(url: str) -> str:
-    """Nothing if it says that it failed."""
+    """Nothing if it says that it failed, or says nothing."""
     try:
         return _get(url)
-    except urllib.error.HTTPError:
+    except (urllib.error.HTTPError, TimeoutError):
         return ""
 
 
