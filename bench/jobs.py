@@ -30,8 +30,12 @@ from bench.table import Machine, save, table, this_machine
 OPTIONS: Final = ("listen_addresses=127.0.0.1", "unix_socket_directories=", "shared_buffers=128MB")
 BATCH: Final = 1_000
 WORKERS: Final = (1, 4)
-# Jobs in a worker, and in a claim where that takes several. procrastinate claims one by one, and slows down.
-AT_ONCE: Final = {"Gossamer": (100, 300, 1_000), "procrastinate": (20, 100), "PgQueuer": (100, 300, 1_000)}
+# Jobs in a worker, and in a claim where that takes several; procrastinate claims them one by one.
+AT_ONCE: Final = {
+    "Gossamer": (100, 300, 1_000),
+    "procrastinate": (20, 100, 300),
+    "PgQueuer": (100, 300, 1_000),
+}
 WRITERS: Final = 4
 STOP_SECONDS: Final = 20.0
 LONGEST: Final = 900.0

@@ -282,13 +282,13 @@ def _cells(row: Row) -> list[str]:
 def _ratios(ours: Row, row: Row) -> list[str]:
     """None beside one that failed on many pages: it was broken, and that is no win."""
     if row.failed > MOST_FAILED * len(row.rounds) * len(row.shares):
-        return [str(row.at_once), *["–"] * 6]
+        return [str(row.at_once), *["-"] * 6]
     return [
         str(row.at_once),
         f"{ours.rate / row.rate:.2f}",
         f"{ours.percentile(50) / row.percentile(50):.2f}",
         f"{ours.percentile(95) / row.percentile(95):.2f}",
-        f"{page_by_page(ours, row):.2f}" if row.at_once == 1 else "–",
+        f"{page_by_page(ours, row):.2f}" if row.at_once == 1 else "-",
         f"{ours.cpu / row.cpu:.2f}",
         f"{ours.memory / row.memory:.2f}",
     ]
