@@ -43,7 +43,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     passed = [
         report.nodeid for report in terminalreporter.stats.get("passed", []) if "contract" in report.nodeid
     ]
-    counts = {name: sum(f"[{name}" in node for node in passed) for name in IMPLEMENTATIONS}
+    parts = [node.partition("[")[2].rstrip("]").split("-") for node in passed]
+    counts = {name: sum(name in each for each in parts) for name in IMPLEMENTATIONS}
     if any(counts.values()):
         shown = ", ".join(f"{count} on {name}" for name, count in counts.items())
         terminalreporter.write_line(f"contract tests passed: {shown}")
