@@ -7,11 +7,10 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from functools import partial
 
 import pytest
 
-from gossamer.doors.http.boarding import Boarding
+from gossamer.doors.http.boarding import boarding
 from gossamer.doors.http.express import CHANGING, Detour, Lane, Ride, Ticket
 from gossamer.doors.http.server import server
 from gossamer.flows import keys
@@ -88,7 +87,7 @@ async def serving(visit: Visit) -> AsyncIterator[Served]:
     house = visit.house
     lane = house.lane()
     listening = socket.create_server(("127.0.0.1", 0))
-    running = server(house.app(), partial(Boarding, lane=lane))
+    running = server(house.app(), boarding(lane))
     task = asyncio.create_task(running.serve(sockets=[listening]))
     caller = await house.admission.identify(ADMIN_KEY)
     key = page_key(caller.tenant_id, Url.parse(URL), Look())

@@ -7,7 +7,6 @@ import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import partial
 from typing import Any
 
 import click
@@ -15,7 +14,7 @@ import uvloop
 
 from gossamer import __version__, logs
 from gossamer.doors.cli import Build, House, fail, load, with_settings
-from gossamer.doors.http.boarding import Boarding
+from gossamer.doors.http.boarding import boarding
 from gossamer.doors.http.server import server
 from gossamer.flows.keys import NewKey
 from gossamer.settings import Settings
@@ -46,7 +45,7 @@ async def _serve(build: Build, /, settings: Settings, log: logs.Log, listening: 
         gc.collect()
         gc.freeze()  # what is there now stays: the collector need not look at it again
         async with _working(house):
-            await server(app, partial(Boarding, lane=house.lane())).serve(sockets=[listening])
+            await server(app, boarding(house.lane())).serve(sockets=[listening])
 
 
 @asynccontextmanager
