@@ -16,6 +16,8 @@ from gossamer.doors.http.server import server
 from gossamer.flows import keys
 from gossamer.flows.render import Look, page_key
 from gossamer.state.page_cache import CachedPage, PageKey
+from gossamer.state.resp import Client
+from gossamer.state.resp_address import Address
 from gossamer.web.url import Url
 from tests.doors.houses import ADMIN_KEY, Visit, Visiting
 from tests.servers.valkey import Valkey
@@ -191,9 +193,13 @@ async def test_a_deleted_page_is_gone_and_a_new_one_is_served(served: Served) ->
     again = await line.ask(asked())
     assert again.body.startswith(b"<title>Another</title>")
     assert (watched.rode, watched.detoured) == (1, 1)
+    assert (await line.ask(asked())).body == again.body
+    assert (watched.rode, watched.detoured) == (2, 1)  # there is a new ticket
     await served.visit.house.page_cache.drop(served.key)
-    gone = await line.ask(asked())
-    assert (gone.status, gone.fields[b"x-cache"]) == (202, b"MISS")
+    for _ in range(2):
+        gone = await line.ask(asked())
+        assert (gone.status, gone.fields[b"x-cache"]) == (202, b"MISS")
+    assert watched.detoured == 2  # the old one was taken back
 
 
 async def test_an_old_page_goes_the_ordinary_way(served: Served) -> None:
@@ -221,8 +227,11 @@ async def test_the_limit_holds(visiting: Visiting) -> None:
     async with visiting(limit_admin="3/3600") as visit, serving(visit) as served:
         line = await served.line()
         answers = [await line.ask(asked()) for _ in range(5)]
+        await visit.house.usage.flush()
+        report = await visit.house.usage.report(served.key.tenant)
     assert [answer.status for answer in answers] == [200, 200, 200, 429, 429]
     assert json.loads(answers[-1].body)["code"] == "RATE_LIMITED"
+    assert report.hits == 3  # what was refused was not served
 
 
 async def test_other_words_go_the_ordinary_way(served: Served) -> None:
@@ -284,6 +293,22 @@ async def test_without_hot_the_ordinary_way_serves_from_cold(visiting: Visiting,
         answer = await line.ask(asked())
         assert (answer.status, answer.fields[b"x-cache"]) == (200, b"COLD")
         assert answer.body == HTML
+
+
+async def test_a_store_that_answers_nonsense_does_not_keep_the_client_waiting(
+    visiting: Visiting, own_valkey: Valkey
+) -> None:
+    async with visiting(redis_url=own_valkey.url) as visit, serving(visit) as served:
+        line = await served.line()
+        assert [(await line.ask(asked())).status for _ in range(2)] == [200, 200]
+        client = Client(Address.parse(own_valkey.url))
+        [record] = [name for name in await client.call("KEYS", "*") if b":key:key:" in name]
+        await client.call("DEL", record)
+        await client.call("RPUSH", record, "not a string")
+        assert (await line.ask(asked())).status == 500
+        await client.call("DEL", record)
+        await client.close()
+        assert (await line.ask(asked())).status == 200
 
 
 async def test_a_client_that_leaves_during_its_ride_harms_nobody(served: Served) -> None:

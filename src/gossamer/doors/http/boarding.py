@@ -29,12 +29,12 @@ class Boarding(Protocol):
             return
         request = self._request(data)
         ticket = self._lane.ticket(request) if request is not None else None
-        if ticket is None:
+        if request is None or ticket is None:
             self._read(data, request)
         else:
             self._riding = True
             self._unset_keepalive_if_required()
-            drive(self._lane.ride(ticket), partial(self._arrive, data))
+            drive(self._lane.ride(ticket), partial(self._arrive, request))
 
     def _request(self, data: bytes) -> Request | None:
         """What may be a whole request, and the only one under way."""
@@ -50,13 +50,14 @@ class Boarding(Protocol):
         if request is not None and self._begun == 1 and self._between and self.cycle is not None:
             self.cycle.scope["sell"] = partial(self._lane.sell, request)  # type: ignore[typeddict-unknown-key]
 
-    def _arrive(self, data: bytes, arrived: Ride | Detour) -> None:
+    def _arrive(self, request: Request, arrived: Ride | Detour) -> None:
         if isinstance(arrived, Ride):
             self._departures.add(self.loop, partial(self._depart, arrived))
             return
         self._riding = False
+        self._lane.take_back(request)
         if not self.transport.is_closing():
-            super().data_received(data)
+            self._read(request.words, request)
             self.cycle.scope["standings"] = arrived.standings  # type: ignore[typeddict-unknown-key]
             self._go_on()
 
@@ -128,6 +129,8 @@ def drive(coroutine: Coroutine[Any, Any, Ride | Detour], done: Callable[[Ride | 
             future = coroutine.send(None)
         except StopIteration as end:
             done(end.value)
+        except Exception:  # noqa: BLE001  (the ordinary way meets the same, and knows how to say it)
+            done(Detour([]))
         else:
             future._asyncio_future_blocking = False  # how whoever drives a coroutine says that it has seen it
             future.add_done_callback(go_on)

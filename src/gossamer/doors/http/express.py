@@ -98,7 +98,7 @@ class Lane:
         if exchange.hot_page is None or exchange.header(b"idempotency-key") is not None:
             return
         key, wish, etag = exchange.hot_page
-        self._drop(request)
+        self.take_back(request)
         self._tickets[request] = Ticket(
             method=exchange.method,
             path=exchange.path,
@@ -117,7 +117,7 @@ class Lane:
         )
         self._bytes += len(body)
         while len(self._tickets) > MOST_TICKETS or self._bytes > MOST_BYTES:
-            self._drop(next(iter(self._tickets)))
+            self.take_back(next(iter(self._tickets)))
 
     async def ride(self, ticket: Ticket) -> Ride | Detour:
         started = time.perf_counter()
@@ -129,9 +129,12 @@ class Lane:
         except Unavailable:
             asked.withdraw()
             return Detour([])
-        age = await self._serving.hot(ticket.caller, ticket.wish, ticket.etag, asked)
         standing = tightest(standings)
-        if caller != ticket.caller or age is None or not standing.tally.allowed:
+        if caller != ticket.caller or not standing.tally.allowed:
+            asked.withdraw()
+            return Detour(standings)
+        age = await self._serving.hot(ticket.caller, ticket.wish, ticket.etag, asked)
+        if age is None:
             return Detour(standings)
         request_id = new_request_id()
         seconds = time.perf_counter() - started
@@ -157,7 +160,8 @@ class Lane:
             caller=ticket.caller.name,
         )
 
-    def _drop(self, request: Request) -> None:
+    def take_back(self, request: Request) -> None:
+        """It was good for nothing: the ordinary way may sell another."""
         ticket = self._tickets.pop(request, None)
         if ticket is not None:
             self._bytes -= len(ticket.body)
