@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
@@ -21,6 +20,7 @@ import uvicorn
 
 from gossamer.middleware import asgi, wsgi
 from tests.integrations.servers import Server, gossamer, site
+from tests.servers.daemon import free_port
 
 KINDS = ("asgi", "wsgi", "express", "nextjs", "cloudflare", "nginx")
 SNIPPETS = Path(__file__).parents[2] / "docs" / "integrations"
@@ -109,7 +109,7 @@ class Place:
     async def _nginx(self, deadline: float, pause: int) -> int:
         program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin")
         assert program, "nginx is needed: on Debian and Ubuntu, apt-get install nginx-light"
-        port, snippet = _free_port(), self._folder / "nginx.conf"
+        port, snippet = free_port(), self._folder / "nginx.conf"
         shutil.copy(SNIPPETS / "nginx.conf", snippet)
         given = {
             "listen 80;": f"listen 127.0.0.1:{port};",
@@ -189,12 +189,6 @@ def _end(process: subprocess.Popen[Any], how: signal.Signals = signal.SIGKILL) -
 
 def _environ() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith(("GOSSAMER_", "NODE_"))}
-
-
-def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
 
 
 async def _until_open(port: int) -> None:

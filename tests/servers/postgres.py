@@ -6,7 +6,6 @@ import itertools
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -19,6 +18,7 @@ import psutil  # type: ignore[import-untyped]
 import pytest
 
 from gossamer.state.database import open_database
+from tests.servers.daemon import free_port
 
 TEMPLATE = "gossamer_template"
 UNPRIVILEGED = 65534  # "nobody": PostgreSQL refuses to run as root
@@ -48,7 +48,7 @@ class PostgresServer:
             os.chown(self._folder, UNPRIVILEGED, UNPRIVILEGED)
             self._as = {"user": UNPRIVILEGED, "group": UNPRIVILEGED, "extra_groups": []}
         self._programs = self._reachable(_programs())
-        self._port = _free_port()
+        self._port = free_port()
         self._run("initdb", "-D", str(self._data), "-U", "postgres", "-A", "trust", "-E", "UTF8",
                   "--locale=C", "--no-sync", "--no-instructions")  # fmt: skip
 
@@ -157,13 +157,6 @@ def _programs() -> Path:
     assert package is not None
     assert package.origin is not None
     return Path(package.origin).with_name("pginstall18") / "bin"
-
-
-def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
 
 
 async def _migrate(url: str) -> None:

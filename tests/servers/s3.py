@@ -2,11 +2,7 @@
 
 import itertools
 import os
-import signal
-import socket
-import subprocess
 import sys
-import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from urllib.error import HTTPError
@@ -14,17 +10,13 @@ from urllib.request import ProxyHandler, Request, build_opener
 
 import pytest
 
-START_SECONDS = 30.0
+from tests.servers.daemon import Daemon
+
 KEY, SECRET = "test-key", "test-secret"
 BUCKET = "pages"
 
 
-class S3:
-    def __init__(self, folder: Path) -> None:
-        self.port = _free_port()
-        self._folder = folder
-        self._process: subprocess.Popen[bytes] | None = None
-
+class S3(Daemon):
     @property
     def url(self) -> str:
         return self.url_of(BUCKET)
@@ -37,40 +29,14 @@ class S3:
         return f"s3://{bucket}/{prefix}?endpoint=http://127.0.0.1:{self.port}&region=us-east-1"
 
     def start(self) -> None:
-        with (self._folder / "log").open("ab") as log:
-            self._process = subprocess.Popen(self._command(), stdout=log, stderr=log, env=_environ())
-        self._wait_until_it_answers()
+        super().start()
         self.make_bucket(BUCKET)
-
-    def kill(self) -> None:
-        """As by `kill -9`, also while it is frozen."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
-
-    def stop(self) -> None:
-        """Freeze it: connections stay open, nothing is answered."""
-        assert self._process is not None
-        self._process.send_signal(signal.SIGSTOP)
-
-    def cont(self) -> None:
-        assert self._process is not None
-        self._process.send_signal(signal.SIGCONT)
 
     def make_bucket(self, name: str) -> None:
         raise NotImplementedError
 
-    def _command(self) -> list[str]:
-        raise NotImplementedError
-
-    def _wait_until_it_answers(self) -> None:
-        deadline = time.monotonic() + START_SECONDS
-        while not self._answers():
-            assert self._process is not None
-            assert self._process.poll() is None, (self._folder / "log").read_text()
-            assert time.monotonic() < deadline, "the S3 server does not answer"
-            time.sleep(0.02)
+    def _environ(self) -> Mapping[str, str]:
+        return {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "RCLONE_"))}
 
     def _answers(self) -> bool:
         try:
@@ -108,17 +74,6 @@ class Rclone(S3):
 def _ask(method: str, port: int, path: str) -> None:
     request = Request(f"http://127.0.0.1:{port}{path}", method=method)
     build_opener(ProxyHandler({})).open(request, timeout=5).close()
-
-
-def _environ() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "RCLONE_"))}
-
-
-def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
 
 
 @pytest.fixture(scope="session")

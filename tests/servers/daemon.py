@@ -1,0 +1,66 @@
+"""A server that a test starts, freezes and kills."""
+
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+START_SECONDS = 30.0
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port
+
+
+class Daemon:
+    """Says its command and when it answers; what it writes is kept in its folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.port = free_port()
+        self._folder = folder
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        log = self._folder / "log"
+        with log.open("ab") as said:
+            self._process = subprocess.Popen(self._command(), stdout=said, stderr=said, env=self._environ())
+        deadline = time.monotonic() + START_SECONDS
+        while not self._answers():
+            assert self._process.poll() is None, log.read_text()
+            assert time.monotonic() < deadline, f"{type(self).__name__} does not answer"
+            time.sleep(0.01)
+
+    def kill(self) -> None:
+        """As by `kill -9`, also while it is frozen."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def restart(self) -> None:
+        self.kill()
+        self.start()
+
+    def stop(self) -> None:
+        """Freeze it: connections stay open, nothing is answered."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+
+    def cont(self) -> None:
+        assert self._process is not None
+        self._process.send_signal(signal.SIGCONT)
+
+    def _command(self) -> list[str]:
+        raise NotImplementedError
+
+    def _environ(self) -> Mapping[str, str] | None:
+        """None: as ours is."""
+        return None
+
+    def _answers(self) -> bool:
+        raise NotImplementedError
