@@ -56,7 +56,7 @@ class Place:
 
     async def _asgi(self, deadline: float, pause: int) -> int:
         app: Any = asgi.ServeBots(_asgi_site, **self._options(deadline, pause))
-        server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="critical", lifespan="off"))
+        server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, lifespan="off"))
         task = asyncio.create_task(server.serve())
 
         async def stop() -> None:

@@ -43,7 +43,7 @@ async def keep(house: House, path: str, status: int) -> None:
 
 @pytest.fixture(scope="module")
 async def face(house: House) -> AsyncIterator[str]:
-    server = uvicorn.Server(uvicorn.Config(house.app(), port=0, log_level="critical", lifespan="off"))
+    server = uvicorn.Server(uvicorn.Config(house.app(), port=0, log_config=None, lifespan="off"))
     task = asyncio.create_task(server.serve())
     async with asyncio.timeout(START_SECONDS):
         while not server.started:

@@ -50,6 +50,9 @@ class Daemon:
         """Freeze it: connections stay open, nothing is answered."""
         assert self._process is not None
         self._process.send_signal(signal.SIGSTOP)
+        tasks = Path(f"/proc/{self._process.pid}/task")  # each thread stops when it is next scheduled
+        while any(" T " not in (task / "stat").read_text().rpartition(")")[2][:3] for task in tasks.iterdir()):
+            time.sleep(0.001)
 
     def cont(self) -> None:
         assert self._process is not None

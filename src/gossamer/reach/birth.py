@@ -22,6 +22,7 @@ from gossamer.reach.pipe import Pipe, connect
 
 Level = Literal["net", "user", "none"]
 LAST_WORDS: Final = 4 * 1024  # bytes of stderr that are kept
+WORDS_SECONDS: Final = 1.0
 _LINE: Final = 4 * 1024
 
 
@@ -56,6 +57,11 @@ class Child:
             raise Failed(self.last_words() or str(error)) from error
         finally:
             self.control.close()
+
+    async def end_of_words(self) -> str:
+        """Its pipe may close before what it said of that has been read; a grandchild may hold stderr open."""
+        await asyncio.wait({self.drain}, timeout=WORDS_SECONDS)
+        return self.last_words()
 
     def last_words(self) -> str:
         lines = b"".join(self.words).decode("utf-8", "replace").strip().splitlines()

@@ -140,7 +140,7 @@ class Chromium:
             if hello.id == 0 and hello.result is not None:
                 self.version = hello.result.product
                 return
-        raise Failed(self.last_words() or "it ended at once")
+        raise Failed(await self._child.end_of_words() or "it ended at once")
 
     async def _kill(self) -> None:
         if self._port is not None:
