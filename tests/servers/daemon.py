@@ -50,8 +50,7 @@ class Daemon:
         """Freeze it: connections stay open, nothing is answered."""
         assert self._process is not None
         self._process.send_signal(signal.SIGSTOP)
-        tasks = Path(f"/proc/{self._process.pid}/task")  # each thread stops when it is next scheduled
-        while any(" T " not in (task / "stat").read_text().rpartition(")")[2][:3] for task in tasks.iterdir()):
+        while not all(map(_stands, Path(f"/proc/{self._process.pid}/task").iterdir())):
             time.sleep(0.001)
 
     def cont(self) -> None:
@@ -67,3 +66,8 @@ class Daemon:
 
     def _answers(self) -> bool:
         raise NotImplementedError
+
+
+def _stands(thread: Path) -> bool:
+    """A signal to stop is heard by each thread when it is next scheduled."""
+    return (thread / "stat").read_text().rpartition(")")[2].split()[0] == "T"
