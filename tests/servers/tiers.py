@@ -92,11 +92,11 @@ class Tiers:
             return list(await connection.execute(select(table)))
 
     async def make_due(self) -> None:
-        """As if an hour had passed for whatever waits for repair."""
+        """As if an hour had passed for whatever waits for repair and is in nobody's hands."""
         for table in (cached_pages, stray_blobs):
             waiting = select(table.c.name).where(table.c.due_at.is_not(None)).order_by(table.c.name)
             async with self.database.write() as connection:
-                names = (await connection.scalars(waiting.with_for_update())).all()
+                names = (await connection.scalars(waiting.with_for_update(skip_locked=True))).all()
                 await connection.execute(update(table).where(table.c.name.in_(names)).values(due_at=0))
 
     def logged(self, event: str) -> list[dict[str, Any]]:
