@@ -597,6 +597,8 @@ async def test_after_a_storm_both_tiers_have_what_the_rows_say(tiers: Tiers) -> 
     keys = [tiers.key(path) for path in ("/", "/a", "/a/b", "/c")]
     await asyncio.gather(*(storm(tiers, processes, keys, seed) for seed in range(12)))
     await tiers.settle()
+    await tiers.make_due()
+    await processes[0].repair()  # forgets what was evicted before the cold tier had it
     etags = {row.name: row.etag for row in await tiers.rows() if row.deleted_at is None}
     for _ in ("as it is", "cold"):
         for key, cache in product(keys, processes):
