@@ -13,6 +13,7 @@ pytest_plugins = [
     "tests.servers.postgres",
     "tests.servers.s3",
     "tests.servers.tiers",
+    "tests.servers.chains.fixtures",
     "tests.site.server",
     "tests.doors.houses",
     "tests.doors.processes",

@@ -9,6 +9,7 @@ from bench.contenders.worker import ReadAsync, serve_tasks
 from gossamer import __version__
 from gossamer.app import House
 from gossamer.doors.cli import quiet_log
+from gossamer.flows.admit import NOBODY
 from gossamer.flows.read import Wish
 from gossamer.settings import Settings
 from gossamer.web.outcome import Outcome
@@ -21,7 +22,7 @@ async def reader() -> AsyncIterator[ReadAsync]:
     house = House(settings, quiet_log(settings))
 
     async def read(url: str) -> str:
-        found = await house.reader.read(Wish(url=Url.parse(url)))
+        found = await house.reader.read(Wish(url=Url.parse(url)), NOBODY)
         if found.status != 200:
             raise RuntimeError(f"{url} answered {found.status}")
         return (found.markdown or "") if found.outcome is Outcome.OK else ""

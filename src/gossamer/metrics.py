@@ -105,6 +105,18 @@ class Metrics:
             ("state",),
             registry=registry,
         )
+        self._payments = Counter(
+            "gossamer_payments_total",
+            "Payments that came to this state, by network.",
+            ("network", "state"),
+            registry=registry,
+        )
+        self._revenue = Counter(
+            "gossamer_revenue_dollars_total",
+            "What was settled, by endpoint.",
+            ("endpoint",),
+            registry=registry,
+        )
         build = Info("gossamer_build", "What is running.", registry=registry)
         build.info({"version": version, "python": platform.python_version()})
         for collector in (ProcessCollector, PlatformCollector, GCCollector):
@@ -158,6 +170,12 @@ class Metrics:
 
     def browser_ended(self, why: str) -> None:
         self._browser_ends.labels(why).inc()
+
+    def payment(self, network: str, state: str) -> None:
+        self._payments.labels(network, state).inc()
+
+    def revenue(self, endpoint: str, millionths: int) -> None:
+        self._revenue.labels(endpoint).inc(millionths / 1_000_000)
 
     def exposition(self, accept: str = "") -> tuple[bytes, str]:
         """The body and its content type: OpenMetrics for who asks for it, else Prometheus's own format."""

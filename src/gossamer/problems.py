@@ -190,26 +190,33 @@ PAYMENT_REQUIRED = Kind(
     status=402,
     title="Payment Required",
     when="The endpoint is paid for by the call, and the request carries neither an API key nor a payment.",
-    causes=("No payment header was sent.", "The quote that the payment was made for has run out."),
+    causes=("Neither PAYMENT-SIGNATURE nor X-PAYMENT was sent.",),
     fixes=(
         "Pay with an x402 client: the answer lists price, asset, network and recipient.",
         "Or send an API key.",
     ),
-    detail="This endpoint costs $0.005 per call",
+    detail="This request costs $0.005.",
+    extra={"error": "PAYMENT-SIGNATURE or X-PAYMENT header is required"},
 )
 PAYMENT_FAILED = Kind(
     code="PAYMENT_FAILED",
     name="payment-failed",
     status=402,
     title="Payment Failed",
-    when="A payment was sent, but it could not be accepted. Nothing was charged.",
+    when="A payment was sent, but it could not be accepted. For this request nothing was charged; "
+    "`details.reason` says why.",
     causes=(
-        "The amount, asset, network or recipient is not what was quoted.",
-        "The authorisation was used before or has expired.",
+        "The amount, asset, network, recipient or resource is not what was quoted.",
+        "The quote that the payment was made for has run out.",
+        "The authorisation was used before (`payment_already_used`) or has expired.",
         "The wallet does not hold enough.",
     ),
-    fixes=("Ask for a fresh quote by sending the request without a payment, then sign that one.",),
-    detail="The payment authorisation has already been used",
+    fixes=("The answer is a fresh quote: sign that one.",),
+    detail="The payment authorisation has already been used.",
+    extra={
+        "error": "The payment authorisation has already been used.",
+        "details": {"reason": "payment_already_used"},
+    },
 )
 FORBIDDEN = Kind(
     code="FORBIDDEN",
@@ -298,8 +305,9 @@ PAYMENT_IN_USE = Kind(
     when="Another request with the same payment authorisation is being served at this moment.",
     causes=("The same signed payment was sent twice at the same time.",),
     fixes=("Wait for the first answer.", "Sign a new payment for a second call."),
-    detail="This payment is being used by another request",
+    detail="This payment is being used by another request.",
     retry=True,
+    extra={"retryAfter": 1},
 )
 PAYLOAD_TOO_LARGE = Kind(
     code="PAYLOAD_TOO_LARGE",
@@ -331,6 +339,27 @@ UNPROCESSABLE_ENTITY = Kind(
     fixes=("Read `detail`: it says what does not fit together.",),
     detail="'nobody@' is not an email address",
 )
+CAPTURE_TOO_LARGE = Kind(
+    code="CAPTURE_TOO_LARGE",
+    name="capture-too-large",
+    status=422,
+    title="Capture Too Large",
+    when="A picture of what was asked for would be larger than pictures can be: 16,384 pixels either way, "
+    "42 million in all. Nothing is silently cut. `details` has its size and the `limit`, in pixels of the "
+    "page.",
+    causes=(
+        "`too_tall`: the page, or the element, is taller than a picture can be; some pages have no end.",
+        "`too_wide`: it is wider than that.",
+        "`too_many_pixels`: the viewport times `deviceScaleFactor` is too much.",
+    ),
+    fixes=(
+        "Give `maxHeight` to have the picture cut there; the answer then says `truncated`.",
+        "Capture one element with `selector`.",
+        "Lower `deviceScaleFactor`.",
+    ),
+    detail="What is to be captured is 90,000 pixels tall; at most 16,384 can be",
+    extra={"details": {"reason": "too_tall", "width": 1280, "height": 90_000, "limit": 16_384}},
+)
 RATE_LIMITED = Kind(
     code="RATE_LIMITED",
     name="rate-limit-exceeded",
@@ -342,6 +371,7 @@ RATE_LIMITED = Kind(
         "A loop without pauses.",
         "Requests without an API key share the low limit of their network address.",
         "Several programs use one key.",
+        "`repeated_failures`: many requests in a row have failed, and each failure makes the pause longer.",
     ),
     fixes=(
         "Wait for the number of seconds in `Retry-After`, then go on.",
@@ -432,9 +462,15 @@ CONTENT_TOO_LARGE = Kind(
     name="content-too-large",
     status=502,
     title="Content Too Large",
-    when="The target sent more than 10 MB, before or after decompression. Nothing is silently cut.",
-    causes=("The address is that of a download, not a page.", "The answer is a decompression bomb."),
-    fixes=("Give the address of a page.",),
+    when="The target sent more than 10 MB, before or after decompression, or a picture or PDF of it has "
+    "more. Nothing is silently cut.",
+    causes=(
+        "The address is that of a download, not a page.",
+        "The answer is a decompression bomb.",
+        "The picture is large and full of photographs.",
+        "`answer_too_large`: a large page was asked for in many formats.",
+    ),
+    fixes=("Give the address of a page.", "Ask for a picture as jpeg or webp, or of less of the page."),
     detail="The target sent more than 10 MB",
 )
 CONTENT_UNREADABLE = Kind(
@@ -458,7 +494,7 @@ SERVICE_UNAVAILABLE = Kind(
     status=503,
     title="Service Unavailable",
     when="Something that Gossamer stands on is away or overloaded, or the request took longer than its "
-    "deadline. Nothing was charged or lost.",
+    "deadline. Nothing was lost, and nothing is charged that is not answered.",
     causes=("The database is restarting.", "All browsers are busy.", "The server is shutting down."),
     fixes=("Wait for the number of seconds in `Retry-After` and try again.", "Operators look at /health."),
     detail="The database is not answering right now (connection refused).",

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+MILLION: Final = 1_000_000
 UNITS: Final = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "sec": 1, "min": 60}
 
 Network = IPv4Network | IPv6Network
@@ -42,6 +43,16 @@ class Rate:
 
 def _unit(seconds: int) -> str:
     return next((unit for unit, length in UNITS.items() if length == seconds), "")
+
+
+@dataclass(frozen=True, slots=True)
+class Money:
+    """Dollars, in millionths: the atomic unit of the tokens that are paid with."""
+
+    millionths: int
+
+    def __str__(self) -> str:
+        return f"${self.millionths / MILLION:.6f}".rstrip("0").rstrip(".")
 
 
 def whole(low: int, high: int) -> Callable[[str], int]:
@@ -108,6 +119,21 @@ def rate(text: str) -> Rate:
         if int(match[1]) >= 1 and 1 <= seconds <= 31 * 86400:
             return Rate(int(match[1]), seconds)
     raise Expected("a number and a window of at most 31 days, such as 60/hour, 100/min or 10/60 (seconds)")
+
+
+def money(text: str) -> Money:
+    """Never nothing: what costs less than a millionth would be paid for with a signature over 0."""
+    if match := re.fullmatch(r"\$?([0-9]{1,6})(?:\.([0-9]{1,6}))?", text):
+        amount = int(match[1]) * MILLION + int((match[2] or "").ljust(6, "0"))
+        if amount:
+            return Money(amount)
+    raise Expected("dollars with at most six decimals, at least $0.000001, such as $0.005")
+
+
+def share(text: str) -> float:
+    if re.fullmatch(r"0(\.[0-9]{1,4})?|1", text):
+        return float(text)
+    raise Expected("a number from 0 to 1, such as 0.7")
 
 
 def per_hour(text: str) -> Rate:

@@ -16,6 +16,7 @@ from typing import Any, Final, Literal, NamedTuple, Self
 from gossamer import __version__
 from gossamer.setting_values import (
     Expected,
+    Money,
     Network,
     Parse,
     Rate,
@@ -26,19 +27,21 @@ from gossamer.setting_values import (
     duration,
     link,
     listed,
+    money,
     or_all,
     origin,
     path,
     per_hour,
     rate,
     shaped,
+    share,
     store,
     switch,
     whole,
 )
 
 __all__ = [
-    "Settings", "SettingError", "Rate", "Network", "Setting", "Shown",
+    "Settings", "SettingError", "Rate", "Money", "Network", "Setting", "Shown",
     "declared", "variable", "flag", "render", "markdown_table", "MASK", "PREFIX",
 ]  # fmt: skip
 
@@ -166,12 +169,30 @@ class Settings:
     limit_renders_free: Rate = setting(Rate(100, 86_400), "Renders of a tenant of the free tier", parse=rate)
     limit_renders_pro: Rate = setting(Rate(1_000, 86_400), "Renders of a tenant of the pro tier", parse=rate)
     limit_renders_enterprise: Rate = setting(Rate(100_000, 86_400), "Renders of a tenant of the enterprise tier", parse=rate)
+    backoff_faults: int = setting(10, "Requests of a caller that may be refused in a row (400, 401, 403, 422) before each is followed by a growing pause; 0 is never", parse=whole(0, 1_000_000))
+    backoff_misses: int = setting(5, "Requests of a caller for one host that may fail in a row (502) before each is followed by a growing pause; 0 is never", parse=whole(0, 1_000_000))
+
+    search_providers: tuple[str, ...] = setting(("index",), "Who is asked by /search, in this order: index (pages read here), searxng, brave", parse=listed(choice("index", "searxng", "brave")))
+    searxng_url: str = setting("", "A SearXNG instance whose JSON format is switched on", parse=base)
+    brave_api_key: str = setting("", "Key for Brave's search API", secret=True, alias="BRAVE_API_KEY")
+    brave_base_url: str = setting("https://api.search.brave.com", "Where Brave's search API is asked", parse=base)
+    search_index_pages: int = setting(1_000_000, "Pages that a tenant's search index keeps; the oldest make room", parse=whole(0, 1_000_000_000))
 
     network: str = setting("base-sepolia", "Chain of payments: base (real money) or base-sepolia (test)", parse=choice("base", "base-sepolia"), alias="NETWORK")
     wallet_address: str = setting("", "EVM wallet that receives payments; they are on when wallet_svm is set too", parse=shaped("0x[0-9a-fA-F]{40}", "0x and 40 hexadecimal digits"), alias="WALLET_ADDRESS")
     wallet_svm: str = setting("", "Solana wallet that receives payments", parse=shaped("[1-9A-HJ-NP-Za-km-z]{32,44}", "a Solana address (32 to 44 base58 characters)"))
     cdp_facilitator_url: str = setting("https://x402.org/facilitator", "Facilitator for Base", parse=base, alias="CDP_FACILITATOR_URL")
     payai_facilitator_url: str = setting("https://facilitator.payai.network", "Facilitator for Solana and Polygon", parse=base, alias="PAYAI_FACILITATOR_URL")
+    facilitator_verify_seconds: float = setting(5.0, "Seconds in which a facilitator has to say whether a payment is good", parse=duration(0.1, 60))
+    facilitator_settle_seconds: float = setting(20.0, "Seconds in which a facilitator has to say whether its money was moved", parse=duration(0.1, 120))
+    pay_polygon: bool = setting(False, "Take payments on Polygon too; with network=base only, as its test network is one that x402 clients do not pay on", parse=switch)
+    price_fetch_basic: Money = setting(Money(5_000), "Price of a page without a browser", parse=money)
+    price_fetch_pro: Money = setting(Money(15_000), "Price of a page with a browser", parse=money)
+    price_screenshot: Money = setting(Money(20_000), "Price of a picture or PDF of a page", parse=money)
+    price_search: Money = setting(Money(5_000), "Price of a search", parse=money)
+    price_extract: Money = setting(Money(20_000), "Price of an extraction", parse=money)
+    cache_discount: float = setting(0.7, "What of these prices is taken off for answers from the cache", parse=share)
+    quote_seconds: int = setting(300, "Seconds for which a price that was quoted is honoured", parse=whole(60, 3_600))
     anthropic_api_key: str = setting("", "Key for extraction with a language model; empty switches it off", secret=True, alias="ANTHROPIC_API_KEY")
     anthropic_base_url: str = setting("https://api.anthropic.com", "Where that model is asked", parse=base, alias="ANTHROPIC_BASE_URL")
     anthropic_model: str = setting("claude-haiku-5-5", "Which model it is", parse=shaped(r"[\w.:@/-]{1,200}", "the name of a model"))

@@ -115,6 +115,32 @@ OTHERS = {
     "tall": "<!doctype html><style>body { margin: 0; background: white }"
     " @media (prefers-color-scheme: dark) { body { background: black } }"
     " div { height: 3000px } p { margin: 0; width: 120px; height: 40px }</style><div></div><p>end</p>",
+    "wide": "<!doctype html><style>div { width: 20000px; height: 9px }</style><div></div>",
+    "placed": "<!doctype html><style>body { margin: 0 } p { position: absolute; margin: 0; background: #f00 }"
+    " #split { left: 10.5px; top: 20.25px; width: 100.25px; height: 30.5px }"
+    " #half { left: -40px; top: 0; width: 100px; height: 10px }"
+    " #gone { left: -400px; top: 0; width: 100px; height: 10px }"
+    " #tall { left: 0; top: 0; width: 50px; height: 40000px }</style>"
+    "<p id=split></p><p id=half></p><p id=gone></p><p id=tall></p>",
+    "moving": "<!doctype html><style>body { margin: 0; animation: ends 600s forwards }"
+    " @keyframes ends { from { background: #ff0000 } to { background: #0000ff } }"
+    " p { animation: turns 0.7s infinite } @keyframes turns { to { transform: rotate(360deg) } }</style>"
+    "<p>round and round</p><textarea autofocus>a caret that blinks</textarea>"
+    "<x-card></x-card><script>customElements.define('x-card', class extends HTMLElement {"
+    " connectedCallback() { this.attachShadow({ mode: 'open' }).innerHTML ="
+    " '<style>b { display: block; width: 9px; height: 9px; background: red; animation: fade 1s infinite }"
+    " @keyframes fade { to { opacity: 0 } }</style><b></b>' } })</script>",
+    "lazy": "<!doctype html><div style='height: 9000px'></div><img src=/picture?lazy loading=lazy>",
+    "noise": script(
+        "const context = out.getContext('2d'), data = context.createImageData(out.width, out.height);"
+        "let x = 1; for (let i = 0; i < data.data.length; i++) {"
+        " x ^= x << 13; x ^= x >> 17; x ^= x << 5; data.data[i] = i % 4 === 3 ? 255 : x & 255 }"
+        "context.putImageData(data, 0, 0)",
+        "<style>body { margin: 0 }</style><canvas id=out width=2200 height=2000></canvas>",
+    ),
+    "sheets": "<!doctype html><title>Sheets</title><style>p { break-after: page; background: #f00 }</style>"
+    + "".join(f"<p>Sheet number {number}.</p>" for number in range(1, 5))
+    + "<a href='x(/Type /Pages /Count 99)'>the last one</a>",
     "endless-height": "<!doctype html><style>body { margin: 0 } div { height: 900000px }</style><div></div>",
 }
 HOSTILE = {

@@ -38,7 +38,7 @@ async def test_what_is_told_of_a_page(pool: Pool, site: Site) -> None:
     assert (page.status, page.via, page.media_type, page.charset) == (200, "render", "text/html", "utf-8")
     assert page.header("content-type") == "text/html; charset=utf-8"
     assert page.redirects == ()
-    assert (rendered.requests, rendered.refused, rendered.shot) == (2, 0, None)
+    assert (rendered.requests, rendered.refused, rendered.capture) == (2, 0, None)
     assert rendered.bytes > 200
     assert page.elapsed_ms >= timings.navigate_ms + timings.wait_ms + timings.capture_ms - 3
     assert timings.wait_ms > 0
@@ -173,7 +173,7 @@ async def test_pictures_and_fonts_are_asked_for_only_where_they_are_seen(pool: P
     before = asked()
     assert "<title>run</title>" in (await pool.visit(site.url("/page/pictures"))).page.text
     assert asked() == before
-    await pool.visit(site.url("/page/pictures"), shot=Shot())
+    await pool.visit(site.url("/page/pictures"), capture=Shot())
     assert {"/picture?1", "/picture?font", "/picture?css", "/picture?framed"} <= asked()
 
 

@@ -19,6 +19,7 @@ from gossamer.problems import Unavailable
 from gossamer.state import database as database_module
 from gossamer.state.database import HEAD, Database, DatabaseTooNew, clock, insert_into, open_database
 from gossamer.state.tables import metadata, tenants
+from gossamer.state.tenants import PUBLIC
 
 MIGRATE = """
 import asyncio, sys
@@ -49,12 +50,13 @@ asyncio.run(main())
 
 
 def tenant(number: int) -> dict[str, object]:
-    return {"id": f"{number:026}", "email": f"{number}@example.com", "name": "", "created_at": 1}
+    return {"id": f"{number + 1:026}", "email": f"{number}@example.com", "name": "", "created_at": 1}
 
 
 async def emails(database: Database) -> Sequence[str]:
     async with database.read() as connection:
-        return (await connection.scalars(select(tenants.c.email).order_by(tenants.c.id))).all()
+        made = select(tenants.c.email).where(tenants.c.id != PUBLIC).order_by(tenants.c.id)
+        return (await connection.scalars(made)).all()
 
 
 @pytest.fixture
@@ -210,9 +212,12 @@ async def test_the_migrated_schema_is_that_of_the_tables(database: Database) -> 
 
 
 def _differences(connection: Connection) -> list[object]:
-    return list(
-        compare_metadata(MigrationContext.configure(connection, opts={"compare_type": True}), metadata)
-    )
+    """`search_words` is no table of SQLAlchemy's: each database has it in a shape of its own."""
+    options = {
+        "compare_type": True,
+        "include_name": lambda name, *_: not str(name).startswith("search_words"),
+    }
+    return list(compare_metadata(MigrationContext.configure(connection, opts=options), metadata))
 
 
 def _checks(connection: Connection) -> dict[str, set[str | None]]:

@@ -18,6 +18,7 @@ from tests.servers.postgres import UNPRIVILEGED, PostgresServer
 from gossamer.problems import Unavailable
 from gossamer.state.database import UNCERTAIN, Database, open_database
 from gossamer.state.tables import tenants
+from gossamer.state.tenants import PUBLIC
 
 ROW = {"id": "1" * 26, "email": "a@example.com", "name": "", "created_at": 1}
 
@@ -30,14 +31,14 @@ def within(seconds: float) -> Iterator[None]:
 
 
 async def add(database: Database, number: int = 0) -> None:
-    row = {**ROW, "id": f"{number:026}", "email": f"{number}@example.com"}
+    row = {**ROW, "id": f"{number + 1:026}", "email": f"{number}@example.com"}
     async with database.write() as connection:
         await connection.execute(insert(tenants), row)
 
 
 async def count(database: Database) -> int:
     async with database.read() as connection:
-        return len((await connection.execute(select(tenants.c.id))).all())
+        return len((await connection.execute(select(tenants.c.id).where(tenants.c.id != PUBLIC))).all())
 
 
 @pytest.fixture

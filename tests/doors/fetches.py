@@ -93,6 +93,8 @@ async def opened(folder: Path, site: Site, **flags: Any) -> AsyncIterator[Fetchi
             "limit_user": "1000000/60",
             "limit_admin": "1000000/60",
             "limit_anonymous_post": "1000000/60",
+            "backoff_faults": "0",
+            "backoff_misses": "0",
             **flags,
         }
         stream = io.StringIO()

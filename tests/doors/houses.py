@@ -75,6 +75,8 @@ def visiting(tmp_path: Path) -> Visiting:
             "public_url": PUBLIC_URL,
             "limit_anonymous_post": "1000000/60",
             "limit_anonymous_read": "1000000/60",
+            "backoff_faults": "0",
+            "backoff_misses": "0",
             **flags,
         }
         stream = io.StringIO()

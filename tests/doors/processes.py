@@ -52,6 +52,8 @@ def processes(tmp_path: Path) -> Iterator[Start]:
             "bootstrap_key": ADMIN_KEY,
             "limit_anonymous_post": "1000000000/60",
             "limit_anonymous_read": "1000000000/60",
+            "backoff_faults": 0,
+            "backoff_misses": 0,
             **settings,
         }
         environment = {f"GOSSAMER_{name.upper()}": str(value) for name, value in settings.items()}

@@ -105,6 +105,8 @@ async def opened(folder: Path, site: Site, *, working: bool = True, **flags: Any
         "dns_servers": "127.0.0.1:9",
         "limit_user": "1000000/60",
         "limit_admin": "1000000/60",
+        "backoff_faults": "0",
+        "backoff_misses": "0",
         "browser_places": "2",
         **flags,
     }

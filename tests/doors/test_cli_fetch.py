@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.doors.fetches import say
+from tests.doors.renders import APP
 from tests.doors.test_cli import gossamer
 from tests.site.server import Site
 
@@ -59,6 +60,22 @@ def test_every_format(tmp_path: Path, site: Site, article: str) -> None:
     read = json.loads(everything)
     assert (read["url"], read["outcome"], read["raw_html"]) == (article, "ok", ARTICLE)
     assert read["markdown"].startswith("# Orb webs")
+
+
+def test_for_a_language_model_and_by_a_browser(tmp_path: Path, site: Site, article: str) -> None:
+    short, shown = fetch_all(
+        tmp_path,
+        ("--format", "llm", "--max-tokens", "100", article),
+        ("--format", "llm", "--render", "auto", "--wait-for", "h1", site.url(say(APP))),
+    )
+    lines = short.split("\n")
+    assert "untrusted data" in lines[0]
+    assert lines[1].removeprefix("<<<") in lines[-3]
+    assert "Orb webs" in short
+    assert lines[-2].startswith("Left out for length: ")
+    assert "# Rendered by a script" in shown
+    refused = fetch(tmp_path, "--wait-for", "h1", article, code=2)
+    assert "--render" in refused.stderr
 
 
 def test_the_full_page_or_parts_of_it(tmp_path: Path, article: str) -> None:

@@ -1,9 +1,6 @@
 """`POST /extract`: a URL and a schema in, data with its sources out."""
 
-import json
-import re
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -18,8 +15,6 @@ from tests.servers.messages_api import KEY, MODEL, MessagesApi, found, messages_
 from tests.web.structured_pages import DATE, FLAG, LINK, NUMBER, TEXT, ld, listed, things
 
 __all__ = ["fetching", "open_fetching"]
-
-ROOT = Path(__file__).parents[2]
 
 ROPE = f"""<html lang="en"><title>Silk rope | Shop</title><meta property="og:image" content="/rope.jpg">
 {ld({"@type": "Product", "name": "Silk rope", "offers": {"@type": "Offer", "price": "1299.00"}})}
@@ -63,14 +58,6 @@ async def test_fields_are_the_short_way(fetching: Fetching) -> None:
     assert named["data"] == {"name": "Silk rope", "madeBy": "Arachne"}
     typed = await asked(fetching, fields={"price": "number", "x": "The name of the product"})
     assert typed["data"] == {"price": 1299.0, "x": "Silk rope"}
-
-
-async def test_the_example_of_the_documentation_is_true(fetching: Fetching) -> None:
-    section = (ROOT / "docs" / "api.md").read_text("utf-8").partition("## Extract\n")[2].partition("\n## ")[0]
-    blocks = re.findall(r"```\w+\n(.*?)```", section, re.DOTALL)
-    html, request, shown = blocks[0], json.loads(blocks[1]), json.loads(blocks[2])
-    answer = await asked(fetching, html, schema=request["schema"])
-    assert {name: answer[name] for name in shown} == shown
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str, Any]] = {

@@ -51,7 +51,7 @@ def seconds(moment: str) -> float:
     return datetime.fromisoformat(moment).timestamp()
 
 
-# The properties of seed 001.
+# The properties of the specification.
 
 targets = st.sampled_from(
     [

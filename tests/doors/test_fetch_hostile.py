@@ -12,6 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
+from gossamer.flows.obtain import Obtainer
 from gossamer.flows.workshop import SMALL, Workshop
 from gossamer.reach.dial import Dialer, client_context
 from gossamer.reach.fetch import Fetcher
@@ -95,7 +96,7 @@ async def wary(tmp_path_factory: pytest.TempPathFactory, site: Site) -> AsyncIte
         dialer = Dialer(house.names, allow=(ip_network("127.0.0.1/32"),), ports="*", context=context)
         fetcher = Fetcher(dialer, "Gossamer/0 (tests)", bounds=Bounds(first_byte=0.4, slow_after=0.4))
         workshop = Workshop(2, seconds=3.0)
-        house.reader = replace(house.reader, fetcher=fetcher, workshop=workshop)
+        house.reader = replace(house.reader, obtainer=Obtainer(fetcher, None), workshop=workshop)
         async with fetching.visit.client_from("127.0.0.1") as fetching.visit.client:
             yield fetching
         await fetcher.close()
@@ -217,7 +218,7 @@ async def test_a_page_of_5_mb(wary: Fetching) -> None:
 async def test_9_mb_of_bytes_that_are_no_text(wary: Fetching) -> None:
     target = say(b"\xff" * 9_000_000)
     async with never_stalled():
-        assert (await wary.answer(target, formats=["text"]))["kind"] == "html"
+        assert (await wary.answer(target, formats=["metadata"]))["kind"] == "html"
 
 
 async def test_a_pdf_bomb(wary: Fetching) -> None:

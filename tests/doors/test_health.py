@@ -19,7 +19,7 @@ async def test_decision13_health(visit: Visit) -> None:
     assert report["status"] == "healthy"
     assert report["version"] == __version__
     assert set(report["services"]) == {
-        "database", "cache", "blobs", "browserRendering", "queue", "workers",
+        "database", "cache", "blobs", "browserRendering", "queue", "workers", "search",
     }  # fmt: skip
     assert all(set(service) >= {"status", "latency"} for service in report["services"].values())
     assert (await visit.client.get("/health/live")).json() == {"status": "healthy"}

@@ -34,7 +34,7 @@ def test_whatever_is_sent_the_answer_is_a_declared_one(start_gossamer: Start, tm
             "--phases=examples,coverage,fuzzing",
             "--max-examples=20",
             "--seed=1",
-            "--exclude-path-regex=^/(fetch|extract|api/render)",
+            "--exclude-path-regex=^/(fetch|extract|screenshot|pdf|api/render)",
             f"--url=http://127.0.0.1:{server.port}",
         ],
         capture_output=True,

@@ -16,6 +16,7 @@ from tests.web.structured_pages import NUMBER, TEXT, ld, listed, things
 from gossamer.flows.admit import Caller
 from gossamer.flows.caching import Caching, Part
 from gossamer.flows.extract import Extracted, Extractor, Wish
+from gossamer.flows.obtain import Obtainer
 from gossamer.flows.workshop import Workshop
 from gossamer.logs import Log
 from gossamer.problems import CONTENT_UNREADABLE, INVALID_SELECTOR, UNPROCESSABLE_ENTITY, Problem, Unavailable
@@ -76,7 +77,7 @@ async def parts(site: Site) -> AsyncIterator[Parts]:
     async with messages_api() as api:
         model = Model(KEY, MODEL, base_url=api.url)
         extractor = Extractor(
-            fetcher, workshop, cache, Log(log), model, clock=clock, boundary=lambda: BOUNDARY
+            Obtainer(fetcher, None), workshop, cache, Log(log), model, clock, lambda: BOUNDARY
         )
         yield Parts(site, clock, api, workshop, log, extractor)
         await model.close()

@@ -13,7 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.site.server import Site
 
+from gossamer.flows.admit import Caller
 from gossamer.flows.caching import Caching, keys
+from gossamer.flows.obtain import Obtainer
 from gossamer.flows.read import Reader, Reply, Wish
 from gossamer.flows.workshop import Workshop
 from gossamer.logs import Log
@@ -24,11 +26,13 @@ from gossamer.reach.names import Names
 from gossamer.state.cache import Cache
 from gossamer.state.hot import Hot
 from gossamer.state.hot_memory import MemoryHot
+from gossamer.state.tenants import Role
 from gossamer.web.outcome import Outcome
 from gossamer.web.reading import How
 from gossamer.web.url import Url
 
 NOON = 1_800_000_000.0
+SOMEONE = Caller(Role.USER, "key", "tenant")
 numbers = itertools.count()
 
 
@@ -52,7 +56,7 @@ class Parts:
 
     async def through(self, target: str, *, tenant: str = "t", **caching: Any) -> Reply:
         wish = Wish(url=Url.parse(self.site.url(target)))
-        return await self.reader.read_through(wish, Caching(tenant, **{"ttl": 60, **caching}))
+        return await self.reader.read_through(wish, SOMEONE, Caching(tenant, **{"ttl": 60, **caching}))
 
     def visits(self, target: str) -> int:
         return len(self.site.seen(target))
@@ -63,7 +67,7 @@ async def parts(site: Site) -> AsyncIterator[Parts]:
     names, hot, clock, workshop = Names(), MemoryHot(), Clock(), Workshop(1)
     fetcher = Fetcher(Dialer(names, allow=(ip_network("127.0.0.1/32"),), ports="*"), "Gossamer/0 (tests)")
     cache = Cache(hot, Log(io.StringIO()), clock)
-    yield Parts(site, hot, clock, Reader(fetcher, workshop, cache, clock))
+    yield Parts(site, hot, clock, Reader(Obtainer(fetcher, None), workshop, cache, clock=clock))
     await fetcher.close()
     await workshop.close()
     await names.close()
@@ -135,11 +139,11 @@ async def test_nobody_waits_for_another_beyond_his_own_timeout(parts: Parts) -> 
     target = parts.target("/first-byte-late")
     patient = Wish(url=Url.parse(parts.site.url(target)), timeout=20)
     caching = Caching("t", 60)
-    first = asyncio.create_task(parts.reader.read_through(patient, caching))
+    first = asyncio.create_task(parts.reader.read_through(patient, SOMEONE, caching))
     while not parts.visits(target):
         await asyncio.sleep(0.01)
     with pytest.raises(Problem) as caught:
-        await parts.reader.read_through(replace(patient, timeout=0.1), caching)
+        await parts.reader.read_through(replace(patient, timeout=0.1), SOMEONE, caching)
     assert caught.value.kind.code == "FETCH_TIMEOUT"
     assert not first.done()
     first.cancel()
@@ -148,15 +152,16 @@ async def test_nobody_waits_for_another_beyond_his_own_timeout(parts: Parts) -> 
 
 async def test_a_bad_selector_is_refused_before_anybody_is_visited(parts: Parts) -> None:
     target = parts.target()
+    wish = Wish(url=Url.parse(parts.site.url(target)), how=How(include=("a[",)))
     with pytest.raises(Problem) as caught:
-        await parts.reader.read(Wish(url=Url.parse(parts.site.url(target)), how=How(include=("a[",))))
+        await parts.reader.read(wish, SOMEONE)
     assert caught.value.kind is INVALID_SELECTOR
     assert not parts.visits(target)
 
 
 async def test_only_what_was_asked_for_is_there(parts: Parts) -> None:
     wish = Wish(url=Url.parse(parts.site.url("/ok")), formats=("text", "rawHtml"))
-    read = await parts.reader.read(wish)
+    read = await parts.reader.read(wish, SOMEONE)
     assert read.text
     assert read.raw_html is not None
     assert read.raw_html.startswith("<!doctype html>")
@@ -180,6 +185,10 @@ WISH = Wish(url=PAGE)
         {"how": How(include=("p",))},
         {"how": How(exclude=("p",))},
         {"headers": (("cookie", "a=b"),)},
+        {"render": "auto"},
+        {"render": "always"},
+        {"wait_for": "p"},
+        {"formats": ("llm", "markdown", "metadata")},
     ],
     ids=str,
 )
@@ -200,6 +209,7 @@ def test_what_the_answer_depends_on_is_in_the_key(change: dict[str, Any]) -> Non
         {"formats": ("metadata", "markdown", "markdown")},
         {"timeout": 1.0},
         {"attempts": 1},
+        {"max_tokens": 100},  # of a format that is not asked for
     ],
     ids=str,
 )

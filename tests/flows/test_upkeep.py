@@ -15,8 +15,11 @@ from gossamer.state.blobs import open_blobs
 from gossamer.state.cached_page import Location
 from gossamer.state.database import open_database
 from gossamer.state.hot_memory import MemoryHot
+from gossamer.state.search_index import Document, SearchIndex
 from gossamer.state.tables import stray_blobs
+from gossamer.state.tenants import PUBLIC
 from gossamer.state.usage import Usage
+from gossamer.web.question import Question
 
 
 async def test_settling_writes_down_and_mends(tiers: Tiers) -> None:
@@ -55,6 +58,28 @@ async def test_it_goes_on_when_the_database_comes_back(
     tending.cancel()
     await asyncio.gather(tending, return_exceptions=True)
     await tiers.close()
+
+
+async def test_pages_that_were_read_get_into_the_index_when_the_database_comes_back(
+    postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database, stream = open_database(postgres.url, deadline=2.0), io.StringIO()
+    index = SearchIndex(database, Log(stream), most_pages=10)
+    index.note(PUBLIC, Document(url="https://a/", title="a", description="", text="", language="", seen_at=0))
+    monkeypatch.setattr(upkeep, "PAGES_EVERY_SECONDS", 0.01)
+    postgres.stop()
+    keeping = asyncio.create_task(upkeep.keep_indexed(index, Log(stream)))
+    async with asyncio.timeout(10):
+        while "upkeep_postponed" not in stream.getvalue():
+            await asyncio.sleep(0.01)
+    postgres.start()
+    elsewhere = SearchIndex(database, Log(stream), most_pages=10)
+    async with asyncio.timeout(10):
+        while not await elsewhere.search(PUBLIC, Question.parse("a")):
+            await asyncio.sleep(0.01)
+    keeping.cancel()
+    await asyncio.gather(keeping, return_exceptions=True)
+    await database.close()
 
 
 async def test_what_another_process_changes_is_noticed(tmp_path: Path) -> None:

@@ -204,14 +204,18 @@ async def _until_open(port: int) -> None:
                 return
 
 
-@pytest.fixture(scope="session")
-def node_packages() -> None:
+def install_packages(folder: Path) -> None:
     """What package-lock.json names, unless it is there already."""
-    lock, installed = NODE / "package-lock.json", NODE / "node_modules" / ".package-lock.json"
+    lock, installed = folder / "package-lock.json", folder / "node_modules" / ".package-lock.json"
     if not installed.exists() or installed.stat().st_mtime < lock.stat().st_mtime:
         command = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
-        subprocess.run(command, cwd=NODE, check=True)
+        subprocess.run(command, cwd=folder, check=True)
         os.utime(installed)
+
+
+@pytest.fixture(scope="session")
+def node_packages() -> None:
+    install_packages(NODE)
 
 
 OpenPlace = Callable[..., Awaitable[Place]]

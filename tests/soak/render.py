@@ -78,7 +78,7 @@ class Storm:
         name = chance.choice(QUICK if chance.random() < self._hostile else tuple(COMPLETE))
         shot = Shot() if chance.random() < 0.05 else None
         url = self._site.url(f"/page/{name}")
-        visit = asyncio.create_task(self._pool.visit(url, shot=shot, timeout=TIMEOUT))
+        visit = asyncio.create_task(self._pool.visit(url, capture=shot, timeout=TIMEOUT))
         if chance.random() < 0.25:
             await asyncio.wait([visit], timeout=chance.random())
             visit.cancel()

@@ -6,21 +6,23 @@ from typing import Any
 import msgspec
 
 from gossamer.doors.work import Handler, Work
-from gossamer.flows import audit, render, warm
+from gossamer.flows import audit, batch_job, render, warm
 from gossamer.flows.audit import Auditor
+from gossamer.flows.batch_job import Batching
 from gossamer.flows.render_failure import RenderPolicy
 from gossamer.flows.render_job import Rendering
 from gossamer.flows.warm import Warmer
 from gossamer.state import audits
 from gossamer.web.url import Url
 
-KINDS = (audit.KIND, render.KIND, warm.KIND)
+KINDS = (audit.KIND, render.KIND, warm.KIND, batch_job.KIND)
 
 
 def handlers(
     auditor: Auditor,
     rendering: Rendering,
     warmer: Warmer,
+    batching: Batching,
     *,
     places: int,
     kinds: Collection[str] = KINDS,
@@ -32,6 +34,7 @@ def handlers(
             run=_Render(rendering), payload=render.Payload, concurrency=places, policy=RenderPolicy()
         ),
         warm.KIND: Handler(run=_Warm(warmer), payload=warm.Payload, concurrency=2),
+        batch_job.KIND: Handler(run=batching.run, payload=batch_job.Payload, concurrency=4),
     }
     return {kind: every[kind] for kind in kinds}
 

@@ -1,7 +1,7 @@
 """Work: a job as the one who does it sees it, and how a kind of job is done."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Generic, TypeVar
@@ -50,6 +50,10 @@ class Work(Generic[Payload]):
         if self._step is not None and not self.finished:
             await self._tell(*self._step_done())
             self._step = None
+
+    def holding(self) -> AbstractAsyncContextManager[AsyncConnection]:
+        """A transaction in which the job stays ours, for what is written before its end."""
+        return self._jobs.holding(self._lease)
 
     @asynccontextmanager
     async def finishing(self, result: Any = None) -> AsyncIterator[AsyncConnection]:

@@ -13,7 +13,7 @@ from gossamer.problems import Problem, Unavailable
 from gossamer.state import tenants
 from gossamer.state.database import Database
 from gossamer.state.hot import Hot
-from gossamer.state.tenants import Key, Role, Tier
+from gossamer.state.tenants import PUBLIC, Key, Role, Tier
 
 KEY_SECONDS: Final = 5.0  # how long a key that was looked up is believed; disabling overwrites it at once
 _HINT: Final = "Provide an API key in the Authorization header: Bearer sk_live_..."
@@ -25,13 +25,18 @@ class Caller:
     """Who is asking, and what they may do."""
 
     role: Role
-    key_id: str = ""
+    key_id: str = ""  # or the wallet that pays
     tenant_id: str = ""
     tier: Tier = Tier.FREE
-    name: str = ""  # the key's display prefix
+    name: str = ""  # the key's display prefix, or the wallet in short
 
 
 NOBODY: Final = Caller(Role.NOBODY)
+
+
+def wallet(address: str) -> Caller:
+    """Who pays by the call: all wallets share one tenant, and what it has paid for is no tier's to limit."""
+    return Caller(Role.USER, address, PUBLIC, Tier.ENTERPRISE, f"{address[:6]}…{address[-4:]}")
 
 
 class Admission:

@@ -48,6 +48,11 @@ def keys(endpoint: str, tenant: str, parameters: Mapping[str, object]) -> tuple[
     return answer_key(endpoint, parameters), stored
 
 
+async def has(cache: Cache, caching: Caching, key: tuple[str, str]) -> bool:
+    """Whether `through` would answer from the cache now."""
+    return await cache.get(key[1], caching.max_age) is not None
+
+
 async def through(
     cache: Cache,
     caching: Caching,

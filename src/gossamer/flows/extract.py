@@ -15,14 +15,12 @@ from typing import Any, Final, Literal
 import msgspec
 
 from gossamer.flows.admit import Caller
-from gossamer.flows.browse import Browsing
-from gossamer.flows.caching import Caching, Made, Part, keys, through
+from gossamer.flows.caching import Caching, Made, Part, has, keys, through
+from gossamer.flows.obtain import Errand, Obtainer, Rendering
 from gossamer.flows.workshop import Workshop
 from gossamer.logs import Log
 from gossamer.problems import UNPROCESSABLE_ENTITY, Problem, Unavailable
-from gossamer.reach.fetch import Ask, Fetcher
 from gossamer.reach.llm import Model
-from gossamer.reach.visit import Visit
 from gossamer.state.cache import Cache
 from gossamer.web.links import Addresses
 from gossamer.web.outcome import Outcome
@@ -42,8 +40,6 @@ from gossamer.web.url import Url, cache_form
 ANYTHING: Final = Schema({})  # where there are only instructions
 # What stands in the place of the page; what it says is not what was asked for.
 _ANOTHER_PAGE: Final = frozenset({Outcome.BLOCKED, Outcome.SOFT_404, Outcome.PARKED, Outcome.ERROR})
-
-Rendering = Literal["never", "auto", "always"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,12 +99,11 @@ class Extracted:
 
 @dataclass(frozen=True, slots=True)
 class Extractor:
-    fetcher: Fetcher
+    obtainer: Obtainer
     workshop: Workshop
     cache: Cache
     log: Log
     model: Model | None = None
-    browsing: Browsing | None = None
     clock: Callable[[], float] = field(default=time.time)
     boundary: Callable[[], str] = field(default=lambda: f"page-{secrets.token_hex(16)}")
 
@@ -127,37 +122,32 @@ class Extractor:
 
     async def extract_through(self, wish: Wish, caller: Caller, caching: Caching) -> tuple[Extracted, Part]:
         """From the cache, or into it. Only what turned out well is kept."""
-        model = self._model(wish)
-        key = keys("extract", caching.tenant, wish.parameters(model.name if model else ""))
 
         async def make() -> Made:
             made = await self.extract(wish, caller)
             return Made(msgspec.msgpack.encode(made), made.fetched_at, _is_good(made))
 
+        key = self._key(wish, caching)
         extracted, part = await through(self.cache, caching, key, Extracted, make, patience=wish.timeout)
         return replace(extracted, url=wish.url.href), part
+
+    async def has(self, wish: Wish, caching: Caching) -> bool:
+        return await has(self.cache, caching, self._key(wish, caching))
+
+    def _key(self, wish: Wish, caching: Caching) -> tuple[str, str]:
+        model = self._model(wish)
+        return keys("extract", caching.tenant, wish.parameters(model.name if model else ""))
 
     # The page.
 
     async def _harvested(self, wish: Wish, caller: Caller) -> tuple[Page, Harvest]:
-        if wish.render == "always":
-            page = await self._rendered(wish, caller)
-            return page, await self._harvest(wish, page)
-        page = await self.fetcher.fetch(Ask(url=wish.url, headers=wish.headers, timeout=wish.timeout))
-        harvest = await self._harvest(wish, page)
-        if wish.render == "auto" and harvest.judgement.reason == "script_needed":
-            page = await self._rendered(wish, caller)
-            harvest = await self._harvest(wish, page)
-        return page, harvest
+        with_text = self._model(wish) is not None
 
-    async def _harvest(self, wish: Wish, page: Page) -> Harvest:
-        return await self.workshop.harvest(page, wish.schema, with_text=self._model(wish) is not None)
+        async def harvest(page: Page) -> Harvest:
+            return await self.workshop.harvest(page, wish.schema, with_text=with_text)
 
-    async def _rendered(self, wish: Wish, caller: Caller) -> Page:
-        if self.browsing is None:
-            raise Unavailable("browser", "there is none here")
-        visit = Visit(url=wish.url, caller=caller.tenant_id, timeout=wish.timeout, headers=wish.headers)
-        return (await self.browsing.visit(visit, caller)).page
+        errand = Errand(url=wish.url, headers=wish.headers, timeout=wish.timeout, render=wish.render)
+        return await self.obtainer.obtain(errand, caller, harvest, lambda made: made.judgement)
 
     # The model.
 

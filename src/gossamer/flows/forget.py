@@ -1,4 +1,4 @@
-"""Forget: pages that are not to be served any more, and renders of them that have not begun."""
+"""Forget: pages that are not to be served or found any more, and renders of them that have not begun."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -11,6 +11,7 @@ from gossamer.problems import Problem
 from gossamer.state import renders
 from gossamer.state.jobs import Job, Jobs, State
 from gossamer.state.page_cache import Dropped, PageCache, PageKey, PagePrefix
+from gossamer.state.search_index import SearchIndex
 from gossamer.web.url import Url, cache_form
 
 LOOKS: Final = tuple(Look(bot=bot, keep_scripts=keep) for bot in BOTS for keep in (False, True))
@@ -29,6 +30,7 @@ class Forgetting:
 
     cache: PageCache
     jobs: Jobs
+    index: SearchIndex
 
     async def url(self, tenant: str, url: Url) -> Forgotten:
         """In every variant."""
@@ -37,14 +39,17 @@ class Forgetting:
         async with self.jobs.database.read() as connection:
             known = await renders.active(connection, tenant, keys)
         canceled = await self._cancel(known.values())
+        await self.index.drop(tenant, form)
         return Forgotten(await self.cache.drop_url(tenant, form), canceled)
 
     async def prefix(self, tenant: str, prefix: PagePrefix) -> Forgotten:
         canceled = await self._cancel_where(tenant, lambda url: prefix.matches(cache_form(url)))
+        await self.index.drop_prefix(tenant, prefix)
         return Forgotten(await self.cache.drop_prefix(tenant, prefix), canceled)
 
     async def everything(self, tenant: str) -> Forgotten:
         canceled = await self._cancel_where(tenant, lambda _: True)
+        await self.index.drop_all(tenant)
         return Forgotten(await self.cache.drop_tenant(tenant), canceled)
 
     async def _cancel_where(self, tenant: str, matches: Callable[[Url], bool]) -> int:

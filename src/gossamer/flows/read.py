@@ -1,16 +1,21 @@
 """Read: a URL in, what the page says out; from the cache where that was asked for."""
 
+import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Final
+from string import ascii_lowercase
+from typing import Final, Literal
 
 import msgspec
 
-from gossamer.flows.caching import Caching, Made, keys, through
+from gossamer.flows.admit import Caller
+from gossamer.flows.caching import Caching, Made, has, keys, through
+from gossamer.flows.obtain import Errand, Obtainer, Rendering
 from gossamer.flows.workshop import Workshop
-from gossamer.reach.fetch import Ask, Fetcher
 from gossamer.state.cache import Cache
+from gossamer.state.search_index import Document, SearchIndex
+from gossamer.web.brief import BOUNDARY, DEFAULT, Brief
 from gossamer.web.kind import Kind
 from gossamer.web.links import Link
 from gossamer.web.metadata import Metadata
@@ -19,7 +24,14 @@ from gossamer.web.page import Hop, Page
 from gossamer.web.reading import How, Reading
 from gossamer.web.url import Url, cache_form
 
-FORMATS: Final = ("markdown", "html", "rawHtml", "text", "links", "metadata")
+FORMATS: Final = ("markdown", "llm", "html", "rawHtml", "text", "links", "metadata")
+# What is read by who shows one of these may not be for others to find.
+_CREDENTIALS: Final = frozenset({"authorization", "cookie", "x-api-key"})
+
+
+def new_boundary() -> str:
+    """Letters that nobody can guess, all of one case, so that they always count the same."""
+    return "".join(secrets.choice(ascii_lowercase) for _ in range(BOUNDARY))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +44,9 @@ class Wish:
     headers: tuple[tuple[str, str], ...] = ()
     timeout: float = 10.0  # seconds; not part of the key
     attempts: int = 3
+    render: Rendering = "never"
+    wait_for: str | None = None  # a CSS selector, for the browser
+    max_tokens: int = DEFAULT  # of the format `llm`
 
     def parameters(self) -> dict[str, object]:
         """All that the answer depends on."""
@@ -42,7 +57,21 @@ class Wish:
             "include": list(self.how.include),
             "exclude": list(self.how.exclude),
             "headers": sorted((name.lower(), value) for name, value in self.headers),
+            "render": self.render,
+            "waitFor": self.wait_for,
+            "maxTokens": self._budget,
         }
+
+    @property
+    def wanted(self) -> How:
+        return replace(self.how, max_tokens=self._budget)
+
+    @property
+    def _budget(self) -> int | None:
+        return self.max_tokens if "llm" in self.formats else None
+
+    def is_public(self) -> bool:
+        return all(name.lower() not in _CREDENTIALS for name, _ in self.headers)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +82,7 @@ class Read:
     final_url: str
     status: int
     media_type: str
+    via: Literal["fetch", "render"]
     kind: Kind
     outcome: Outcome
     reason: str
@@ -66,6 +96,7 @@ class Read:
     cut: bool
     page_count: int | None = None
     markdown: str | None = None
+    llm: Brief | None = None
     html: str | None = None
     raw_html: str | None = None
     text: str | None = None
@@ -85,29 +116,67 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    fetcher: Fetcher
+    obtainer: Obtainer
     workshop: Workshop
     cache: Cache
+    index: SearchIndex | None = None
     clock: Callable[[], float] = field(default=time.time)
+    boundary: Callable[[], str] = field(default=new_boundary)
 
-    async def read(self, wish: Wish) -> Read:
-        """Fetch and read, here and now."""
-        await self.workshop.check(wish.how)
-        page = await self.fetcher.fetch(
-            Ask(url=wish.url, headers=wish.headers, timeout=wish.timeout, attempts=wish.attempts)
+    async def read(self, wish: Wish, caller: Caller) -> Read:
+        """Get it and read it, here and now."""
+        how = wish.wanted
+        await self.workshop.check(how)
+        errand = Errand(
+            url=wish.url,
+            headers=wish.headers,
+            timeout=wish.timeout,
+            attempts=wish.attempts,
+            render=wish.render,
+            wait_for=wish.wait_for,
         )
-        return _read(wish, page, await self.workshop.read(page, wish.how), self.clock())
 
-    async def read_through(self, wish: Wish, caching: Caching) -> Reply:
+        async def reading_of(page: Page) -> Reading:
+            return await self.workshop.read(page, how)
+
+        page, reading = await self.obtainer.obtain(errand, caller, reading_of, lambda made: made.judgement)
+        read = _read(wish, page, reading, self.clock())
+        if wish.is_public() and read.outcome is Outcome.OK:
+            self._note(caller, read, reading)
+        return read
+
+    async def read_through(self, wish: Wish, caller: Caller, caching: Caching) -> Reply:
         """From the cache, or into it. Only what turned out well is kept."""
-        key = keys("fetch", caching.tenant, wish.parameters())
+        key = _key(wish, caching)
 
         async def make() -> Made:
-            read = await self.read(wish)
+            read = await self.read(wish, caller)
             return Made(msgspec.msgpack.encode(read), read.fetched_at, read.outcome is Outcome.OK)
 
         read, part = await through(self.cache, caching, key, Read, make, patience=wish.timeout)
         return Reply(replace(read, url=wish.url.href), part.hit, part.since, part.until, part.key)
+
+    async def has(self, wish: Wish, caching: Caching) -> bool:
+        return await has(self.cache, caching, _key(wish, caching))
+
+    def _note(self, caller: Caller, read: Read, reading: Reading) -> None:
+        """For who searches later."""
+        if self.index is None or not caller.tenant_id:
+            return
+        document = Document(
+            url=read.final_url,
+            title=read.title,
+            description=read.metadata.description or "",
+            text=reading.text,
+            language=read.metadata.language or "",
+            seen_at=read.fetched_at,
+            published_at=read.metadata.published_at,
+        )
+        self.index.note(caller.tenant_id, document)
+
+
+def _key(wish: Wish, caching: Caching) -> tuple[str, str]:
+    return keys("fetch", caching.tenant, wish.parameters())
 
 
 def _read(wish: Wish, page: Page, reading: Reading, now: float) -> Read:
@@ -117,6 +186,7 @@ def _read(wish: Wish, page: Page, reading: Reading, now: float) -> Read:
         final_url=page.final_url,
         status=page.status,
         media_type=page.media_type,
+        via=page.via,
         kind=reading.kind,
         outcome=reading.judgement.outcome,
         reason=reading.judgement.reason,
@@ -130,6 +200,7 @@ def _read(wish: Wish, page: Page, reading: Reading, now: float) -> Read:
         cut=reading.cut,
         page_count=reading.page_count,
         markdown=reading.markdown if "markdown" in wanted else None,
+        llm=reading.brief,
         html=reading.html if "html" in wanted else None,
         raw_html=page.text if "rawHtml" in wanted and reading.kind is not Kind.PDF else None,
         text=reading.text if "text" in wanted else None,

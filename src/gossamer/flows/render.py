@@ -108,12 +108,7 @@ class Renderer:
         return await self.browsers.visit(visit, step)
 
     async def prepare(self, page: Page, *, keep_scripts: bool) -> Prepared:
-        if len(page.body) > LARGEST:
-            raise Problem(
-                problems.CONTENT_TOO_LARGE,
-                f"The rendered page has more than {LARGEST // 1_000_000} MB.",
-                details={"url": page.final_url, "reason": "content_too_large"},
-            )
+        refuse_large(page)
         return await self.workshop.prepare(page, keep_scripts=keep_scripts)
 
     def _user_agent(self, bot: str) -> str | None:
@@ -130,6 +125,15 @@ class Renderer:
             headers=served.headers,
             rendered_at=round(self.clock() * 1000),
             render_ms=rendered.page.elapsed_ms,
+        )
+
+
+def refuse_large(page: Page) -> None:
+    if len(page.body) > LARGEST:
+        raise Problem(
+            problems.CONTENT_TOO_LARGE,
+            f"The rendered page has more than {LARGEST // 1_000_000} MB.",
+            details={"url": page.final_url, "reason": "content_too_large"},
         )
 
 

@@ -6,9 +6,10 @@ from typing import Final
 from gossamer.flows.admit import Admission
 from gossamer.logs import Log
 from gossamer.problems import Unavailable
-from gossamer.state import heartbeats, job_table, once, tenants
+from gossamer.state import batches, heartbeats, job_table, once, tenants
 from gossamer.state.database import Database
 from gossamer.state.page_cache import PageCache
+from gossamer.state.search_index import SearchIndex
 from gossamer.state.usage import Usage
 
 EVERY_SECONDS: Final = 60.0
@@ -34,6 +35,23 @@ async def once_over(database: Database, admission: Admission) -> None:
         await tenants.touch_keys(connection, used)
         await heartbeats.forget_dead(connection)
         await job_table.forget_old(connection, days=JOB_DAYS)
+        await batches.forget(connection)
+        await batches.forget_headers(connection)
+
+
+async def keep_indexed(index: SearchIndex, log: Log) -> None:
+    """Run until cancelled: write down the words of the pages that were read."""
+    while True:
+        await asyncio.sleep(PAGES_EVERY_SECONDS)
+        await settle_index(index, log)
+
+
+async def settle_index(index: SearchIndex, log: Log) -> None:
+    """The same, once."""
+    try:
+        await index.flush()
+    except Unavailable as away:
+        log.warning("upkeep_postponed", "upkeep will be tried again", why=away.detail)
 
 
 async def tend(pages: PageCache, usage: Usage, log: Log) -> None:

@@ -143,8 +143,9 @@ class Workshop:
         kind = kind_of(page.media_type, page.body, path_of(page.final_url))
         if kind not in READABLE:
             return True
+        small = self._small if how.max_tokens is None else self._small // 4  # a brief is work of its own
         return (
-            len(page.body) <= self._small
+            len(page.body) <= small
             and kind in _AT_HAND
             and page.body.count(b"<") <= FEW_TAGS
             and not how.include

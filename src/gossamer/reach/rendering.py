@@ -8,12 +8,24 @@ from typing import Any, Final
 import msgspec
 
 from gossamer.problems import INVALID_SELECTOR, INVALID_URL, Problem
+from gossamer.reach import printing
 from gossamer.reach import shot as shots
 from gossamer.reach.cdp import NOTHING, Gone, Refused
+from gossamer.reach.posing import pose
 from gossamer.reach.proxy import Pass, Refusal
 from gossamer.reach.tab import Manner, Tab
 from gossamer.reach.traffic import Answer, Traffic
-from gossamer.reach.visit import Rendered, Step, Timings, Visit, failed
+from gossamer.reach.visit import (
+    NO_ANSWER,
+    NO_PAGE,
+    Capture,
+    Rendered,
+    Shot,
+    Step,
+    Timings,
+    Visit,
+    failed,
+)
 from gossamer.reach.waiting import Document, settle
 from gossamer.web.page import Page
 from gossamer.web.url import Url
@@ -58,14 +70,14 @@ class Rendering:
             tab.frame,
             self._loop.time,
             tab.give_up,
-            pictures=visit.shot is not None,
+            pictures=visit.capture is not None,
         )
         self._document = Document(tab, self._traffic, secrets.token_hex(8))
         self._manner = Manner(
             user=admitted.user,
             password=admitted.password,
             user_agent=visit.user_agent or user_agent,
-            pictures=visit.shot is not None,
+            pictures=visit.capture is not None,
             headers=visit.headers,
             origin=visit.url.origin,
         )
@@ -75,9 +87,7 @@ class Rendering:
         try:
             return await self._run(step)
         except TimeoutError:
-            raise failed(
-                "render_timeout", f"The page was not done in {self._visit.timeout:g} seconds"
-            ) from None
+            raise self._late() from None
         except (Gone, Refused) as error:
             raise self._explained(error) from error
 
@@ -95,11 +105,11 @@ class Rendering:
         except Refused:  # it went on to another document at the last moment
             settled = await self._settle()
             serialised = await self._serialise()
-        picture = await self._picture()
+        capture = await self._captured()
         end = self._loop.time()
         return Rendered(
             page=self._page(serialised, self._queued + end - began),
-            shot=picture,
+            capture=capture,
             console=tuple(serialised.errors),
             bytes=self._pass.received,
             requests=self._pass.requests,
@@ -113,19 +123,20 @@ class Rendering:
     @property
     def _reserve(self) -> float:
         """Seconds that are kept for reading the page."""
-        return min(5.0 if self._visit.shot else 2.0, self._visit.timeout / 5)
+        if self._visit.capture is not None:
+            return min(5.0, self._visit.timeout / 3)
+        return min(2.0, self._visit.timeout / 5)
 
     # There.
 
     async def _navigate(self) -> None:
         visit, tab, deadline = self._visit, self._tab, self._deadline
         before: list[Coroutine[Any, Any, None]] = tab.begin(self._manner, self._traffic.hear, deadline)
-        if visit.shot is not None:
-            before += shots.prepare(tab, visit.shot, deadline)
+        shot = visit.capture if isinstance(visit.capture, Shot) else None
+        if shot is not None:
+            before += shots.prepare(tab, shot, deadline)
         before += [
-            self._checked(selector)
-            for selector in (visit.wait_for, visit.shot and visit.shot.selector)
-            if selector
+            self._checked(selector) for selector in (visit.wait_for, shot and shot.selector) if selector
         ]
         keeper = self._document.doorkeeper(MOST_ERRORS, LONGEST_ERROR)
         before.append(tab.session.tell("Page.addScriptToEvaluateOnNewDocument", deadline, source=keeper))
@@ -170,7 +181,9 @@ class Rendering:
         if not self._pass.alive:  # its bytes are used up; its time is ours
             return self._too_large()
         if navigation.is_download or navigation.error_text == "net::ERR_ABORTED":
-            return failed("page_error", "The address leads to a file or to nothing, not to a page")
+            return failed(
+                "page_error", "The address leads to a file or to nothing, not to a page", cause=NO_PAGE
+            )
         code = navigation.error_text.removeprefix("net::")
         return failed("network_error", f"The page could not be had ({code})", cause=code)
 
@@ -202,10 +215,15 @@ class Rendering:
             raise failed("page_error", f"The page has more than {LONGEST_DOCUMENT:,} characters")
         return serialised
 
-    async def _picture(self) -> bytes | None:
-        if self._visit.shot is None:
+    async def _captured(self) -> Capture | None:
+        wanted = self._visit.capture
+        if wanted is None:
             return None
-        return await shots.take(self._tab, self._document, self._visit.shot, self._deadline)
+        reach = shots.reach(wanted) if isinstance(wanted, Shot) else printing.REACH
+        await pose(self._document, self._traffic, reach, self._deadline)
+        if isinstance(wanted, Shot):
+            return await shots.take(self._tab, self._document, wanted, self._deadline)
+        return await printing.take(self._tab, wanted, self._deadline)
 
     def _page(self, serialised: _Serialised, elapsed: float) -> Page:
         answer = self._traffic.answer or Answer("", "")
@@ -236,6 +254,12 @@ class Rendering:
                 "network_error", "The page led on to one that could not be had", url=self._traffic.asked
             )
         return failed("page_error", "The page led on to something that is not on the web")
+
+    def _late(self) -> Problem:
+        if self._traffic.answer is None and self._traffic.asked:
+            detail = f"The target said nothing in {self._visit.timeout:g} seconds"
+            return failed("render_timeout", detail, cause=NO_ANSWER)
+        return failed("render_timeout", f"The page was not done in {self._visit.timeout:g} seconds")
 
     def _explained(self, error: Exception) -> Exception:
         if self._tab.trouble:

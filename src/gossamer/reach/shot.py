@@ -1,21 +1,20 @@
-"""Shots: a picture of a page, of all of it, or of one element."""
+"""Shots: a picture of a page, of all of it, or of one element. What is too large is refused, not cut."""
 
-import asyncio
-import base64
+import binascii
 import math
 from collections.abc import Coroutine
 from typing import Any, Final
 
 import msgspec
 
-from gossamer.problems import ELEMENT_NOT_FOUND, Problem
+from gossamer.problems import CAPTURE_TOO_LARGE, CONTENT_TOO_LARGE, ELEMENT_NOT_FOUND, Problem
 from gossamer.reach.tab import Tab
-from gossamer.reach.visit import Shot
+from gossamer.reach.visit import Capture, Shot
 from gossamer.reach.waiting import Document
 
-TALLEST: Final = 16_384  # pixels of the picture; what textures hold, and about what a reader bears
-MOST_PIXELS: Final = 64_000_000
-UNROLLING: Final = 5.0  # seconds at most
+TALLEST: Final = 16_384  # pixels of the picture, either way; what textures hold
+MOST_PIXELS: Final = 42_000_000  # of which even noise fits into one message of the browser's
+LARGEST: Final = 10_000_000  # bytes of what is captured
 
 
 class Frame(msgspec.Struct):
@@ -28,49 +27,109 @@ class Frame(msgspec.Struct):
 
 
 class _Picture(msgspec.Struct):
-    data: str
+    data: msgspec.Raw  # base64 between quotes
 
 
 def prepare(tab: Tab, shot: Shot, deadline: float) -> list[Coroutine[Any, Any, None]]:
     """What is to be told before the page is asked for."""
     size = {"width": shot.width, "height": shot.height, "deviceScaleFactor": shot.scale, "mobile": False}
-    scheme = {"name": "prefers-color-scheme", "value": "dark" if shot.dark else "light"}
+    features = {"prefers-color-scheme": "dark" if shot.dark else "light", "prefers-reduced-motion": "reduce"}
+    told = [{"name": name, "value": value} for name, value in features.items()]
     return [
+        _check_window(shot),
         tab.session.tell("Emulation.setDeviceMetricsOverride", deadline, **size),
-        tab.session.tell("Emulation.setEmulatedMedia", deadline, features=[scheme]),
+        tab.session.tell("Emulation.setScrollbarsHidden", deadline, hidden=True),
+        tab.session.tell("Emulation.setEmulatedMedia", deadline, features=told),
     ]
 
 
-async def take(tab: Tab, document: Document, shot: Shot, deadline: float) -> bytes:
-    loop = asyncio.get_running_loop()
-    patience = min(UNROLLING, max(0.0, (deadline - loop.time()) / 2))
-    tallest = TALLEST / shot.scale if shot.full_page else 0
-    await document.run("unroll", deadline, tallest, patience * 1000)
-    options: dict[str, Any] = {"format": shot.format, "optimizeForSpeed": True}
+def reach(shot: Shot) -> float:
+    """How far down the page the picture may go beyond its window."""
+    if not shot.full_page:
+        return 0
+    return min(TALLEST / shot.scale, shot.max_height or TALLEST)
+
+
+async def take(tab: Tab, document: Document, shot: Shot, deadline: float) -> Capture:
+    # A whole page takes longer and gets half the size for it: there is a bound to what can be answered.
+    options: dict[str, Any] = {"format": shot.format, "optimizeForSpeed": not shot.full_page}
     if shot.quality is not None and shot.format != "png":
         options["quality"] = shot.quality
+    cut = False
     if shot.full_page or shot.selector is not None:
-        frame = _bounded(await _frame(document, shot, deadline), shot)
+        frame, cut = _bounded(await _frame(document, shot, deadline), shot)
         options |= {"clip": {**msgspec.to_builtins(frame), "scale": 1}, "captureBeyondViewport": True}
     picture = await tab.session.ask(_Picture, "Page.captureScreenshot", deadline, **options)
-    return base64.b64decode(picture.data)
+    return Capture(_decoded(picture.data), cut)
+
+
+def too_heavy(what: str, hint: str) -> Problem:
+    return Problem(
+        CONTENT_TOO_LARGE,
+        f"The {what} of the page has more than {LARGEST // 1_000_000} MB",
+        hint=hint,
+        details={"reason": "capture_too_large", "maxBytes": LARGEST},
+    )
 
 
 async def _frame(document: Document, shot: Shot, deadline: float) -> Frame:
     raw = await document.run("frame", deadline, shot.selector)
     frame = msgspec.json.decode(raw, type=Frame | None)
     if frame is None or frame.width < 1 or frame.height < 1:
-        raise Problem(
-            ELEMENT_NOT_FOUND,
-            "No element of the page that can be seen matches the selector",
-            details={"selector": shot.selector},
-        )
+        raise _unseen(shot)
     return frame
 
 
-def _bounded(frame: Frame, shot: Shot) -> Frame:
-    width = min(math.ceil(frame.width), int(TALLEST / shot.scale))
-    tallest = min(TALLEST / shot.scale, MOST_PIXELS / (width * shot.scale**2))
-    return Frame(
-        max(0.0, frame.x), max(0.0, frame.y), width, max(1, min(math.ceil(frame.height), int(tallest)))
+def _bounded(frame: Frame, shot: Shot) -> tuple[Frame, bool]:
+    """Whole pixels of the page, all that the frame touches; and whether something was cut off."""
+    left, top = (max(0, math.floor(round(edge, 2))) for edge in (frame.x, frame.y))
+    width = math.ceil(round(frame.x + frame.width, 2)) - left
+    height = math.ceil(round(frame.y + frame.height, 2)) - top
+    if width < 1 or height < 1:
+        raise _unseen(shot)
+    widest = int(TALLEST / shot.scale)
+    if width > widest:
+        raise _too_large("too_wide", f"{width:,} pixels wide", width=width, height=height, limit=widest)
+    tallest = int(min(TALLEST / shot.scale, MOST_PIXELS / (width * shot.scale**2)))
+    wanted = min(height, shot.max_height or height)
+    if wanted > tallest:
+        raise _too_large("too_tall", f"{height:,} pixels tall", width=width, height=height, limit=tallest)
+    return Frame(left, top, width, wanted), wanted < height
+
+
+async def _check_window(shot: Shot) -> None:
+    """Here it costs nobody a visit."""
+    pixels = round(shot.width * shot.height * shot.scale**2)
+    if pixels > MOST_PIXELS:
+        raise _too_large("too_many_pixels", f"of {pixels:,} pixels", pixels=pixels, limit=MOST_PIXELS)
+
+
+def _decoded(data: msgspec.Raw) -> bytes:
+    quoted = memoryview(data)
+    if len(quoted) > LARGEST * 4 / 3 + 6:
+        raise too_heavy("picture", "Ask for jpeg or webp, for a lower quality, or for less of the page.")
+    return binascii.a2b_base64(quoted[1:-1])
+
+
+def _unseen(shot: Shot) -> Problem:
+    return Problem(
+        ELEMENT_NOT_FOUND,
+        "No element of the page that can be seen matches the selector",
+        details={"selector": shot.selector},
+    )
+
+
+_HINTS: Final = {
+    "too_tall": "Give `maxHeight`, at most `details.limit`, to have it cut there; or name an element.",
+    "too_wide": "Name an element of the page, or lower `deviceScaleFactor`.",
+    "too_many_pixels": "Lower `deviceScaleFactor`, or choose a smaller viewport.",
+}
+
+
+def _too_large(reason: str, size: str, **numbers: int) -> Problem:
+    return Problem(
+        CAPTURE_TOO_LARGE,
+        f"What is to be captured is {size}; at most {numbers['limit']:,} can be",
+        hint=_HINTS[reason],
+        details={"reason": reason, **numbers},
     )

@@ -11,6 +11,9 @@ from gossamer.web.url import Url
 Step = Callable[[str, int], Awaitable[None]]  # what is being done, and how far it is in percent
 Reason = Literal["render_timeout", "network_error", "page_error", "worker_error"]
 Format = Literal["png", "jpeg", "webp"]
+Paper = Literal["A0", "A1", "A2", "A3", "A4", "A5", "A6", "Letter", "Legal", "Tabloid", "Ledger"]
+NO_PAGE: Final = "no_page"  # the `cause` where a browser can show nothing: a file to keep, an empty answer
+NO_ANSWER: Final = "no_answer"  # the `cause` where time was up before the target had said a word
 
 _HINTS: Final[dict[Reason, str]] = {
     "render_timeout": "Give a longer timeout, or check that the page gets done in a browser.",
@@ -29,9 +32,22 @@ class Shot:
     scale: float = 1.0
     full_page: bool = False
     selector: str | None = None  # only this element
+    max_height: int | None = None  # of a whole page or an element: what is taller is cut there, on purpose
     format: Format = "png"
     quality: int | None = None
     dark: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Print:
+    """The page on paper, as PDF."""
+
+    paper: Paper = "A4"
+    landscape: bool = False
+    background: bool = True
+    scale: float = 1.0
+    margins: tuple[float, float, float, float] = (0.4, 0.4, 0.4, 0.4)  # inches: top, right, bottom, left
+    pages: str = ""  # `1-3, 5`; all of them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +58,7 @@ class Visit:
     wait_for: str | None = None  # a CSS selector
     headers: tuple[tuple[str, str], ...] = ()  # for the origin of the URL, and no other
     user_agent: str | None = None
-    shot: Shot | None = None
+    capture: Shot | Print | None = None
     max_bytes: int = 50_000_000  # to and from the web
     max_requests: int = 1_000
 
@@ -55,10 +71,18 @@ class Timings:
     capture_ms: int
 
 
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """A picture or a PDF."""
+
+    body: bytes
+    cut: bool = False  # at the height that was asked for
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rendered:
     page: Page
-    shot: bytes | None
+    capture: Capture | None
     console: tuple[str, ...]  # the page's errors
     bytes: int  # received
     requests: int

@@ -166,16 +166,22 @@ class Jobs:
         return bool(told.cancel_requested)
 
     @asynccontextmanager
-    async def finishing(
-        self, lease: Lease, result: Any = None, *, now: int | None = None
-    ) -> AsyncIterator[AsyncConnection]:
-        """A transaction at whose end the job is done: what is written in it is written once, or not at all.
+    async def holding(self, lease: Lease, *, now: int | None = None) -> AsyncIterator[AsyncConnection]:
+        """A transaction for what belongs to the job: it is written while the job is ours, or not at all.
 
         Raises `LeaseLost` before the body runs; nobody can take the lease while it does."""
-        done = success(lease, result).as_row()
         async with self.database.write() as connection:
             if not await lease_statements.hold(connection, lease.job_id, lease.token, now):
                 raise LeaseLost
+            yield connection
+
+    @asynccontextmanager
+    async def finishing(
+        self, lease: Lease, result: Any = None, *, now: int | None = None
+    ) -> AsyncIterator[AsyncConnection]:
+        """The same, and at its end the job is done: what is written in it is written once, or not at all."""
+        done = success(lease, result).as_row()
+        async with self.holding(lease, now=now) as connection:
             yield connection
             if not await lease_statements.settle(connection, [done], now):
                 raise LeaseLost

@@ -220,6 +220,38 @@ audits: Final = Table(
     Index(None, "tenant_id", "id"),
 )
 
+# Many pages that are read by one job, whose id is the batch's. No foreign key to the job: what it has read is
+# deleted after it, a piece at a time.
+batches: Final = Table(
+    "batches",
+    metadata,
+    _id("job_id", primary_key=True),
+    _id("tenant_id", ForeignKey(tenants.c.id), nullable=False),
+    _text("tier"),
+    Column("total", Integer, nullable=False),
+    _time("created_at"),
+    Column("headers_json", Text, nullable=True),  # sent along with each request; empty when the job is over
+    Column("plan_json", Text, nullable=False),
+    Column("urls_json", Text, nullable=False),
+    CheckConstraint("total > 0", name="total"),
+    Index("ix_batches_headers", "job_id", **_where("headers_json IS NOT NULL")),
+)
+
+batch_results: Final = Table(
+    "batch_results",
+    metadata,
+    _id("job_id", primary_key=True),
+    Column("position", Integer, primary_key=True, autoincrement=False),  # in the list, from 0
+    _text("status"),
+    Column("ok", Boolean, nullable=False),
+    Column("size", Integer, nullable=False),  # bytes, not compressed
+    Column("body", LargeBinary, nullable=True),  # compressed; empty where a blob has it
+    Column("blob", String, nullable=True),
+    CheckConstraint("status IN ('done', 'failed')", name="status"),
+    CheckConstraint("status = 'done' OR NOT ok", name="ok_when_done"),
+    CheckConstraint("(body IS NULL) <> (blob IS NULL)", name="kept_once"),
+)
+
 # A page that the render face keeps; `page_cache.py` says how its parts stay together.
 cached_pages: Final = Table(
     "cached_pages",
@@ -276,4 +308,86 @@ usage_days: Final = Table(
     Column("cold", BigInteger, nullable=False),
     Column("misses", BigInteger, nullable=False),
     Column("failures", BigInteger, nullable=False),
+)
+
+# What can be searched for; its words are in `search_words`, which each database has in a shape of its own.
+# A page that is read again gets a new id, so ids are in the order of reading.
+search_pages: Final = Table(
+    "search_pages",
+    metadata,
+    Column("id", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
+    Column("name", String(64), nullable=False, unique=True),  # SHA-256 of tenant and URL
+    _id("tenant_id", nullable=False),
+    _text("site"),
+    Column("url", Text, nullable=False),  # in its cache form
+    Column("final_url", Text, nullable=False),  # where it was read
+    _time("seen_at"),
+    _time("published_at", nullable=True),
+    Column("title", Text, nullable=False),
+    Column("description", Text, nullable=False),
+    Column("text", Text, nullable=False),
+    CheckConstraint("length(name) = 64", name="name_is_sha256"),
+    Index(None, "tenant_id", "id"),
+    Index(None, "tenant_id", "site"),
+)
+
+search_tenants: Final = Table(
+    "search_tenants",
+    metadata,
+    _id("tenant_id", primary_key=True),
+    Column("pages", BigInteger, nullable=False),
+)
+
+# A payment for a request; the state machine is drawn in `ledger.py`. There is one row for each authorisation,
+# beside those of times when it was released. No foreign keys: the ledger outlives what it speaks of.
+payments: Final = Table(
+    "payments",
+    metadata,
+    _id(primary_key=True),
+    _text("network"),
+    _text("payer"),
+    _text("nonce"),
+    _text("state"),
+    Column("token", String(32), nullable=False),  # of who works on it
+    _time("held_until"),  # for so long nobody else does
+    Column("version", SmallInteger, nullable=False),
+    _text("asset"),
+    _text("pay_to"),
+    Column("amount", BigInteger, nullable=False),  # in the asset's atomic units
+    _text("endpoint"),
+    Column("request_hash", String(64), nullable=False),
+    _text("request_id"),
+    Column("identifier", String(64), nullable=True),  # SHA-256 of payer and what the client calls it
+    Column("wire_json", Text, nullable=True),  # the payment, as long as something may have to be asked of it
+    _time("lasts_until"),  # after that it can move no money
+    _text("reason"),
+    _text("transaction_id"),
+    _time("created_at"),
+    _time("verified_at", nullable=True),
+    _time("served_at", nullable=True),
+    _time("settled_at", nullable=True),
+    _time("ended_at", nullable=True),
+    _time("delivered_at", nullable=True),
+    CheckConstraint(
+        "state IN ('reserved', 'verified', 'served', 'pending', 'settled', 'released')", name="state"
+    ),
+    CheckConstraint("amount > 0", name="amount_is_positive"),
+    CheckConstraint("(state IN ('settled', 'released')) = (ended_at IS NOT NULL)", name="ended_when_it_ends"),
+    CheckConstraint("(state = 'settled') = (settled_at IS NOT NULL)", name="settled_when_it_is"),
+    CheckConstraint("length(request_hash) = 64", name="request_hash_is_sha256"),
+    Index(
+        "uq_payments_authorization",
+        "network",
+        "payer",
+        "nonce",
+        unique=True,
+        **_where("state <> 'released'"),
+    ),
+    Index(
+        "uq_payments_identifier",
+        "identifier",
+        unique=True,
+        **_where("identifier IS NOT NULL AND state <> 'released'"),
+    ),
+    Index("ix_payments_open", "held_until", **_where("ended_at IS NULL")),
 )

@@ -16,6 +16,7 @@ from ulid import ULID
 from gossamer.state.database import clock, insert_into
 from gossamer.state.tables import api_keys, key_events, tenants
 
+PUBLIC: Final = "0" * 26  # the tenant of all who have no account: what it keeps and finds, everybody may see
 _TOUCH_BATCH: Final = 1_000
 
 
@@ -102,6 +103,12 @@ async def ensure_tenant(
     # An update that changes nothing, because DO NOTHING would return nothing.
     ensured = new.on_conflict_do_update(index_elements=["email"], set_={"email": new.excluded.email})
     return Tenant(*(await connection.execute(ensured.returning(*tenants.c))).one())
+
+
+async def find_tenant(connection: AsyncConnection, email: str) -> str | None:
+    """The id of the tenant of this email."""
+    found: str | None = await connection.scalar(select(tenants.c.id).where(tenants.c.email == email))
+    return found
 
 
 async def add_key(connection: AsyncConnection, key: Key, *, now: int | None = None) -> Key | None:

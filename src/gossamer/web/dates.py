@@ -1,7 +1,7 @@
 """Dates as pages write them, made ISO 8601, or nothing where it is not certain what is meant."""
 
 import re
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from typing import Final
 
 EARLIEST: Final = 1980  # no page is older, whatever it says
@@ -94,6 +94,15 @@ def _day(year: str, month: str, day: str, earliest: int) -> str | None:
     except ValueError:
         return None
     return found.isoformat() if earliest <= found.year <= LATEST else None
+
+
+def unix_time(text: str) -> float | None:
+    """Seconds, of a date in ISO 8601; where it names no zone, of UTC."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
 def is_later(one: str, other: str) -> bool:

@@ -47,9 +47,10 @@ def extract(
     main_content: bool = True,
     include: Sequence[str] = (),
     exclude: Sequence[str] = (),
+    unveil: bool = True,
 ) -> Article:
     """The article of a page; `include` and `exclude` are CSS selectors of what it may consist of."""
-    tree = parse(html, include=include, exclude=exclude)
+    tree = parse(html, include=include, exclude=exclude, unveil=unveil)
     nodes = tree.source.css(f"a[href], area[href], base[href], {SAYS}")
     anchors = [node for node in nodes if node.tag in ("a", "area")]
     said = [node for node in nodes if node.tag not in ("a", "area")]

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from gossamer.web import documents
+from gossamer.web.brief import Brief, brief_of
 from gossamer.web.extract import extract
 from gossamer.web.kind import Kind, kind_of
 from gossamer.web.links import Link
@@ -22,6 +23,7 @@ class How:
     main_content: bool = True
     include: Sequence[str] = ()  # CSS selectors
     exclude: Sequence[str] = ()
+    max_tokens: int | None = None  # of the brief; None: there need not be one
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +39,24 @@ class Reading:
     words: int = 0
     page_count: int | None = None
     fallback: bool = False  # too little was recognised as the main content, so this is the whole page
+    brief: Brief | None = None
     cut: bool = False  # something went over a bound and is missing, or has lost its structure
 
 
 def read(page: Page, how: How) -> Reading:
     """Raises `Problem` for what cannot be read, and nothing else."""
     kind = kind_of(page.media_type, page.body, documents.path_of(page.final_url))
-    return _read_html(page, how) if kind is Kind.HTML else _read_document(page)
+    return _read_html(page, how) if kind is Kind.HTML else _read_document(page, how)
 
 
 def _read_html(page: Page, how: How) -> Reading:
     article = extract(
-        page.text, page.final_url, main_content=how.main_content, include=how.include, exclude=how.exclude
+        page.text,
+        page.final_url,
+        main_content=how.main_content,
+        include=how.include,
+        exclude=how.exclude,
+        unveil=how.max_tokens is None,
     )
     return Reading(
         kind=Kind.HTML,
@@ -60,12 +68,13 @@ def _read_html(page: Page, how: How) -> Reading:
         metadata=article.metadata,
         links=article.links,
         words=article.words,
+        brief=_brief(article.markdown, page, how),
         fallback=article.fallback,
         cut=article.cut,
     )
 
 
-def _read_document(page: Page) -> Reading:
+def _read_document(page: Page, how: How) -> Reading:
     document = documents.read(page)
     judgement = judge(page)
     if judgement.outcome is Outcome.OK and not document.text.strip():
@@ -86,5 +95,10 @@ def _read_document(page: Page) -> Reading:
         links=document.links,
         words=len(document.text.split()),
         page_count=document.page_count,
+        brief=_brief(document.markdown, page, how),
         cut=document.truncated,
     )
+
+
+def _brief(markdown: str, page: Page, how: How) -> Brief | None:
+    return None if how.max_tokens is None else brief_of(markdown, page.final_url, how.max_tokens)

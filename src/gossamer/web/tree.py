@@ -14,6 +14,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
 from gossamer.problems import INVALID_SELECTOR, Problem
 from gossamer.web.sanitise import bounded
+from gossamer.web.unseen import style_hides, style_shrinks
 from gossamer.web.vocabulary import tags
 
 DEEPEST: Final = 120
@@ -31,7 +32,6 @@ _DROPPED: Final = tags(
 )
 _PREFORMATTED: Final = frozenset(("pre", "listing", "xmp"))
 _NEVER_HIDDEN: Final = frozenset(("html", "body", "main", "article"))
-_HIDING_STYLE: Final = re.compile(r"(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.I)
 _FOR_READERS: Final = re.compile(
     r"(?:^|[\s_-])(?:sr-only|screen-?reader(?:-text|-only)?|visually-?hidden|assistive-text|element-invisible"
     r"|offscreen|a11y-hidden)(?:$|\s)",
@@ -113,8 +113,13 @@ class Tree(NamedTuple):
     cut: bool
 
 
-def parse(html: str, *, include: Sequence[str] = (), exclude: Sequence[str] = ()) -> Tree:
-    """The body as a tree; with `include` only what these selectors match, and never what `exclude` does."""
+def parse(
+    html: str, *, include: Sequence[str] = (), exclude: Sequence[str] = (), unveil: bool = True
+) -> Tree:
+    """The body as a tree; with `include` only what these selectors match, and never what `exclude` does.
+
+    A page that hides itself until a script has run is shown nevertheless, if it may be unveiled.
+    """
     safe = bounded(html)
     source = LexborHTMLParser(safe.html.encode("utf-8", "replace"))
     for selector in exclude:
@@ -123,7 +128,7 @@ def parse(html: str, *, include: Sequence[str] = (), exclude: Sequence[str] = ()
                 node.decompose()
     wanted = _Wanted([node for selector in include for node in select(source, selector)]) if include else None
     order, cut = _build(source.body, wanted)
-    return Tree(order[0], _measured(order), source, cut or safe.cut)
+    return Tree(order[0], _measured(order, unveil=unveil), source, cut or safe.cut)
 
 
 def release(tree: Tree) -> None:
@@ -239,35 +244,36 @@ def _is_formula(script: LexborNode) -> bool:
     return (script.attributes.get("type") or "").startswith("math/tex")
 
 
-def _is_hidden(element: Element) -> bool:
-    """Whether the page itself says that this is not to be seen."""
+def _is_hidden(element: Element, *, strict: bool) -> bool:
+    """Whether the page itself says that this is not to be seen; who is strict gives the doubt no benefit."""
     attributes = element.attributes
     hints, style = attributes.get("class"), attributes.get("style")
-    if (
-        (style and _hides(style) and "math" not in (hints or ""))
-        or "hidden" in attributes
-        or "aria-hidden" in attributes
-    ):
-        return _really_hidden(element)
-    if element.text >= _LONG_FOR_READERS:
-        return False
-    return element.tag == "button" or (bool(hints) and _is_for_readers(hints or ""))
+    unseen = bool(style) and _is_unseen(element, style or "", strict=strict)
+    if (unseen and "math" not in (hints or "")) or "hidden" in attributes or "aria-hidden" in attributes:
+        return _really_hidden(element, unseen=unseen, strict=strict)
+    short = element.text < _LONG_FOR_READERS
+    return (short and element.tag == "button") or (
+        (short or strict) and bool(hints) and _is_for_readers(hints or "")
+    )
 
 
-def _really_hidden(element: Element) -> bool:
-    if element.tag in _NEVER_HIDDEN:
+def _is_unseen(element: Element, style: str, *, strict: bool) -> bool:
+    if style_hides(style, strict=strict):
+        return True
+    return style_shrinks(style) and not any(
+        "class" in one.attributes or "style" in one.attributes for one in element.walk() if one is not element
+    )
+
+
+def _really_hidden(element: Element, *, unseen: bool, strict: bool) -> bool:
+    if element.tag in _NEVER_HIDDEN and not strict:
         return False
     attributes = element.attributes
     if "hidden" in attributes:
         return attributes["hidden"] != "until-found"
     if "aria-hidden" in attributes and attributes["aria-hidden"] != "true":
-        return _hides(element.get("style"))
-    return ("style" in attributes and _hides(element.get("style"))) or element.tag not in ("img", "math")
-
-
-@lru_cache(maxsize=4096)
-def _hides(style: str) -> bool:
-    return bool(_HIDING_STYLE.search(style))
+        return unseen
+    return unseen or element.tag not in ("img", "math")
 
 
 @lru_cache(maxsize=4096)
@@ -275,18 +281,15 @@ def _is_for_readers(hints: str) -> bool:
     return bool(_FOR_READERS.search(hints))
 
 
-def _measured(order: list[Element]) -> list[Element]:
-    """Count the text below every element and take the hidden ones out; what is left below the body.
-
-    A page that hides itself until a script has run is shown nevertheless.
-    """
+def _measured(order: list[Element], *, unveil: bool) -> list[Element]:
+    """Count the text below every element and take the hidden ones out; what is left below the body."""
     before: list[tuple[Element, list[Element | str]]] = []
     concealed = 0
     for element in reversed(order):
-        concealed += _sum(element, before)
+        concealed += _sum(element, before, strict=not unveil)
     if not before:
         return order[1:]
-    if concealed > HIDDEN_PAGE and order[0].text < concealed // 4:
+    if unveil and concealed > HIDDEN_PAGE and order[0].text < concealed // 4:
         for parent, children in before:
             parent.children = children
         for element in reversed(order):
@@ -295,7 +298,9 @@ def _measured(order: list[Element]) -> list[Element]:
     return list(order[0].walk())[1:]
 
 
-def _sum(element: Element, before: list[tuple[Element, list[Element | str]]] | None) -> int:
+def _sum(
+    element: Element, before: list[tuple[Element, list[Element | str]]] | None, *, strict: bool = False
+) -> int:
     """Sum up the children, which have been summed up; the hidden ones are taken out, their text is told."""
     text = linked = concealed = 0
     blocks = False
@@ -304,7 +309,11 @@ def _sum(element: Element, before: list[tuple[Element, list[Element | str]]] | N
         if isinstance(child, str):
             if child != " ":
                 text += len(child)
-        elif before is not None and (child.attributes or child.tag == "button") and _is_hidden(child):
+        elif (
+            before is not None
+            and (child.attributes or child.tag == "button")
+            and _is_hidden(child, strict=strict)
+        ):
             hidden.add(id(child))
             concealed += child.text
         else:

@@ -15,9 +15,11 @@ from gossamer.doors.http.express import Lane
 from gossamer.doors.worker import Worker
 from gossamer.flows.admit import Admission
 from gossamer.flows.audit import Auditor
+from gossamer.flows.find import Finder
 from gossamer.flows.keys import NewKey
 from gossamer.flows.read import Reader
 from gossamer.flows.render import Renderer
+from gossamer.flows.shoot import Shooter
 from gossamer.logs import Log
 from gossamer.problems import Problem
 from gossamer.reach.browser import Browsers
@@ -41,6 +43,8 @@ class House(Protocol):
     dialer: Dialer
     browsers: Browsers
     renderer: Renderer
+    shooter: Shooter
+    finder: Finder
 
     def app(self) -> ASGIApp: ...
 
@@ -67,17 +71,20 @@ Build = Callable[[Settings, Log], House]
 def run(build: Build) -> None:
     """Run the command line; what goes wrong is one line on stderr, and an exit code."""
     from gossamer.doors.cli.audit import audit
+    from gossamer.doors.cli.batch import batch
     from gossamer.doors.cli.config import config
     from gossamer.doors.cli.fetch import fetch
     from gossamer.doors.cli.keys import keys_group
     from gossamer.doors.cli.render import render
+    from gossamer.doors.cli.search import search
     from gossamer.doors.cli.serve import serve
+    from gossamer.doors.cli.shoot import pdf, screenshot
     from gossamer.doors.cli.worker import worker
 
     group = click.Group(
         "gossamer",
         help="Self-hosted web access for AI agents, bots and the teams that serve them.",
-        commands=[serve, worker, fetch, render, audit, keys_group, config],
+        commands=[serve, worker, fetch, batch, render, screenshot, pdf, search, audit, keys_group, config],
     )
     click.version_option(__version__, prog_name="gossamer")(group)
     try:

@@ -6,22 +6,44 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import click
 import msgspec
 
 from gossamer.doors.cli import Build, House, load, quiet_log, with_settings
-from gossamer.flows.read import FORMATS, Read, Wish
+from gossamer.flows.admit import Caller
+from gossamer.flows.obtain import Rendering
+from gossamer.flows.read import FORMATS, Read, Wish, new_boundary
 from gossamer.problems import Problem
+from gossamer.state.tenants import Role, Tier
+from gossamer.web.brief import DEFAULT, FEWEST, MOST, enveloped
 from gossamer.web.outcome import Outcome
 from gossamer.web.reading import How
 from gossamer.web.url import Url, digest
 
-_SETTINGS: Final = ("egress_allow", "egress_ports", "dns_servers", "user_agent", "data_dir")
-_SUFFIXES: Final = {"markdown": ".md", "text": ".txt", "html": ".html", "rawHtml": ".html", "links": ".tsv"}
+_SETTINGS: Final = (
+    "egress_allow",
+    "egress_ports",
+    "dns_servers",
+    "user_agent",
+    "chromium",
+    "browser_url",
+    "browser_proxy_url",
+    "data_dir",
+)
+_SUFFIXES: Final = {
+    "markdown": ".md",
+    "llm": ".md",
+    "text": ".txt",
+    "html": ".html",
+    "rawHtml": ".html",
+    "links": ".tsv",
+}
 _CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # what a page must not say to a terminal
 _SHOWN: Final = (*FORMATS, "json")
+_ALL: Final = tuple(name for name in FORMATS if name != "llm")  # which is made from less than is there
+_OWNER: Final = Caller(Role.ADMIN, tier=Tier.ENTERPRISE)  # whose machine it is
 FAILED: Final = 1
 NOT_OK: Final = 3
 
@@ -39,6 +61,29 @@ class Result:
         return 0 if self.read.outcome is Outcome.OK else NOT_OK
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is asked of every page."""
+
+    how: How
+    formats: tuple[str, ...]
+    timeout: float
+    max_tokens: int
+    render: Rendering
+    wait_for: str | None
+
+    def of(self, url: str) -> Wish:
+        return Wish(
+            url=Url.parse(url),
+            how=self.how,
+            formats=self.formats,
+            timeout=self.timeout,
+            max_tokens=self.max_tokens,
+            render=self.render,
+            wait_for=self.wait_for,
+        )
+
+
 @click.command("fetch")
 @click.argument("urls", nargs=-1, required=True, metavar="URL...")
 @click.option(
@@ -49,6 +94,21 @@ class Result:
     show_default=True,
     help="What to print.",
 )
+@click.option(
+    "--max-tokens",
+    type=click.IntRange(FEWEST, MOST),
+    default=DEFAULT,
+    show_default=True,
+    help="The most that the format llm may have.",
+)
+@click.option(
+    "--render",
+    type=click.Choice(get_args(Rendering)),
+    default="never",
+    show_default=True,
+    help="By a browser: where a page is an empty shell without one (auto), or always.",
+)
+@click.option("--wait-for", metavar="CSS", help="For the browser: the page is done when something matches.")
 @click.option("--full", is_flag=True, help="The full page instead of its main content.")
 @click.option("--include", multiple=True, metavar="CSS", help="Only what matches; may be repeated.")
 @click.option("--exclude", multiple=True, metavar="CSS", help="Not what matches; may be repeated.")
@@ -72,6 +132,9 @@ def fetch(
     /,
     urls: tuple[str, ...],
     shape: str,
+    max_tokens: int,
+    render: Rendering,
+    wait_for: str | None,
     full: bool,
     include: tuple[str, ...],
     exclude: tuple[str, ...],
@@ -88,15 +151,25 @@ def fetch(
     not be had.
     """
     settings = load(flags)
-    how = How(not full, include, exclude)
-    formats = FORMATS if shape == "json" else (shape, "metadata")
+    if wait_for is not None and render == "never":
+        raise click.UsageError("--wait-for needs a browser: add --render auto or --render always")
+    wanted = Wanted(
+        How(not full, include, exclude),
+        _ALL if shape == "json" else (shape, "metadata"),
+        timeout,
+        max_tokens,
+        render,
+        wait_for,
+    )
     printer = Printer(shape, output, many=len(urls) > 1)
     progress = Progress(len(urls), shown=not quiet and sys.stderr.isatty())
 
     async def work() -> int:
         house = build(settings, quiet_log(settings))
         try:
-            return await _fetch_all(house, urls, how, formats, timeout, at_once, printer, progress)
+            if render != "never":
+                await house.open_proxy()
+            return await _fetch_all(house, urls, wanted, at_once, printer, progress)
         finally:
             await house.close()
 
@@ -106,9 +179,7 @@ def fetch(
 async def _fetch_all(
     house: House,
     urls: tuple[str, ...],
-    how: How,
-    formats: tuple[str, ...],
-    timeout: float,
+    wanted: Wanted,
     at_once: int,
     printer: "Printer",
     progress: "Progress",
@@ -118,8 +189,7 @@ async def _fetch_all(
     async def one(url: str) -> Result:
         async with places:
             try:
-                wish = Wish(url=Url.parse(url), how=how, formats=formats, timeout=timeout)
-                result = Result(url, await house.reader.read(wish))
+                result = Result(url, await house.reader.read(wanted.of(url), _OWNER))
             except Problem as problem:
                 result = Result(url, problem=problem)
         progress.step(result)
@@ -201,7 +271,14 @@ def _rendered(read: Read, shape: str) -> str:
         return msgspec.json.format(msgspec.json.encode(read.metadata), indent=2).decode() + "\n"
     if shape == "links":
         return "".join(f"{link.url}\t{' '.join(link.text.split())}\n" for link in read.links or ())
-    texts = {"markdown": read.markdown, "html": read.html, "rawHtml": read.raw_html, "text": read.text}
+    llm = enveloped(read.llm, new_boundary()) if read.llm else None
+    texts = {
+        "markdown": read.markdown,
+        "llm": llm,
+        "html": read.html,
+        "rawHtml": read.raw_html,
+        "text": read.text,
+    }
     return texts[shape] or ""
 
 

@@ -15,7 +15,7 @@ from gossamer.web.outcome import Outcome
 from gossamer.web.url import Url
 
 NOT_OK: Final = 3
-_SETTINGS: Final = (
+SETTINGS: Final = (
     "egress_allow",
     "egress_ports",
     "dns_servers",
@@ -25,7 +25,7 @@ _SETTINGS: Final = (
     "browser_proxy_url",
     "data_dir",
 )
-_FORMATS: Final[dict[str, Format]] = {".png": "png", ".jpg": "jpeg", ".jpeg": "jpeg", ".webp": "webp"}
+FORMATS: Final[dict[str, Format]] = {".png": "png", ".jpg": "jpeg", ".jpeg": "jpeg", ".webp": "webp"}
 
 
 @click.command("render")
@@ -44,7 +44,7 @@ _FORMATS: Final[dict[str, Format]] = {".png": "png", ".jpg": "jpeg", ".jpeg": "j
 )
 @click.option("--full-page", is_flag=True, help="All of it in the picture, not only what fits a window.")
 @click.option("--stats", is_flag=True, help="A table on stderr: status, times, requests, bytes.")
-@with_settings(_SETTINGS)
+@with_settings(SETTINGS)
 @click.pass_obj
 def render(
     build: Build,
@@ -66,7 +66,7 @@ def render(
     """
     settings = load(flags)
     shot = None if screenshot is None else _shot(screenshot, full_page=full_page)
-    visit = Visit(url=Url.parse(url), timeout=timeout, wait_for=wait_for, shot=shot)
+    visit = Visit(url=Url.parse(url), timeout=timeout, wait_for=wait_for, capture=shot)
 
     async def work() -> tuple[Rendered, Prepared]:
         house = build(settings, quiet_log(settings))
@@ -76,11 +76,11 @@ def render(
             await house.close()
 
     rendered, prepared = asyncio.run(work())
-    if screenshot is not None and rendered.shot is not None:
-        _write(screenshot, rendered.shot)
+    if screenshot is not None and rendered.capture is not None:
+        write(screenshot, rendered.capture.body)
     html = prepared.served.html.encode("utf-8", "replace")
     if output is not None:
-        _write(output, html)
+        write(output, html)
     else:
         sys.stdout.buffer.write(html + b"\n")
     if stats:
@@ -96,13 +96,13 @@ async def _render(house: House, visit: Visit, *, keep_scripts: bool) -> tuple[Re
 
 
 def _shot(path: Path, *, full_page: bool) -> Shot:
-    kind = _FORMATS.get(path.suffix.lower())
+    kind = FORMATS.get(path.suffix.lower())
     if kind is None:
         raise click.BadParameter("the name must end in .png, .jpg or .webp", param_hint="--screenshot")
     return Shot(format=kind, full_page=full_page)
 
 
-def _write(path: Path, content: bytes) -> None:
+def write(path: Path, content: bytes) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)

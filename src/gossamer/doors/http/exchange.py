@@ -25,10 +25,12 @@ T = TypeVar("T")
 Headers = list[tuple[bytes, bytes]]
 Remember = Callable[[AsyncConnection, Response], Awaitable[None]]
 
+LARGEST_ANSWER: Final = 10_000_000  # bytes
 _DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
 _PAIRS: Final = tuple(first + second for first in _DIGITS for second in _DIGITS)
 _ONCE_ONLY: Final = frozenset(
     {b"authorization", b"content-length", b"content-type", b"host", b"idempotency-key"}
+    | {b"payment-signature", b"x-payment"}
 )
 
 
@@ -76,6 +78,8 @@ class Exchange:
         "hot_page",
         "max_body",
         "method",
+        "outcome",
+        "paid",
         "parameters",
         "path",
         "remember",
@@ -106,6 +110,8 @@ class Exchange:
         self.answered = False
         self.status = 0
         self.error: str | None = None
+        self.outcome = ""  # what the target's answer was, where there was one; only "ok" is worth paying for
+        self.paid: tuple[str, int] | None = None  # on which network, and how much in atomic units
         self.cache_hit: bool | None = None
         self.hot_page: tuple[PageKey, Wish, str] | None = None  # which it was answered with, wish and etag
         self.remember: Remember = _nothing_to_remember
@@ -186,4 +192,17 @@ async def _nothing_to_remember(connection: AsyncConnection, answer: Response) ->
 
 def answer(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
     """A JSON answer."""
-    return Response(msgspec.json.encode(value), status, headers, media_type="application/json")
+    body = bounded(msgspec.json.encode(value))
+    return Response(body, status, headers, media_type="application/json")
+
+
+def bounded(body: bytes, most: int = LARGEST_ANSWER) -> bytes:
+    """The body of an answer, if it is not too large to be one; nothing is ever cut silently."""
+    if len(body) > most:
+        raise Problem(
+            problems.CONTENT_TOO_LARGE,
+            f"The answer would have {len(body):,} bytes; {most:,} are allowed.",
+            hint="Ask for fewer formats, or for the format llm with maxTokens.",
+            details={"reason": "answer_too_large", "maxBytes": most},
+        )
+    return body

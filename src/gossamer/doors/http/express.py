@@ -24,6 +24,7 @@ from gossamer.flows.serve import Serving, Wish
 from gossamer.logs import Log
 from gossamer.metrics import Metrics
 from gossamer.problems import Unavailable
+from gossamer.state.backoff import Backoff
 from gossamer.state.limits import Limits, Standing, tightest
 from gossamer.state.page_cache import PageKey
 from gossamer.state.tenants import key_hash
@@ -77,11 +78,18 @@ class Ride(NamedTuple):
 
 class Lane:
     def __init__(
-        self, serving: Serving, admission: Admission, limits: Limits, log: Log, metrics: Metrics
+        self,
+        serving: Serving,
+        admission: Admission,
+        limits: Limits,
+        backoff: Backoff,
+        log: Log,
+        metrics: Metrics,
     ) -> None:
         self._serving = serving
         self._admission = admission
         self._limits = limits
+        self._backoff = backoff
         self._log = log
         self._metrics = metrics
         self._tickets: OrderedDict[Request, Ticket] = OrderedDict()
@@ -120,6 +128,8 @@ class Lane:
             self.take_back(next(iter(self._tickets)))
 
     async def ride(self, ticket: Ticket) -> Ride | Detour:
+        if self._backoff.suspects(ticket.asks[0][1]):  # it may have to wait
+            return Detour([])
         started = time.perf_counter()
         asked = self._serving.ask_hot(ticket.key)
         try:

@@ -8,25 +8,17 @@ from starlette.responses import Response
 
 from gossamer import problems
 from gossamer.doors.http import moments
+from gossamer.doors.http.caching import CacheMetadata, CacheQuery, cache_metadata, caches, caching
 from gossamer.doors.http.exchange import Exchange, answer
-from gossamer.doors.http.fetch import (
-    HEADERS,
-    LONGEST_TIMEOUT,
-    CacheMetadata,
-    FetchQuery,
-    cache_metadata,
-    caches,
-    caching,
-    sendable,
-)
-from gossamer.doors.http.limiting import count_also, refused
+from gossamer.doors.http.limiting import within_limits
+from gossamer.doors.http.read_options import HEADERS, LONGEST_TIMEOUT, sendable
 from gossamer.doors.http.routing import Route
 from gossamer.flows.caching import Part
-from gossamer.flows.extract import ANYTHING, Asked, Extracted, Extractor, Rendering, Wish
-from gossamer.flows.serve import LimitReached
+from gossamer.flows.extract import ANYTHING, Asked, Extracted, Extractor, Wish
+from gossamer.flows.obtain import Rendering
 from gossamer.problems import UNPROCESSABLE_ENTITY, Problem, validation_error
 from gossamer.reach import llm
-from gossamer.state.tenants import Role
+from gossamer.state.tenants import PUBLIC, Role
 from gossamer.web.outcome import Outcome
 from gossamer.web.structured import schema
 from gossamer.web.structured.fields import schema_of
@@ -152,18 +144,15 @@ class Extract:
         self._extractor = extractor
         self._upgrade_url = upgrade_url or None
 
-    async def extract_data(self, exchange: Exchange, body: ExtractRequest, query: FetchQuery) -> Response:
-        wish = _wish(body)
-        try:
-            extracted, part, status = await self._extracted(exchange, body, query, wish)
-        except LimitReached as reached:
-            count_also(exchange, reached.standing)
-            raise refused(reached.standing, self._upgrade_url) from None
+    async def extract_data(self, exchange: Exchange, body: ExtractRequest, query: CacheQuery) -> Response:
+        work = self._extracted(exchange, body, query, _wish(body))
+        extracted, part, status = await within_limits(exchange, self._upgrade_url, work)
+        exchange.outcome = extracted.outcome
         shown = _answer(extracted, part, exchange.request_id, self._extractor.clock())
         return answer(shown, headers={"X-Cache-Status": status})
 
     async def _extracted(
-        self, exchange: Exchange, body: ExtractRequest, query: FetchQuery, wish: Wish
+        self, exchange: Exchange, body: ExtractRequest, query: CacheQuery, wish: Wish
     ) -> tuple[Extracted, Part, str]:
         caller = exchange.caller
         if not caches(body, query):
@@ -173,12 +162,17 @@ class Extract:
         exchange.cache_hit = part.hit
         return extracted, part, "HIT" if part.hit else "MISS"
 
+    async def _has(self, exchange: Exchange, body: ExtractRequest, query: CacheQuery) -> bool:
+        return caches(body, query) and await self._extractor.has(_wish(body), caching(body, PUBLIC))
+
     def routes(self) -> list[Route]:
         return [
             Route(
                 method="POST",
                 path="/extract",
                 handler=self.extract_data,
+                price="extract",
+                peek=self._has,
                 needs=Role.USER,
                 tag="Extract",
                 summary="Get data out of a page",

@@ -1,11 +1,15 @@
 """Limits at the HTTP door: which policies a request counts under, and the headers that say how it stands."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
+from typing import TypeVar
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gossamer.doors.http import moments
 from gossamer.doors.http.exchange import Exchange, Headers
+from gossamer.doors.http.patience import Patience
+from gossamer.flows.quotes import UNPAID
+from gossamer.flows.serve import LimitReached
 from gossamer.logs import Log
 from gossamer.metrics import Metrics
 from gossamer.problems import Problem
@@ -13,28 +17,53 @@ from gossamer.state.hot import Tally
 from gossamer.state.limits import Limits, Standing, refusal, tightest
 from gossamer.state.tenants import Role
 
+T = TypeVar("T")
+
 
 class Limiting:
     """Counts the request and says on every answer how its caller stands."""
 
-    def __init__(self, app: ASGIApp, *, limits: Limits, log: Log, metrics: Metrics, upgrade_url: str) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        limits: Limits,
+        patience: Patience,
+        log: Log,
+        metrics: Metrics,
+        upgrade_url: str,
+        paying: bool = False,
+    ) -> None:
         self.app = app
+        self._paying = paying
         self._limits = limits
+        self._patience = patience
         self._log = log
         self._metrics = metrics
         self._upgrade_url = upgrade_url or None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         exchange: Exchange = scope["exchange"]
-        cost = 0 if exchange.route and not exchange.route.counted else 1
+        counts = not exchange.route or exchange.route.counted
+        # What is to be paid for is counted once it is known whether it is; see `paying`.
+        pays = self._paying and _is_priced(exchange)
+        cost = 1 if counts and not pays else 0
+        asks = [(UNPAID, exchange.client)] if pays else _asks(exchange)
+        # Together with the limits; a caller is who its first limit is counted for.
+        watched = counts and self._patience.is_on
+        asked = self._patience.ask(asks[0][1]) if watched else None
         counted: list[Standing] | None = scope.get("standings")  # by the express lane
-        standings = counted or await self._limits.take(_asks(exchange), cost=cost)
+        standings = counted or await self._limits.take(asks, cost=cost)
+        past = await self._patience.recall(asks[0][1], asked) if watched else None
         exchange.standings = standings
         standing = tightest(standings)
         exchange.headers.extend(limit_headers(standing, standings))
         if cost and not standing.tally.allowed:
             raise self._refuse(standing, exchange)
-        await self.app(scope, receive, send)
+        if past is None:
+            await self.app(scope, receive, send)
+        else:
+            await self._patience.run(self.app, asks[0][1], past, scope, receive, send)
 
     def _refuse(self, standing: Standing, exchange: Exchange) -> Problem:
         tally = standing.tally
@@ -55,12 +84,25 @@ def refused(standing: Standing, upgrade_url: str | None) -> Problem:
     return refusal(standing, seconds_to_wait(tally), moments.iso(tally.reset_at), upgrade_url)
 
 
+async def within_limits(exchange: Exchange, upgrade_url: str | None, work: Awaitable[T]) -> T:
+    """What `work` answers, or the refusal where it went over a limit that it counts under by itself."""
+    try:
+        return await work
+    except LimitReached as reached:
+        count_also(exchange, reached.standing)
+        raise refused(reached.standing, upgrade_url) from None
+
+
 def count_also(exchange: Exchange, standing: Standing) -> None:
     """Have the answer speak of a policy too that an endpoint has counted under by itself."""
     exchange.standings.append(standing)
     renewed = limit_headers(tightest(exchange.standings), exchange.standings)
     names = {name for name, _ in renewed}
     exchange.headers[:] = [field for field in exchange.headers if field[0] not in names] + renewed
+
+
+def _is_priced(exchange: Exchange) -> bool:
+    return exchange.route is not None and bool(exchange.route.price) and exchange.caller.role is Role.NOBODY
 
 
 def _asks(exchange: Exchange) -> list[tuple[str, str]]:

@@ -31,12 +31,16 @@ _CROSS_ORIGIN: Final = (
     (b"vary", b"Origin"),
     (
         b"access-control-expose-headers",
-        b"X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After",
+        (
+            b"X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, "
+            b"PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE"
+        ),
     ),
 )
 _PREFLIGHT: Final = {
     "Access-Control-Allow-Methods": "GET, POST, DELETE",
-    "Access-Control-Allow-Headers": "Authorization, Content-Type, Idempotency-Key",
+    "Access-Control-Allow-Headers": "Authorization, Content-Type, Idempotency-Key"
+    ", PAYMENT-SIGNATURE, X-PAYMENT",
     "Access-Control-Max-Age": "600",
 }
 _HSTS: Final = (b"strict-transport-security", b"max-age=31536000")
@@ -87,6 +91,8 @@ class Tracing:
             status=exchange.status,
             duration=seconds * 1000,
             cache_hit=exchange.cache_hit,
+            payment_network=exchange.paid and exchange.paid[0],
+            payment_amount=exchange.paid and str(exchange.paid[1]),
             error=exchange.error,
             client=exchange.client,
             caller=exchange.caller.name,

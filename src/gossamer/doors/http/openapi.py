@@ -19,8 +19,12 @@ _REF: Final = "#/components/schemas/{name}"
 _TAGS: Final[Mapping[str, str]] = {
     "Fetch": "A URL in, clean content out.",
     "Extract": "A URL and a schema in, data out, each value with where it came from.",
+    "Search": "A question in, pages out: of those read here, and of those that search engines know.",
+    "Screenshots": "A URL in, a picture or a PDF of the page out.",
     "Render": "A URL in, the page as a browser sees it out; from a cache of two tiers where it can.",
     "Usage": "What a tenant has used: renders, cache hits, storage.",
+    "Batches": "Many pages by one request, each with a result of its own.",
+    "Payments": "What a call costs without a key, where it can be paid, and what was.",
     "Audits": "What search engines and AI agents see of a page, and what to do about it.",
     "Jobs": "What takes long: how far it is, what came of it.",
     "Keys": "Who may call: admins make, list, replace and disable the API keys of everybody.",
@@ -36,6 +40,7 @@ _EVERYWHERE: Final = (
 )
 _WITH_BODY: Final = (problems.REQUEST_TIMEOUT, problems.PAYLOAD_TOO_LARGE, problems.UNSUPPORTED_MEDIA_TYPE)
 _WITH_KEY: Final = (problems.UNAUTHORIZED, problems.KEY_DISABLED, problems.FORBIDDEN)
+_PRICED: Final = (problems.PAYMENT_REQUIRED, problems.PAYMENT_FAILED, problems.PAYMENT_IN_USE)
 _REPEATABLE: Final = (  # the body is read to compare it, whether the endpoint takes one or not
     problems.REQUEST_TIMEOUT,
     problems.PAYLOAD_TOO_LARGE,
@@ -343,6 +348,7 @@ def kinds(route: Route) -> list[Kind]:
         *(_WITH_BODY if route.body_type is not None else ()),
         *(_REPEATABLE if _repeatable(route) else ()),
         *(_WITH_KEY if route.needs is not Role.NOBODY else ()),
+        *(_PRICED if route.price else ()),
         *route.problems,
     )
     return list({kind.name: kind for kind in possible}.values())

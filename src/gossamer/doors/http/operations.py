@@ -1,16 +1,17 @@
 """Operations: health and metrics, open to all."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 from starlette.responses import Response
 
 from gossamer import __version__, problems
 from gossamer.doors.http import moments
 from gossamer.doors.http.exchange import Exchange
 from gossamer.doors.http.routing import Route
-from gossamer.flows.health import Checkup, Status
+from gossamer.flows.health import Checkup, Service, Status
 from gossamer.metrics import Metrics
 from gossamer.problems import Problem
 from gossamer.state.tenants import Role
@@ -27,13 +28,28 @@ class ServiceHealth(msgspec.Struct, rename="camel", omit_defaults=True):
     ] = None
 
 
+class Services(msgspec.Struct, rename="camel"):
+    """What Gossamer stands on, as far as it is set up."""
+
+    database: ServiceHealth | UnsetType = UNSET
+    cache: ServiceHealth | UnsetType = UNSET
+    blobs: ServiceHealth | UnsetType = UNSET
+    browser_rendering: ServiceHealth | UnsetType = UNSET
+    queue: ServiceHealth | UnsetType = UNSET
+    workers: ServiceHealth | UnsetType = UNSET
+    search: ServiceHealth | UnsetType = UNSET
+    facilitators: Annotated[
+        dict[str, ServiceHealth] | UnsetType, Meta(description="Who verifies and settles payments.")
+    ] = UNSET
+
+
 class HealthReport(msgspec.Struct, rename="camel"):
     """How the system is."""
 
     status: Status
     version: str
     timestamp: str
-    services: dict[str, ServiceHealth]
+    services: Services
 
 
 class Alive(msgspec.Struct):
@@ -49,13 +65,7 @@ class Operations:
 
     async def health(self, exchange: Exchange) -> HealthReport:
         health = await self._checkup.health()
-        services = {
-            name: ServiceHealth(
-                service.status, service.latency, service.reason, dict(service.details or {}) or None
-            )
-            for name, service in health.services.items()
-        }
-        return HealthReport(health.status, __version__, moments.now(), services)
+        return HealthReport(health.status, __version__, moments.now(), _services(health.services))
 
     async def live(self, exchange: Exchange) -> Alive:
         return Alive(Status.HEALTHY)
@@ -95,10 +105,9 @@ class Operations:
                     Status.HEALTHY,
                     __version__,
                     "2026-01-01T12:00:00.000Z",
-                    {
-                        "database": ServiceHealth(Status.HEALTHY, 1),
-                        "cache": ServiceHealth(Status.HEALTHY, 0),
-                    },
+                    Services(
+                        database=ServiceHealth(Status.HEALTHY, 1), cache=ServiceHealth(Status.HEALTHY, 0)
+                    ),
                 ),
                 **open_to_all,
             ),
@@ -124,3 +133,20 @@ class Operations:
                 **open_to_all,
             ),
         ]
+
+
+def _services(found: Mapping[str, Service]) -> Services:
+    """`facilitators.cdp` is shown inside `facilitators`."""
+    shown = Services()
+    fields = dict(zip(Services.__struct_encode_fields__, Services.__struct_fields__, strict=True))
+    for name, service in found.items():
+        group, _, member = name.partition(".")
+        told = ServiceHealth(
+            service.status, service.latency, service.reason, dict(service.details or {}) or None
+        )
+        if not member:
+            setattr(shown, fields[group], told)
+            continue
+        known = getattr(shown, fields[group])
+        setattr(shown, fields[group], {**(known if known is not UNSET else {}), member: told})
+    return shown

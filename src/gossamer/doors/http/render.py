@@ -12,13 +12,13 @@ from gossamer import problems
 from gossamer.doors.http import moments
 from gossamer.doors.http.exchange import Exchange, answer
 from gossamer.doors.http.jobs import tenant_seen_by
-from gossamer.doors.http.limiting import count_also, refused
+from gossamer.doors.http.limiting import count_also, within_limits
 from gossamer.doors.http.routing import Other, Route
 from gossamer.doors.http.served_page import HEADERS, page_answer
 from gossamer.flows.pace import Pace
 from gossamer.flows.render import KIND, LONGEST, Look, page_key
 from gossamer.flows.render_failure import Code, Failure
-from gossamer.flows.serve import Hit, LimitReached, Queued, Serving, Wish
+from gossamer.flows.serve import Hit, Queued, Serving, Wish
 from gossamer.problems import Problem
 from gossamer.reach.dial import Dialer
 from gossamer.state.job_events import EventType
@@ -109,11 +109,8 @@ class Render:
         self._dialer.admit(wish.url.host, wish.url.port)
         also = None if wish.wait else partial(self._remember, exchange)
         asking = self._serving.ask(exchange.caller, wish, exchange.request_id, also)
-        try:
-            outcome = await (exchange.unless_gone(asking) if wish.wait else asking)
-        except LimitReached as reached:
-            count_also(exchange, reached.standing)
-            raise refused(reached.standing, self._upgrade_url) from None
+        work = exchange.unless_gone(asking) if wish.wait else asking
+        outcome = await within_limits(exchange, self._upgrade_url, work)
         if isinstance(outcome, Hit):
             if outcome.is_ordinary:
                 key = page_key(exchange.caller.tenant_id, wish.url, wish.look)

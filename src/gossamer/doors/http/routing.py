@@ -22,6 +22,8 @@ from gossamer.problems import Kind, Problem
 from gossamer.state.tenants import Role
 
 Handler = Callable[..., Awaitable[Any]]
+Price = str | Callable[[Any], str]  # the name of a row of the price table; or which, by the body
+Peek = Callable[..., Awaitable[bool]]  # with the arguments of the handler
 T = TypeVar("T")
 MOST_PARAMETERS: Final = 100
 
@@ -49,6 +51,12 @@ class Route:
     status: int = 200
     counted: bool = True  # False: carries the rate-limit headers but does not use up the limit
     policies: tuple[str, ...] = ()  # rate limits beside the caller's own
+    price: str | Callable[[Any], str] = (
+        ""  # for who has no key: a row of the price table, or by the body which
+    )
+    peek: Callable[..., Awaitable[bool]] | None = (
+        None  # has the cache the answer, for all who pay by the call?
+    )
     deadline: float | None = None  # seconds; None is the setting's
     idempotent: bool = True  # a POST may carry an Idempotency-Key
     problems: tuple[Kind, ...] = ()  # beyond those that every route can have
@@ -74,13 +82,16 @@ class Route:
             raise TypeError(f"{self.method} {self.path}: the handler takes {sorted(expected)}")
 
     async def run(self, exchange: Exchange) -> Response:
+        result = await self.handler(exchange, **await self.arguments(exchange))
+        return result if isinstance(result, Response) else answer(result, self.status)
+
+    async def arguments(self, exchange: Exchange) -> dict[str, Any]:
         arguments: dict[str, Any] = dict(exchange.parameters)
         if self.query_type is not None:
             arguments["query"] = decode_query(exchange.scope["query_string"], self.query_type)
         if self.body_type is not None:
             arguments["body"] = self._decode_body(exchange, await exchange.body())
-        result = await self.handler(exchange, **arguments)
-        return result if isinstance(result, Response) else answer(result, self.status)
+        return arguments
 
     def _decode_body(self, exchange: Exchange, body: bytes) -> Any:
         assert self.body_type is not None  # noqa: S101  (asked only where there is one)

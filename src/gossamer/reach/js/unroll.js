@@ -1,5 +1,6 @@
-// Shows every part of the page once, so that what loads when it is seen is loaded, and waits for its pictures
-// and fonts. Runs in a world of its own.
+// Shows every part of the page once, so that what loads when it is seen begins to, and waits for its pictures
+// and fonts. Pictures that load when they are seen may never be: whoever sees the network waits for those. Runs in
+// a world of its own.
 async (name, answer, tallest, milliseconds) => {
   const end = performance.now() + milliseconds;
   const pause = (time) => new Promise((resolve) => setTimeout(resolve, time));
@@ -12,7 +13,8 @@ async (name, answer, tallest, milliseconds) => {
     }
     window.scrollTo({ left: scrollX, top: scrollY, behavior: "instant" });
   }
-  const waiting = () => document.fonts.status === "loading" || [...document.images].some((image) => !image.complete);
+  const awaited = (image) => !image.complete && image.loading !== "lazy";
+  const waiting = () => document.fonts.status === "loading" || [...document.images].some(awaited);
   while (waiting() && performance.now() < end) await pause(20);
   await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
 }

@@ -1,0 +1,93 @@
+"""Discovery: what a 402 says about the endpoint, so that agents who have never heard of it find and call it.
+
+The extensions of x402 that a priced route declares: `bazaar`, from the route's own declaration, and
+`payment-identifier`. Clients send them back with the payment, so they are kept small: of the body's schema,
+names, types and what is required.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from gossamer.doors.http.routing import Route
+from gossamer.web.x402 import IDENTIFIER, IDENTIFIER_LENGTHS
+
+MOST_BYTES: Final = 2_400  # as JSON, so that the header stays under 6 KB with the terms of three networks
+_DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
+_KEPT: Final = ("type", "enum", "minimum", "maximum", "default")
+_IDENTIFIER: Final[Mapping[str, Any]] = {
+    "info": {"required": False},
+    "schema": {
+        "$schema": _DRAFT,
+        "type": "object",
+        "properties": {
+            "required": {"type": "boolean"},
+            "id": {
+                "type": "string",
+                "minLength": IDENTIFIER_LENGTHS.start,
+                "maxLength": IDENTIFIER_LENGTHS.stop - 1,
+                "pattern": "^[a-zA-Z0-9_-]+$",
+            },
+        },
+        "required": ["required"],
+    },
+}
+
+
+def extensions(route: Route) -> dict[str, Any]:
+    for schema in (_body_schema(route, _KEPT), _body_schema(route, ("type",)), {"type": "object"}):
+        declared = {"bazaar": _bazaar(route, schema), IDENTIFIER: _IDENTIFIER}
+        if len(msgspec.json.encode(declared)) <= MOST_BYTES:
+            break
+    return declared
+
+
+def _bazaar(route: Route, body_schema: Mapping[str, Any]) -> dict[str, Any]:
+    example = msgspec.to_builtins(route.example_body) if route.example_body is not None else {}
+    given = {"type": "http", "method": route.method, "bodyType": "json", "body": _essential(route, example)}
+    return {
+        "info": {"input": given, "output": {"type": "json"}},
+        "schema": {
+            "$schema": _DRAFT,
+            "type": "object",
+            "properties": {
+                "input": {
+                    "type": "object",
+                    "properties": {
+                        "type": {"type": "string", "const": "http"},
+                        "method": {"type": "string", "enum": [route.method]},
+                        "bodyType": {"type": "string", "enum": ["json"]},
+                        "body": body_schema,
+                    },
+                    "required": ["type", "method", "bodyType", "body"],
+                    "additionalProperties": False,
+                },
+                "output": {"type": "object", "properties": {"type": {"type": "string"}}},
+            },
+            "required": ["input"],
+        },
+    }
+
+
+def _essential(route: Route, example: dict[str, Any]) -> dict[str, Any]:
+    """Of the example, what must be said."""
+    needed = _components(route).get("required", ())
+    return {name: value for name, value in example.items() if name in needed} or example
+
+
+def _body_schema(route: Route, kept: tuple[str, ...]) -> dict[str, Any]:
+    whole = _components(route)
+    fields = {
+        name: {word: value[word] for word in kept if word in value}
+        for name, value in whole.get("properties", {}).items()
+    }
+    return {"type": "object", "properties": fields, "required": list(whole.get("required", ()))}
+
+
+def _components(route: Route) -> dict[str, Any]:
+    if route.body_type is None:
+        return {}
+    schema = msgspec.json.schema(route.body_type)
+    found: dict[str, Any] = schema.get("$defs", {}).get(schema.get("$ref", "").rpartition("/")[2], schema)
+    return found

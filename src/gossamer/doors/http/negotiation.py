@@ -1,0 +1,30 @@
+"""Negotiation: which of the media types that we can answer with is liked best (RFC 9110, 12.5.1)."""
+
+from collections.abc import Mapping, Sequence
+
+MOST_RANGES = 50
+
+
+def preferred(accept: str | None, offered: Sequence[str]) -> str:
+    """One of `offered`, those we like better first. Who likes none of them gets the first all the same."""
+    if accept is None:
+        return offered[0]
+    ranges = dict(_range(item) for item in accept.lower().split(",", MOST_RANGES)[:MOST_RANGES])
+    best = max(offered, key=lambda media_type: _weight(media_type, ranges))  # of equals, the first
+    return best if _weight(best, ranges) > 0 else offered[0]
+
+
+def _weight(media_type: str, ranges: Mapping[str, float]) -> float:
+    """By the most specific range that names it."""
+    kind = media_type.partition("/")[0]
+    known = (ranges[name] for name in (media_type, f"{kind}/*", "*/*") if name in ranges)
+    return next(known, 0.0)
+
+
+def _range(item: str) -> tuple[str, float]:
+    media_range, *parameters = (part.strip() for part in item.split(";"))
+    quality = next((part[2:] for part in parameters if part.startswith("q=")), "1")
+    try:
+        return media_range, min(1.0, max(0.0, float(quality)))
+    except ValueError:
+        return media_range, 0.0

@@ -1,0 +1,271 @@
+"""Prices and payments over HTTP: what everybody may know before paying, and what admins see afterwards."""
+
+import csv
+import io
+from collections.abc import AsyncIterator, Iterable, Sequence
+from dataclasses import replace
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import Meta
+from starlette.responses import Response, StreamingResponse
+
+from gossamer.doors.http import moments
+from gossamer.doors.http.exchange import Exchange, answer
+from gossamer.doors.http.jobs import Cursor
+from gossamer.doors.http.routing import Route
+from gossamer.flows.quotes import Prices
+from gossamer.flows.till import Till
+from gossamer.setting_values import Money
+from gossamer.state import ledger
+from gossamer.state.database import Database
+from gossamer.state.ledger import Entry, State
+from gossamer.state.tenants import Role
+from gossamer.web.x402 import NETWORKS
+
+MOST_LISTED: Final = 1_000
+CSV: Final = "text/csv"
+
+
+class ShownPrice(msgspec.Struct, rename="camel"):
+    """What a call costs."""
+
+    name: str
+    price: Annotated[str, Meta(description="In dollars.")]
+    amount: Annotated[str, Meta(description="In the atomic units of the token.")]
+    cached_price: Annotated[str, Meta(description="Where the cache has the answer.")]
+    cached_amount: str
+    endpoints: list[str]
+
+
+class ShownNetwork(msgspec.Struct, rename="camel"):
+    """Where it can be paid."""
+
+    network: Annotated[str, Meta(description="By its CAIP-2 id.")]
+    name: str
+    asset: str
+    pay_to: str
+    facilitator: str
+
+
+class PriceList(msgspec.Struct, rename="camel"):
+    """What calls cost for who has no API key."""
+
+    payments: Annotated[bool, Meta(description="Whether payments are taken; else a key is needed.")]
+    quote_seconds: Annotated[int, Meta(description="How long a price that was quoted is honoured.")]
+    prices: list[ShownPrice]
+    networks: list[ShownNetwork]
+
+
+class ShownPayment(msgspec.Struct, rename="camel"):
+    """A line of the ledger."""
+
+    id: str
+    state: State
+    network: str
+    payer: str
+    pay_to: str
+    asset: str
+    amount: Annotated[str, Meta(description="In the atomic units of the token.")]
+    price: Annotated[str, Meta(description="In dollars.")]
+    endpoint: str
+    transaction: str
+    reason: str
+    request_id: str
+    created_at: str
+    settled_at: str | None
+    delivered_at: str | None
+
+
+class PaymentList(msgspec.Struct, rename="camel"):
+    """Payments, newest first."""
+
+    payments: list[ShownPayment]
+    revenue: Annotated[dict[str, str], Meta(description="What was settled in all, by endpoint, in dollars.")]
+    next_cursor: Annotated[str | None, Meta(description="Give it as `cursor` for the next page.")]
+
+
+class PaymentQuery(msgspec.Struct, forbid_unknown_fields=True):
+    """Which payments to list."""
+
+    cursor: Annotated[Cursor | None, Meta(description="Where the page before ended.")] = None
+    limit: Annotated[int, Meta(ge=1, le=MOST_LISTED, description="Payments a page.")] = 50
+    state: Annotated[State | None, Meta(description="Only those in this state.")] = None
+    payer: Annotated[
+        Annotated[str, Meta(max_length=64)] | None, Meta(description="Only those of this wallet.")
+    ] = None
+
+
+class PricesFace:
+    def __init__(
+        self, prices: Prices, tills: Iterable[Till], quote_seconds: int, routes: Sequence[Route]
+    ) -> None:
+        self._prices = prices
+        self._tills = list(tills)
+        self._quote_seconds = quote_seconds
+        self._priced = _endpoints(routes)
+
+    async def get_prices(self, exchange: Exchange) -> PriceList:
+        return PriceList(
+            payments=bool(self._tills),
+            quote_seconds=self._quote_seconds,
+            prices=[_price(self._prices, name, paths) for name, paths in self._priced.items() if paths],
+            networks=[
+                ShownNetwork(
+                    till.network.id, till.network.name, till.network.asset, till.pay_to, till.facilitator.name
+                )
+                for till in self._tills
+            ],
+        )
+
+    def routes(self) -> list[Route]:
+        return [
+            Route(
+                method="GET",
+                path="/api/prices",
+                handler=self.get_prices,
+                needs=Role.NOBODY,
+                tag="Payments",
+                summary="What a call costs without an API key, and where it can be paid",
+                example=_EXAMPLE_PRICES,
+            )
+        ]
+
+
+class PaymentsFace:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def list_payments(self, exchange: Exchange, query: PaymentQuery) -> Response:
+        if CSV in (exchange.header(b"accept") or ""):
+            headers = {"content-disposition": 'attachment; filename="payments.csv"'}
+            return StreamingResponse(self._export(query), headers=headers, media_type=CSV)
+        async with self._database.read() as connection:
+            found = await ledger.listing(
+                connection, before=query.cursor, state=query.state, payer=query.payer, limit=query.limit + 1
+            )
+            revenue = await ledger.revenue(connection)
+        page = found[: query.limit]
+        return answer(
+            PaymentList(
+                [_shown(entry) for entry in page],
+                {endpoint: str(Money(total)) for endpoint, total in revenue.items()},
+                page[-1].id if len(found) > query.limit else None,
+            )
+        )
+
+    async def _export(self, query: PaymentQuery) -> AsyncIterator[str]:
+        """All from the cursor on, however many: a batch at a time."""
+        yield _written([ShownPayment.__struct_encode_fields__])
+        before = query.cursor
+        while True:
+            async with self._database.read() as connection:
+                found = await ledger.listing(
+                    connection, before=before, state=query.state, payer=query.payer, limit=MOST_LISTED
+                )
+            yield _written(msgspec.to_builtins(_shown(entry)).values() for entry in found)
+            if len(found) < MOST_LISTED:
+                return
+            before = found[-1].id
+
+    def routes(self) -> list[Route]:
+        return [
+            Route(
+                method="GET",
+                path="/api/payments",
+                handler=self.list_payments,
+                needs=Role.ADMIN,
+                tag="Payments",
+                summary="The ledger of payments, newest first",
+                description="With `Accept: text/csv`, all of them from the cursor on, as a table.",
+                answers=PaymentList,
+                example=PaymentList([_EXAMPLE_PAYMENT], {"/fetch/basic": "$1.25"}, None),
+            )
+        ]
+
+
+def with_price(route: Route, prices: Prices, tills: Iterable[Till]) -> Route:
+    """Its description tells what it costs, and where that can be paid."""
+    if not route.price:
+        return route
+    name = route.price(None) if callable(route.price) else route.price
+    networks = " or ".join(till.network.name for till in tills)
+    told = (
+        f" Without a key it costs {Money(prices.full(name))} a call, {Money(prices.cached(name))} where the "
+        f"cache has the answer, paid by x402 on {networks}; see `GET /api/prices`."
+    )
+    return replace(route, description=route.description + told)
+
+
+def _endpoints(routes: Sequence[Route]) -> dict[str, list[str]]:
+    """The rows of the table, each with where it is paid."""
+    found: dict[str, list[str]] = {}
+    for route in routes:
+        if route.price:
+            name = route.price(None) if callable(route.price) else route.price
+            found.setdefault(name, []).append(route.path)
+    return found
+
+
+def _price(prices: Prices, name: str, paths: list[str]) -> ShownPrice:
+    full, cached = prices.full(name), prices.cached(name)
+    return ShownPrice(name, str(Money(full)), str(full), str(Money(cached)), str(cached), paths)
+
+
+def _shown(entry: Entry) -> ShownPayment:
+    return ShownPayment(
+        id=entry.id,
+        state=entry.state,
+        network=NETWORKS[entry.network].name,
+        payer=entry.payer,
+        pay_to=entry.pay_to,
+        asset=entry.asset,
+        amount=str(entry.amount),
+        price=str(Money(entry.amount)),
+        endpoint=entry.endpoint,
+        transaction=entry.transaction_id,
+        reason=entry.reason,
+        request_id=entry.request_id,
+        created_at=moments.stored(entry.created_at),
+        settled_at=moments.stored(entry.settled_at),
+        delivered_at=moments.stored(entry.delivered_at),
+    )
+
+
+def _written(rows: Iterable[Iterable[Any]]) -> str:
+    lines = io.StringIO()
+    csv.writer(lines).writerows(["" if value is None else value for value in row] for row in rows)
+    return lines.getvalue()
+
+
+_EXAMPLE_PRICES: Final = PriceList(
+    payments=True,
+    quote_seconds=300,
+    prices=[ShownPrice("fetch-basic", "$0.005", "5000", "$0.0015", "1500", ["/fetch", "/fetch/basic"])],
+    networks=[
+        ShownNetwork(
+            "eip155:8453",
+            "base",
+            "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+            "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC",
+            "cdp",
+        )
+    ],
+)
+_EXAMPLE_PAYMENT: Final = ShownPayment(
+    id="01JGGR2Z3W8Q4T6V9X0Y1B2C3D",
+    state=State.SETTLED,
+    network="base",
+    payer="0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+    pay_to="0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC",
+    asset="0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+    amount="5000",
+    price="$0.005",
+    endpoint="/fetch/basic",
+    transaction="0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060",
+    reason="",
+    request_id="wl_m5x7k2qa_a3b9c1",
+    created_at="2026-01-01T12:00:00.000Z",
+    settled_at="2026-01-01T12:00:01.000Z",
+    delivered_at="2026-01-01T12:00:01.000Z",
+)

@@ -1,0 +1,118 @@
+"""Quotes: what a request costs, and for how long that holds.
+
+The full price is always taken, the lower one while the cache has the answer, and what was quoted for this
+very request for as long as quotes hold: nobody who signs what was asked for is sent away because the cache
+has changed meanwhile. What is remembered of a quote is in Hot; when it is lost, the full price holds.
+"""
+
+import contextlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+
+from gossamer.problems import Unavailable
+from gossamer.setting_values import Money
+from gossamer.settings import Settings
+from gossamer.state.hot import Hot, Tally
+from gossamer.state.limits import Limits, Standing
+from gossamer.web.x402 import Resource
+
+UNPAID: Final = "unpaid"
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """The one table of prices, in the atomic units of a dollar token."""
+
+    table: Mapping[str, int]
+    discount: float
+
+    def full(self, name: str) -> int:
+        return self.table[name]
+
+    def cached(self, name: str) -> int:
+        return max(1, round(self.table[name] * (1 - self.discount)))
+
+
+def prices(settings: Settings) -> Prices:
+    table: dict[str, Money] = {
+        "fetch-basic": settings.price_fetch_basic,
+        "fetch-pro": settings.price_fetch_pro,
+        "screenshot": settings.price_screenshot,
+        "pdf": settings.price_screenshot,
+        "search": settings.price_search,
+        "extract": settings.price_extract,
+    }
+    return Prices({name: money.millionths for name, money in table.items()}, settings.cache_discount)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Purchase:
+    """A request that is to be paid for."""
+
+    price: str  # its row in the table
+    endpoint: str
+    resource: Resource
+    extensions: Mapping[str, Any]
+    request_hash: str  # SHA-256 of the address with its query, and of the body
+    request_id: str
+    client: str
+    cached: bool  # the cache has the answer now
+
+
+class Quotes:
+    def __init__(self, prices: Prices, hot: Hot, limits: Limits, *, seconds: int) -> None:
+        self.prices = prices
+        self.seconds = seconds
+        self._hot = hot
+        self._limits = limits
+
+    async def ask(self, purchase: Purchase, unpaid: Standing) -> int:
+        """The amount to ask for now. It is honoured, and `unpaid` can be given back when it is paid."""
+        named = self.prices.cached if purchase.cached else self.prices.full
+        amount = named(purchase.price)
+        try:
+            await self._hot.put(_quote_key(purchase, amount), b"1", self.seconds)
+            stamp = msgspec.msgpack.encode(unpaid.tally.stamp)
+            await self._hot.put(_unpaid_key(purchase), stamp, self.seconds)
+        except Unavailable:
+            return self.prices.full(purchase.price)
+        return amount
+
+    async def takes(self, purchase: Purchase, amount: int) -> bool:
+        """Whether this much may be paid for it."""
+        if amount == self.prices.full(purchase.price):
+            return True
+        if purchase.cached and amount == self.prices.cached(purchase.price):
+            return True
+        try:
+            return await self._hot.get(_quote_key(purchase, amount)) is not None
+        except Unavailable:
+            return False
+
+    async def claim(self, purchase: Purchase) -> int | None:
+        """Whoever was quoted this may try to pay it once; what `give_back` needs when that went well."""
+        with contextlib.suppress(Unavailable):
+            kept = await self._hot.get(_unpaid_key(purchase))
+            if kept is not None and await self._hot.drop(_unpaid_key(purchase)):
+                return msgspec.msgpack.decode(kept, type=int)
+        return None
+
+    async def give_back(self, purchase: Purchase, stamp: int) -> None:
+        """It was paid: its 402 does not count against its client any more."""
+        tally = Tally(True, 0, 0, 0.0, stamp)
+        await self._limits.give_back(Standing(self._limits.table[UNPAID], purchase.client, tally))
+
+    async def unpaid(self, client: str) -> Standing:
+        """Count a 402 that is about to be answered."""
+        return (await self._limits.take([(UNPAID, client)]))[0]
+
+
+def _quote_key(purchase: Purchase, amount: int) -> str:
+    return f"quote:{purchase.request_hash}:{amount}"
+
+
+def _unpaid_key(purchase: Purchase) -> str:
+    return f"unpaid:{purchase.client}:{purchase.request_hash}"

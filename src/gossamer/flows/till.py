@@ -1,0 +1,92 @@
+"""Till: where money is taken, and what is said when it is not."""
+
+import asyncio
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gossamer import problems
+from gossamer.problems import Problem, Unavailable
+from gossamer.reach.breaker import Breaker
+from gossamer.reach.facilitator import Facilitator
+from gossamer.settings import SettingError, Settings
+from gossamer.web import x402
+from gossamer.web.x402 import Network, Terms
+
+Receipt = list[tuple[bytes, bytes]]
+
+
+class Refused(Exception):
+    """A payment is not taken, and why: `reason` for programs, the text for people."""
+
+    def __init__(self, reason: str, detail: str, receipt: Receipt | None = None) -> None:
+        super().__init__(detail)
+        self.reason = reason
+        self.detail = detail
+        self.receipt = receipt or []
+
+
+@dataclass(frozen=True, slots=True)
+class Till:
+    """A network, our address there, and who moves the money."""
+
+    network: Network
+    pay_to: str
+    facilitator: Facilitator
+
+    async def terms(self, amount: int, seconds: int) -> Terms | None:
+        """How to pay this much here; None while the facilitator does not say what it needs for it."""
+        extra: Mapping[str, Any] | None = {}
+        if not self.network.is_evm:
+            extra = await self.facilitator.kind(self.network.id)
+        return None if extra is None else x402.terms(self.network, self.pay_to, amount, seconds, extra)
+
+
+def tills(settings: Settings) -> list[Till]:
+    """Where money is taken: Base and Solana, their test networks, or Polygon besides."""
+    if settings.pay_polygon and settings.network != "base":
+        raise SettingError("pay_polygon needs network=base: x402 clients pay on no test network of Polygon")
+    urls = {"cdp": settings.cdp_facilitator_url, "payai": settings.payai_facilitator_url}
+    asked = {
+        name: Facilitator(
+            name,
+            url,
+            Breaker(),
+            verify_seconds=settings.facilitator_verify_seconds,
+            settle_seconds=settings.facilitator_settle_seconds,
+            clock=time.monotonic,
+        )
+        for name, url in urls.items()
+    }
+    real = settings.network == "base"
+    base, solana = (x402.BASE, x402.SOLANA) if real else (x402.BASE_SEPOLIA, x402.SOLANA_DEVNET)
+    found = [
+        Till(base, settings.wallet_address, asked["cdp"]),
+        Till(solana, settings.wallet_svm, asked["payai"]),
+    ]
+    polygon = Till(x402.POLYGON, settings.wallet_address, asked["payai"])
+    return [*found, polygon] if settings.pay_polygon else found
+
+
+async def all_terms(tills: Iterable[Till], amount: int, seconds: int) -> list[Terms]:
+    made = await asyncio.gather(*(till.terms(amount, seconds) for till in tills))
+    return [terms for terms in made if terms is not None]
+
+
+def in_use() -> Problem:
+    return Problem(
+        problems.PAYMENT_IN_USE,
+        "This payment is being used by another request.",
+        headers={"Retry-After": "1"},
+        retryAfter=1,
+    )
+
+
+def pending(till: Till) -> Problem:
+    doubt = Unavailable(
+        f"payment facilitator {till.facilitator.name}", "it did not say whether it was paid", retry_after=5
+    )
+    doubt.hint = "Nothing is paid twice: send the same request with the same payment after Retry-After."
+    doubt.members["details"] = {**doubt.members["details"], "reason": "settlement_pending"}
+    return doubt

@@ -1,0 +1,21 @@
+// Ends what moves and hides the caret, so that a page looks the same whenever it is captured. Runs in a world of
+// its own.
+() => {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync("*, ::before, ::after { caret-color: transparent !important }");
+  const end = (animation) => {
+    if (animation.timeline !== document.timeline) return; // it stands where the page was scrolled to
+    try {
+      if (Number.isFinite(animation.effect?.getComputedTiming().endTime)) animation.finish();
+      else animation.cancel();
+    } catch {} // it has no end, or runs backwards from it
+  };
+  const still = (root) => {
+    root.adoptedStyleSheets = [...root.adoptedStyleSheets, sheet];
+    root.getAnimations().forEach(end);
+    for (const element of root.querySelectorAll("*")) {
+      if (element.shadowRoot) still(element.shadowRoot);
+    }
+  };
+  still(document);
+}

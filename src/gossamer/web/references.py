@@ -1,0 +1,93 @@
+"""Links of Markdown as numbered references: `[text][3]`, and where 3 leads is told once, at the end."""
+
+import re
+from dataclasses import dataclass, field
+from typing import Final
+
+from gossamer.web.sections import runs_of
+
+_TEXT: Final = r"(?:\\.|[^\[\]\\]|\[(?:\\.|[^\[\]\\])*+\])*+"
+_TO: Final = (
+    r"\([ \t]*(<[^<>\n]*>|[^\s()<>]*+(?:\([^\s()]*+\)[^\s()]*+)*+)"
+    r"(?:\s+(?:\"(?:\\.|[^\"\\])*+\"|'(?:\\.|[^'\\])*+'))?[ \t]*\)"
+)
+_IMAGE: Final = re.compile(rf"!\[({_TEXT})\]{_TO}")
+_FOUND: Final = re.compile(
+    r"\\."
+    r"|(?<!`)(`++)(?:(?!\n\n)[\s\S]){0,2000}?(?<!`)\1(?!`)"
+    r"|(<!--[\s\S]*?(?:-->|$))"
+    rf"|!\[(?P<alt>{_TEXT})\](?:{_TO.replace('(<', '(?:<')})"
+    rf"|\[(?P<text>{_TEXT})\](?:{_TO.replace('(<', '(?P<to><')}|\[(?P<label>[^\[\]\n]*)\])"
+    r"|(?P<stray>\](?=\[\d))"
+)
+_DEFINED: Final = re.compile(
+    r"^ {0,3}\[([^\[\]\n^][^\[\]\n]*)\]:[ \t]*<?([^\s<>]+)>?[ \t]*(?:[\"'(].*[\"')])?[ \t]*$", re.MULTILINE
+)
+_REFERENCE: Final = re.compile(r"(?<!\\)\]\[(\d+)\]")
+
+
+@dataclass(slots=True)
+class References:
+    """Where a page's links lead, by number: the same for the same page, however much of it is kept."""
+
+    page: str
+    numbers: dict[str, int] = field(default_factory=dict)
+    lines: dict[int, str] = field(default_factory=dict)
+    _labels: dict[str, str] = field(default_factory=dict)
+
+    def rewrite(self, markdown: str) -> str:
+        """The text with references for links and words for images; code stays as it is."""
+        runs = list(runs_of(markdown))
+        for is_code, run in runs:
+            if not is_code and "]:" in run:
+                self._labels |= {name.casefold(): to for name, to in _DEFINED.findall(run)}
+        return "\n".join(run if is_code else self._rewritten(run) for is_code, run in runs)
+
+    def within(self, text: str) -> set[int]:
+        """The numbers that a part of what was rewritten refers to."""
+        if "][" not in text:
+            return set()
+        found = {
+            int(number)
+            for is_code, run in runs_of(text)
+            if not is_code
+            for number in _REFERENCE.findall(run)
+            if len(number) < 10
+        }
+        return found & self.lines.keys()
+
+    def _rewritten(self, run: str) -> str:
+        if self._labels:
+            run = _DEFINED.sub("", run)
+        return _FOUND.sub(self._replaced, run) if "]" in run or "<!--" in run else run
+
+    def _replaced(self, found: re.Match[str]) -> str:
+        """What names nothing must not be taken for a reference of ours: such brackets are escaped."""
+        if found[2] is not None:
+            return ""
+        if found["alt"] is not None:
+            return _said(found["alt"])
+        if found["stray"] is not None:
+            return r"\]"
+        if found["text"] is None:
+            return found[0]
+        text = _IMAGE.sub(lambda image: _said(image[1]), found["text"])
+        if found["to"] is not None:
+            return self._reference(text, found["to"].strip("<>"))
+        to = self._labels.get((found["label"] or found["text"]).casefold())
+        return self._reference(text, to) if to else f"[{text}]\\[{found['label']}]"
+
+    def _reference(self, text: str, to: str) -> str:
+        if not text.strip() or not to or to.partition("#")[0] in ("", self.page):
+            return text
+        number = self.numbers.setdefault(to, len(self.numbers) + 1)
+        self.lines[number] = f"[{number}]: {to}"
+        return f"[{text}][{number}]"
+
+
+def _said(alt: str) -> str:
+    return f"(image: {alt})" if alt.strip() else ""
+
+
+def without_references(text: str) -> str:
+    return _REFERENCE.sub("]", text).replace("[", "").replace("]", "") if "][" in text else text

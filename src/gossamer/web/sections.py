@@ -1,0 +1,113 @@
+"""Markdown by its headings: sections of blocks, and where a block may be cut."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+_HEADING: Final = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?$")
+_UNDERLINE: Final = re.compile(r" {0,3}(=+|-{2,})[ \t]*$")
+_FENCE: Final = re.compile(r"[\s>]*+(?:(?:[-+*]|\d{1,9}[.)])[ \t]++)*+(`{3,}+(?=[^`]*$)|~{3,}+)")
+_FENCE_END: Final = re.compile(r"[\s>]*+(`{3,}+|~{3,}+)[ \t]*$")
+_RULE: Final = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
+_PHRASE: Final = re.compile(r".{1,120}(?:\s+|$)|\S{120}", re.DOTALL)
+_ITEM: Final = re.compile(r"(?:[-+*]|\d{1,9}[.)])[ \t]")
+
+
+@dataclass(slots=True)
+class Section:
+    heading: str  # as it reads; empty for what stands before the first
+    level: int  # 1 to 6; 0 without a heading
+    blocks: list[str] = field(default_factory=list)  # the heading's own line is the first
+
+
+class Cuttable(NamedTuple):
+    """A block between whose parts it may end: `head` and `tail` stand around however many of them."""
+
+    head: str
+    parts: list[str]
+    joint: str
+    tail: str = ""
+
+    def first(self, number: int) -> str:
+        return self.head + self.joint.join(self.parts[:number]) + self.tail
+
+
+def runs_of(markdown: str) -> Iterator[tuple[bool, str]]:
+    """Its lines, those in fences (True) apart from the others; a fence left open lasts to the end."""
+    run: list[str] = []
+    fence = ""
+    for line in markdown.split("\n"):
+        if fence:
+            run.append(line)
+            if _ends(line, fence):
+                yield True, "\n".join(run)
+                run, fence = [], ""
+        elif opening := _FENCE.match(line):
+            if run:
+                yield False, "\n".join(run)
+            run, fence = [line], opening[1]
+        else:
+            run.append(line)
+    if run:
+        yield bool(fence), "\n".join(run) + (f"\n{fence}" if fence else "")
+
+
+def _ends(line: str, fence: str) -> bool:
+    end = _FENCE_END.match(line)
+    return end is not None and end[1].startswith(fence)
+
+
+def sections_of(markdown: str) -> list[Section]:
+    """In the order of the page; the first has no heading, and may be empty."""
+    sections = [Section("", 0)]
+    lines: list[str] = []
+
+    def end_block() -> None:
+        if lines:
+            sections[-1].blocks.append("\n".join(lines))
+            lines.clear()
+
+    for is_code, run in runs_of(markdown):
+        if is_code:
+            lines.append(run)
+            continue
+        for line in run.split("\n"):
+            heading = _HEADING.match(line)
+            under = _UNDERLINE.match(line) if len(lines) == 1 and _is_prose(lines[0]) else None
+            if heading is not None:
+                end_block()
+                text = (heading[2] or "").rstrip().rstrip("#").rstrip()
+                sections.append(Section(text, len(heading[1]), [line.strip()]))
+            elif under is not None:
+                text, level = lines.pop().strip(), 1 if under[1][0] == "=" else 2
+                sections.append(Section(text, level, [f"{'#' * level} {text}"]))
+            elif line.strip():
+                lines.append(line)
+            else:
+                end_block()
+    end_block()
+    return sections
+
+
+def _is_prose(line: str) -> bool:
+    return "\n" not in line and not line.startswith((" ", "\t", "|", ">")) and not _ITEM.match(line)
+
+
+def cuttable(block: str) -> Cuttable | None:
+    """A table between its rows, a list between its items; nothing else is cut while something else fits."""
+    lines = block.split("\n")
+    if len(lines) > 2 and "|" in lines[0] and _RULE.match(lines[1]):
+        return Cuttable("\n".join(lines[:2]) + "\n", lines[2:], "\n")
+    if _ITEM.match(block) and all(not is_code for is_code, _ in runs_of(block)):
+        return Cuttable("", re.split(r"\n(?=(?:[-+*]|\d{1,9}[.)])[ \t])", block), "\n")
+    return None
+
+
+def cuttable_at_last(block: str) -> Cuttable:
+    """For a block that is all there is and still too much: code between its lines, the rest between words."""
+    opening = _FENCE.match(block.partition("\n")[0])
+    if opening is not None and block.count("\n") > 1:
+        head, *lines = block.split("\n")
+        return Cuttable(f"{head}\n", lines[:-1], "\n", f"\n{lines[-1]}")
+    return cuttable(block) or Cuttable("", _PHRASE.findall(block), "")

@@ -1,0 +1,452 @@
+"""Paying at the door: quotes, limits, names of payments, the ledger; by the clauses of the specification."""
+
+import asyncio
+import base64
+import csv
+import io
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlalchemy import update
+from x402.extensions.bazaar import validate_discovery_extension_spec
+from x402.extensions.payment_identifier import append_payment_identifier_to_extensions
+from x402.http.utils import decode_payment_required_header, encode_payment_signature_header
+
+from gossamer.app import faces
+from gossamer.doors.http.discovery import extensions
+from gossamer.flows.admit import wallet
+from gossamer.flows.caching import Caching
+from gossamer.flows.quotes import Prices
+from gossamer.flows.read import Wish
+from gossamer.flows.till import tills
+from gossamer.settings import SettingError, Settings
+from gossamer.state import ledger
+from gossamer.state.tables import payments
+from gossamer.state.tenants import PUBLIC
+from gossamer.web.url import Url
+from gossamer.web.x402 import LARGEST_OFFER, NETWORKS
+from tests.doors.houses import AS_ADMIN, Visiting
+from tests.doors.test_problems import assert_problem
+from tests.pay import payers
+from tests.pay.payers import Till
+from tests.pay.shops import BASIC, CACHED, UNLIMITED, Shop, opened_shop
+from tests.servers.chains.facilitator import Facilitator
+from tests.servers.chains.fixtures import Chains
+from tests.servers.postgres import PostgresServer
+from tests.servers.valkey import Valkey
+from tests.site.server import Site
+
+PRO = 15_000
+WALLET = "0x" + "ab" * 20
+NAMED = "pay_0123456789abcdef"
+
+
+@pytest.fixture(scope="module")
+async def shop(tmp_path_factory: pytest.TempPathFactory, site: Site, chains: Chains) -> AsyncIterator[Shop]:
+    async with opened_shop(tmp_path_factory.mktemp("shop"), site, chains) as one:
+        yield one
+
+
+async def quoted(shop: Shop, path: str, body: dict[str, Any], **sent: str) -> httpx.Response:
+    answer = await shop.fetching.visit.client.post(path, json=body, headers=sent)
+    assert answer.status_code == 402, answer.text
+    return answer
+
+
+def offered(answer: httpx.Response) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The entries of both versions."""
+    second = json.loads(base64.b64decode(answer.headers["payment-required"]))
+    return answer.json()["accepts"], second["accepts"]
+
+
+def amounts(answer: httpx.Response) -> set[int]:
+    first, second = offered(answer)
+    return {int(one["maxAmountRequired"]) for one in first} | {int(one["amount"]) for one in second}
+
+
+def refused(answer: httpx.Response, code: str) -> dict[str, Any]:
+    return dict(assert_problem(answer, code))
+
+
+urls = st.from_regex(r"https://[a-z]{1,12}\.example/[a-z0-9/]{0,20}", fullmatch=True)
+options = st.fixed_dictionaries(
+    {},
+    optional={
+        "timeout": st.integers(10_000, 60_000),
+        "cache": st.booleans(),
+        "cacheTtl": st.integers(-10, 100_000),
+        "maxAge": st.integers(0, 100_000),
+        "formats": st.lists(st.sampled_from(["markdown", "text", "links"]), min_size=1, max_size=3),
+        "mainContent": st.booleans(),
+    },
+)
+
+
+@settings(deadline=None, max_examples=100)
+@given(tier=st.sampled_from([("/fetch/basic", BASIC), ("/fetch/pro", PRO)]), url=urls, body=options)
+async def test_property_3_tier_pricing_consistency(
+    shop: Shop, tier: tuple[str, int], url: str, body: dict[str, Any]
+) -> None:
+    path, price = tier
+    assert amounts(await quoted(shop, path, {"url": url, **body})) == {price}
+
+
+@settings(deadline=None, max_examples=100)
+@given(url=urls, body=options)
+async def test_property_4_legacy_endpoint_backward_compatibility(
+    shop: Shop, url: str, body: dict[str, Any]
+) -> None:
+    answers = [await quoted(shop, path, {"url": url, **body}) for path in ("/fetch", "/fetch/basic")]
+    (old_first, old_second), (first, second) = map(offered, answers)
+    assert old_second == second
+    assert [{**one, "resource": "", "description": ""} for one in old_first] == [
+        {**one, "resource": "", "description": ""} for one in first
+    ]
+
+
+@settings(deadline=None, max_examples=30)
+@given(body=options, path=st.sampled_from(["/fetch", "/fetch/basic"]))
+async def test_property_6_cache_hit_returns_reduced_price(
+    shop: Shop, path: str, body: dict[str, Any]
+) -> None:
+    url = shop.page()
+    formats = tuple(body.get("formats", ("markdown", "metadata")))
+    wish = Wish(url=Url.parse(url), formats=formats)
+    if not body.get("mainContent", True):
+        wish = Wish(url=wish.url, formats=formats, how=type(wish.how)(False))
+    await shop.fetching.visit.house.reader.read_through(wish, wallet(WALLET), Caching(PUBLIC, 3600))
+    cached = {**body, "url": url, "cache": True, "maxAge": 3600}
+    assert amounts(await quoted(shop, path, cached)) == {CACHED}
+    assert amounts(await quoted(shop, path, {**cached, "cache": False})) == {BASIC}
+    assert amounts(await quoted(shop, path, {**cached, "url": url + "?other"})) == {BASIC}
+
+
+@given(price=st.integers(1, 10**9), discount=st.integers(0, 100))
+def test_property_6_the_reduced_price_of_any_price(price: int, discount: int) -> None:
+    cached = Prices({"it": price}, discount / 100).cached("it")
+    assert 1 <= cached <= price
+    assert cached == 1 or abs(cached - price * (100 - discount) / 100) <= 0.5
+
+
+@settings(deadline=None, max_examples=50)
+@given(
+    path=st.sampled_from(["/fetch", "/fetch/basic", "/fetch/pro"]),
+    body=options,
+    payment=st.one_of(st.none(), st.text("abcdef0123456789=", min_size=1)),
+)
+async def test_property_9_multi_chain_payment_options(
+    shop: Shop, path: str, body: dict[str, Any], payment: str | None
+) -> None:
+    sent = {} if payment is None else {"payment-signature": payment}
+    answer = await quoted(shop, path, {"url": "https://site.example/", **body}, **sent)
+    first, second = offered(answer)
+    assert [NETWORKS[one["network"]].name for one in second] == ["base-sepolia", "solana-devnet"]
+    assert [one["network"] for one in first] == ["base-sepolia"]
+    assert second[1]["extra"]["feePayer"]
+    assert len(answer.headers["payment-required"]) < LARGEST_OFFER
+
+
+async def test_a_402_is_a_problem_and_an_offer(shop: Shop) -> None:
+    answer = await quoted(shop, "/fetch/basic", {"url": "https://site.example/"})
+    document = refused(answer, "PAYMENT_REQUIRED")
+    assert document["error"] == "PAYMENT-SIGNATURE or X-PAYMENT header is required"
+    assert document["x402Version"] == 1
+    assert document["details"]["quote"]["price"] == "$0.005"
+    assert not document["details"]["quote"]["cached"]
+    second: Any = decode_payment_required_header(answer.headers["payment-required"])
+    assert second.resource.url == "https://gossamer.example/fetch/basic"
+
+
+async def test_a_probe_without_a_body_is_told_the_price_and_nonsense_is_not_sold(shop: Shop) -> None:
+    client = shop.fetching.visit.client
+    probed = await client.post("/fetch/pro")
+    assert amounts(probed) == {PRO}
+    for body in (b"{", b'{"url": 1}', b'{"uri": "https://site.example/"}'):
+        sent = await client.post("/fetch/basic", content=body, headers={"content-type": "application/json"})
+        refused(sent, "VALIDATION_ERROR")
+    for render, price in (("never", BASIC), ("auto", PRO), ("always", PRO)):
+        body_of = {"url": "https://site.example/", "render": render}
+        assert amounts(await quoted(shop, "/fetch", body_of)) == {price}
+
+
+async def test_without_wallets_there_are_no_payments(visiting: Visiting) -> None:
+    async with visiting() as visit:
+        assert visit.house.payments is None
+        answer = await visit.client.post("/fetch/basic", json={"url": "https://site.example/"})
+        refused(answer, "UNAUTHORIZED")
+        told = (await visit.client.get("/api/prices")).json()
+        assert (told["payments"], told["networks"]) == (False, [])
+    async with visiting(wallet_address="0x" + "ab" * 20) as visit:
+        assert visit.house.payments is None
+        assert len(visit.logged("payments_off")) == 1
+
+
+def test_polygon_has_no_test_network() -> None:
+    both = {"wallet_address": "0x" + "ab" * 20, "pay_polygon": True}
+    with pytest.raises(SettingError, match="network=base"):
+        tills(Settings.load({}, None, both))
+    names = [till.network.name for till in tills(Settings.load({}, None, {**both, "network": "base"}))]
+    assert names == ["base", "solana", "polygon"]
+
+
+async def test_discovery_of_every_priced_route_is_valid_and_small(shop: Shop) -> None:
+    house = shop.fetching.visit.house
+    priced = [route for face in faces(house) for route in face.routes() if route.price]
+    assert {"/fetch", "/fetch/basic", "/fetch/pro"} <= {route.path for route in priced}
+    for route in priced:
+        declared = extensions(route)
+        checked = validate_discovery_extension_spec(declared["bazaar"])
+        assert checked.valid, (route.path, checked.errors)
+        probed = await shop.fetching.visit.client.post(route.path)
+        assert len(probed.headers["payment-required"]) < LARGEST_OFFER, route.path
+
+
+async def test_unpaid_quotes_are_limited_and_given_back_when_they_are_paid(
+    tmp_path: Path, site: Site, chains: Chains, facilitator: Facilitator
+) -> None:
+    async with opened_shop(tmp_path, site, chains, limit_unpaid="3/60") as shop:
+        for _ in range(5):  # each is paid, so none counts
+            assert (await shop.buy(shop.page())).status_code == 200
+        url = shop.page()
+        for left in (2, 1, 0):
+            answer = await quoted(shop, "/fetch/basic", {"url": url})
+            assert answer.headers["x-ratelimit-remaining"] == str(left)
+        over = await shop.fetching.visit.client.post("/fetch/basic", json={"url": url})
+        document = refused(over, "RATE_LIMITED")
+        assert document["details"]["policy"] == "unpaid"
+        assert int(over.headers["retry-after"]) > 0
+        # Who was quoted a price may pay it all the same; facilitators are not bothered with the rest.
+        payment, before = await signed_for(shop, answer), facilitator.count("verify")
+        assert (await shop.send(shop.page(), payment)).status_code == 429
+        assert facilitator.count("verify") == before
+        assert (await shop.send(url, payment)).status_code == 200
+        assert (await shop.fetching.post(url, path="/fetch/basic")).status_code == 200
+
+
+async def test_a_wallet_is_limited_by_itself(tmp_path: Path, site: Site, chains: Chains) -> None:
+    limits = {**UNLIMITED, "limit_wallet": "2/60"}
+    async with opened_shop(tmp_path, site, chains, **limits) as shop:
+        till = Till(chains)
+        for left in ("1", "0"):
+            answer = await shop.buy(shop.page())
+            assert (answer.status_code, answer.headers["x-ratelimit-remaining"]) == (200, left)
+        url = shop.page()
+        document = refused(await shop.buy(url), "RATE_LIMITED")
+        assert document["details"]["policy"] == "wallet"
+        assert till.taken() == 2 * BASIC
+        assert shop.visits(url) == 0
+
+
+async def signed_for(shop: Shop, answer: httpx.Response, name: str = "") -> dict[str, str]:
+    """The payment that a 402 asks for, perhaps with a name."""
+    terms: Any = decode_payment_required_header(answer.headers["payment-required"])
+    payload: Any = await payers.wallet(shop.chains).create_payment_payload(terms)
+    if name:
+        given: dict[str, Any] = dict(terms.extensions or {})
+        append_payment_identifier_to_extensions(given, name)
+        payload = payload.model_copy(update={"extensions": given})
+    return {"PAYMENT-SIGNATURE": encode_payment_signature_header(payload)}
+
+
+async def named(shop: Shop, url: str) -> dict[str, str]:
+    return await signed_for(shop, await quoted(shop, "/fetch/basic", {"url": url}), NAMED)
+
+
+async def test_payment_identifier_the_same_payment_gets_the_same_answer(
+    shop: Shop, facilitator: Facilitator
+) -> None:
+    till, url = Till(shop.chains), shop.page()
+    first, second = await named(shop, url), await named(shop, url)
+    answer = await shop.send(url, first)
+    again = await shop.send(url, first)
+    assert (answer.status_code, again.status_code) == (200, 200)
+    assert again.json() == answer.json()
+    assert again.headers["payment-response"] == answer.headers["payment-response"]
+    assert again.headers["x-idempotent-replayed"] == "true"
+    refused(await shop.send(url, second), "IDEMPOTENCY_KEY_CONFLICT")
+    refused(await shop.send(shop.page(), first), "PAYMENT_FAILED")
+    assert shop.visits(url) == 1
+    assert facilitator.count("settle") == 1
+    assert till.taken() == BASIC
+
+
+async def test_an_idempotency_key_works_for_who_pays(shop: Shop, facilitator: Facilitator) -> None:
+    till, url, key = Till(shop.chains), shop.page(), {"Idempotency-Key": "a-key-of-a-payer"}
+    first, second = await shop.signed(url), await shop.signed(url)
+    answers = [await shop.send(url, {**payment, **key}) for payment in (first, first, second)]
+    assert [answer.status_code for answer in answers] == [200, 200, 200]
+    assert [answer.json() for answer in answers[1:]] == [answers[0].json()] * 2
+    assert shop.visits(url) == 1
+    assert facilitator.count("settle") == 1
+    assert till.taken() == BASIC
+    assert (await shop.send(url, first)).status_code == 402  # it was paid with already
+    assert (await shop.send(shop.page(), second)).status_code == 200  # this one was not
+
+
+async def test_the_parts_of_a_payment_that_do_not_fit_are_told(shop: Shop, facilitator: Facilitator) -> None:
+    url = shop.page()
+    payment = json.loads(base64.b64decode((await shop.signed(url))["PAYMENT-SIGNATURE"]))
+    accepted = payment["accepted"]
+    changed: dict[str, Any] = {
+        "amount_mismatch": {"accepted": {**accepted, "amount": "1"}},
+        "asset_mismatch": {"accepted": {**accepted, "asset": accepted["payTo"]}},
+        "recipient_mismatch": {"accepted": {**accepted, "payTo": accepted["asset"]}},
+        "resource_mismatch": {"resource": {"url": "https://gossamer.example/fetch/pro"}},
+        "network_mismatch": {"accepted": {**accepted, "network": "eip155:8453"}},
+    }
+    for reason, change in changed.items():
+        header = base64.b64encode(json.dumps({**payment, **change}).encode()).decode()
+        answer = await shop.send(url, {"PAYMENT-SIGNATURE": header})
+        document = refused(answer, "PAYMENT_FAILED")
+        assert document["details"]["reason"] == reason
+        assert document["accepts"]
+    pro = await shop.fetching.visit.client.post(
+        "/fetch/pro",
+        json={"url": url},
+        headers={"X-PAYMENT": base64.b64encode(json.dumps(
+            {"x402Version": 1, "scheme": "exact", "network": "base-sepolia", "payload": payment["payload"]}
+        ).encode()).decode()},
+    )  # fmt: skip
+    assert refused(pro, "PAYMENT_FAILED")["details"]["reason"] == "amount_mismatch"
+    assert facilitator.count("verify") == 0
+
+
+async def test_prices_are_open_to_all(shop: Shop) -> None:
+    told = (await shop.fetching.visit.client.get("/api/prices")).json()
+    assert told["payments"]
+    assert told["quoteSeconds"] == 300
+    by_name = {one["name"]: one for one in told["prices"]}
+    basic, pro = by_name["fetch-basic"], by_name["fetch-pro"]
+    assert (basic["price"], basic["cachedPrice"], basic["endpoints"]) == (
+        "$0.005",
+        "$0.0015",
+        ["/fetch", "/fetch/basic"],
+    )
+    assert (pro["amount"], pro["cachedAmount"]) == ("15000", "4500")
+    assert [one["name"] for one in told["networks"]] == ["base-sepolia", "solana-devnet"]
+    assert [one["facilitator"] for one in told["networks"]] == ["cdp", "payai"]
+
+
+async def test_the_ledger_is_for_admins_as_a_list_and_as_a_table(
+    tmp_path: Path, site: Site, chains: Chains
+) -> None:
+    async with opened_shop(tmp_path, site, chains) as shop:
+        visit = shop.fetching.visit
+        for _ in range(3):
+            assert (await shop.buy(shop.page())).status_code == 200
+        assert (await shop.buy(shop.page("", status="404 Not Found"))).status_code == 200
+        page = (await visit.client.get("/api/payments?limit=3", headers=AS_ADMIN)).json()
+        assert [one["state"] for one in page["payments"]] == ["released", "settled", "settled"]
+        assert page["revenue"] == {"/fetch/basic": "$0.015"}
+        newest = page["payments"][1]
+        assert (newest["amount"], newest["price"], newest["network"]) == ("5000", "$0.005", "base-sepolia")
+        assert newest["transaction"]
+        assert newest["deliveredAt"]
+        rest = await visit.client.get(f"/api/payments?cursor={page['nextCursor']}", headers=AS_ADMIN)
+        assert len(rest.json()["payments"]) == 1
+        assert rest.json()["nextCursor"] is None
+        only = await visit.client.get("/api/payments?state=settled", headers=AS_ADMIN)
+        assert len(only.json()["payments"]) == 3
+        table = await visit.client.get("/api/payments", headers={**AS_ADMIN, "Accept": "text/csv"})
+        assert table.headers["content-type"].startswith("text/csv")
+        rows = list(csv.DictReader(io.StringIO(table.text)))
+        assert [row["state"] for row in rows] == ["released", "settled", "settled", "settled"]
+        assert [row["amount"] for row in rows] == ["5000"] * 4
+        assert (await visit.client.get("/api/payments")).status_code == 401
+        text = (await visit.client.get("/metrics")).text
+        assert 'gossamer_payments_total{network="base-sepolia",state="settled"} 3.0' in text
+        assert 'gossamer_payments_total{network="base-sepolia",state="released"} 1.0' in text
+        assert 'gossamer_revenue_dollars_total{endpoint="/fetch/basic"} 0.015' in text
+        lines = [line for line in visit.logged("request") if line["paymentNetwork"]]
+        assert {(line["paymentNetwork"], line["paymentAmount"]) for line in lines} == {
+            ("base-sepolia", "5000")
+        }
+
+
+async def test_on_the_servers_of_a_large_installation(
+    tmp_path: Path, site: Site, chains: Chains, postgres: PostgresServer, own_valkey: Valkey
+) -> None:
+    flags = {"database_url": postgres.url, "redis_url": own_valkey.url}
+    async with opened_shop(tmp_path, site, chains, **flags) as shop:
+        till, url = Till(chains), shop.page()
+        for due in (BASIC, BASIC + CACHED):
+            assert (await shop.buy(url, body={"cache": True})).status_code == 200
+            assert till.taken() == due
+        payment = await shop.signed(url)
+        answers = await asyncio.gather(*(shop.send(url, payment) for _ in range(20)))
+        statuses = [answer.status_code for answer in answers]
+        assert statuses.count(200) == 1
+        assert set(statuses) <= {200, 402, 409}
+        own_valkey.kill()  # quotes are forgotten; the ledger is not
+        assert (await shop.send(url, payment)).status_code == 402
+        assert (await shop.buy(shop.page())).status_code == 200
+        assert till.taken() == 3 * BASIC + CACHED
+
+
+async def test_the_documentation_says_what_it_costs(shop: Shop) -> None:
+    document = (await shop.fetching.visit.client.get("/openapi.json")).json()
+    told = document["paths"]["/fetch/pro"]["post"]
+    assert "$0.015 a call, $0.0045" in told["description"]
+    assert "base-sepolia or solana-devnet" in told["description"]
+    assert "402" in told["responses"]
+
+
+async def test_who_went_away_before_it_was_settled_is_not_charged(shop: Shop) -> None:
+    till, url = Till(shop.chains), shop.page()
+    payment = await shop.signed(url)
+    went, body = asyncio.Event(), json.dumps({"url": url}).encode()
+
+    async def receive() -> dict[str, Any]:
+        if not went.is_set():
+            went.set()
+            return {"type": "http.request", "body": body}
+        return {"type": "http.disconnect"}
+
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    visit = shop.fetching.visit
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/fetch/basic",
+        "query_string": b"",
+        "headers": [
+            (b"content-type", b"application/json"),
+            (b"payment-signature", payment["PAYMENT-SIGNATURE"].encode()),
+        ],
+        "client": ("127.0.0.1", 1),
+    }
+    await visit.house.app()(scope, receive, send)
+    assert sent == []
+    assert till.taken() == 0
+    assert (await shop.send(url, payment)).status_code == 200
+    assert till.taken() == BASIC
+
+
+async def test_an_answer_that_was_paid_and_not_given_is_given_once(
+    shop: Shop, facilitator: Facilitator
+) -> None:
+    """As after a server that was killed between settling and answering."""
+    till, url = Till(shop.chains), shop.page()
+    payment = await shop.signed(url)
+    assert (await shop.send(url, payment)).status_code == 200
+    async with shop.fetching.visit.house.database.write() as connection:
+        entry = (await ledger.listing(connection, limit=1))[0]
+        await connection.execute(update(payments).where(payments.c.id == entry.id).values(delivered_at=None))
+    other = shop.page()
+    assert (await shop.send(other, payment)).status_code == 402
+    many = await asyncio.gather(*(shop.send(url, payment) for _ in range(5)))
+    assert sorted(answer.status_code for answer in many).count(200) == 1
+    assert {answer.status_code for answer in many} <= {200, 402, 409}
+    assert (await shop.send(url, payment)).status_code == 402
+    assert facilitator.count("settle") == 1
+    assert till.taken() == BASIC

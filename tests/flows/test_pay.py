@@ -1,0 +1,392 @@
+"""Payments through all that can happen to them: never charged twice, never charged without an answer."""
+
+import asyncio
+import base64
+import io
+import itertools
+import json
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlalchemy import update
+from tests.servers.chains import facilitator as servers
+from tests.servers.chains.facilitator import Fault
+from x402.schemas import SettleResponse, SupportedKind, SupportedResponse, VerifyResponse
+
+from gossamer.flows.pay import Payments, Sale, Used
+from gossamer.flows.quotes import Prices, Purchase, Quotes
+from gossamer.flows.settling import OFFERED_MS, Settling
+from gossamer.flows.till import Refused, Till
+from gossamer.logs import Log
+from gossamer.metrics import Metrics
+from gossamer.problems import Problem, Unavailable
+from gossamer.reach.breaker import Breaker
+from gossamer.reach.facilitator import Facilitator
+from gossamer.setting_values import Rate
+from gossamer.state import ledger
+from gossamer.state.database import Database, open_database
+from gossamer.state.hot_memory import MemoryHot
+from gossamer.state.ledger import Entry, State
+from gossamer.state.limits import Limits, Policy
+from gossamer.state.tables import payments as table
+from gossamer.web import x402
+from gossamer.web.x402 import BASE_SEPOLIA, Payment, Resource
+
+PAYEE = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"
+NOW = 1_800_000_000.0
+PRICE = 5_000
+RESOURCE = Resource("https://gossamer.example/fetch/basic")
+numbers = itertools.count(1)
+
+
+class Ledgerless:
+    """A chain that knows one thing: which authorisations have moved their money."""
+
+    network = BASE_SEPOLIA.id
+    asset = BASE_SEPOLIA.asset
+
+    def __init__(self) -> None:
+        self.moved: list[str] = []
+
+    def supported(self) -> SupportedResponse:
+        return SupportedResponse(kinds=[SupportedKind(x402_version=2, scheme="exact", network=self.network)])
+
+    def verify(self, payload: Any, requirements: Any) -> VerifyResponse:
+        used = _nonce(payload) in self.moved
+        reason = "invalid_exact_evm_nonce_already_used" if used else None
+        return VerifyResponse(is_valid=not used, invalid_reason=reason, payer="0x")
+
+    def settle(self, payload: Any, requirements: Any) -> SettleResponse:
+        verdict = self.verify(payload, requirements)
+        if verdict.is_valid:
+            self.moved.append(_nonce(payload))
+        return SettleResponse(
+            success=verdict.is_valid,
+            error_reason=verdict.invalid_reason,
+            transaction="0xabc",
+            network=self.network,
+        )
+
+    def fund(self, owner: str, units: int) -> None: ...
+    def balance(self, owner: str) -> int:
+        return len(self.moved)
+
+    def close(self) -> None: ...
+
+
+def _nonce(payload: Any) -> str:
+    return str(payload.payload["authorization"]["nonce"])
+
+
+@dataclass
+class Clock:
+    now: float = NOW
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@dataclass
+class Counter:
+    """A shop's counter: the flow, the chain behind it, and who stands in between."""
+
+    payments: Payments
+    chain: Ledgerless
+    server: servers.Facilitator
+    database: Database
+    clock: Clock
+    metrics: Metrics
+    given: list[str] = field(default_factory=list)  # the payments that an answer was given for
+
+    async def send(self, payment: Payment, *, ends: str = "", page: str = "page") -> str:
+        """What becomes of a request with this payment; `ends` is where its server is killed."""
+        try:
+            sale = await self.payments.admit(payment, purchase(page))
+        except Used:
+            return "used"
+        except Refused as refusal:
+            return f"refused: {refusal.reason}"
+        except Unavailable:
+            return "unavailable"
+        except Problem as problem:
+            return problem.kind.code
+        return "killed" if ends == "verified" else await self.serve(sale, payment, ends)
+
+    async def serve(self, sale: Sale, payment: Payment, ends: str) -> str:
+        try:
+            async with self.payments.serving(sale):
+                if ends == "failed":
+                    return "failed"
+                await self.payments.settle(sale)
+        except Unavailable:
+            return "unavailable"
+        except Refused as refusal:
+            return f"refused: {refusal.reason}"
+        if ends == "settled":
+            return "killed"
+        self.given.append(payment.nonce)
+        await self.payments.delivered(sale)
+        return "served"
+
+    async def time_passes(self) -> None:
+        """Whoever held something has lost it."""
+        async with self.database.write() as connection:
+            await connection.execute(update(table).values(held_until=0))
+
+    async def entry(self, payment: Payment) -> Entry:
+        async with self.database.read() as connection:
+            listed = await ledger.listing(connection, limit=100)
+        return next(entry for entry in listed if entry.nonce == payment.nonce)
+
+
+def purchase(page: str = "page") -> Purchase:
+    return Purchase(
+        price="fetch-basic",
+        endpoint="/fetch/basic",
+        resource=RESOURCE,
+        extensions={},
+        request_hash=page.rjust(64, "0"),
+        request_id="wl_1",
+        client="127.0.0.1",
+        cached=False,
+    )
+
+
+def signed(**changes: Any) -> Payment:
+    authorization = {
+        "from": "0x" + "ab" * 20,
+        "to": PAYEE,
+        "value": str(PRICE),
+        "validAfter": "0",
+        "validBefore": str(int(NOW) + 300),
+        "nonce": f"0x{next(numbers):064x}",
+        **changes,
+    }
+    wire = {
+        "x402Version": 1,
+        "scheme": "exact",
+        "network": "base-sepolia",
+        "payload": {"signature": "0x11", "authorization": authorization},
+    }
+    return x402.read(base64.b64encode(json.dumps(wire).encode()).decode(), 1)
+
+
+@pytest.fixture(scope="module")
+async def counter(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Counter]:
+    chain, clock, log = Ledgerless(), Clock(), Log(io.StringIO())
+    server = servers.Facilitator(chain)
+    folder: Path = tmp_path_factory.mktemp("ledger")
+    database = open_database(f"sqlite:///{folder}/gossamer.db")
+    await database.migrate()
+    hot, metrics = MemoryHot(), Metrics("0")
+    limits = Limits(hot, {"unpaid": Policy("unpaid", Rate(50, 60), "network address")}, log)
+    asked = Facilitator(
+        "cdp",
+        server.url,
+        Breaker(failures=1_000_000),
+        verify_seconds=5.0,
+        settle_seconds=5.0,
+        clock=clock,
+    )
+    tills = {BASE_SEPOLIA.id: Till(BASE_SEPOLIA, PAYEE, asked)}
+    quotes = Quotes(Prices({"fetch-basic": PRICE}, 0.7), hot, limits, seconds=300)
+    payments = Payments(Settling(tills, database, log, metrics), quotes, database, log, clock)
+    yield Counter(payments, chain, server, database, clock, metrics)
+    await payments.close()
+    server.close()
+    await hot.close()
+    await database.close()
+
+
+@pytest.fixture(autouse=True)
+def as_new(counter: Counter) -> None:
+    counter.server.reset()
+    counter.clock.now = NOW
+
+
+def fails(counter: Counter, phase: str, fault: Fault | None) -> None:
+    counter.server.reset()
+    if fault is not None:
+        counter.server.fail(phase, fault)
+
+
+FAULTS = [None, Fault.DROP, Fault.ERROR, Fault.GARBAGE, Fault.NONSENSE, Fault.DECLINE, Fault.DONE_THEN_DROP]
+events = st.one_of(
+    st.tuples(
+        st.just("send"),
+        st.sampled_from(["verify", "settle"]),
+        st.sampled_from(FAULTS),
+        st.sampled_from(["", "failed", "verified", "settled"]),
+    ),
+    st.tuples(st.sampled_from(["reconcile", "time_passes"])),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(story=st.lists(events, max_size=8))
+async def test_never_charged_twice_and_never_without_an_answer(counter: Counter, story: list[Any]) -> None:
+    payment = signed()
+    for event in story:
+        if event[0] == "send":
+            _, phase, fault, ends = event
+            fails(counter, phase, fault)
+            await counter.send(payment, ends=ends)
+        elif event[0] == "reconcile":
+            await counter.payments.settling.reconcile()
+        else:
+            await counter.time_passes()
+        assert counter.chain.moved.count(payment.nonce) <= 1
+        assert counter.given.count(payment.nonce) <= counter.chain.moved.count(payment.nonce)
+    counter.server.reset()
+    await counter.time_passes()
+    last = await counter.send(payment)
+    assert last in ("served", "used")
+    assert counter.given.count(payment.nonce) == counter.chain.moved.count(payment.nonce) == 1
+    assert (await counter.entry(payment)).state is State.SETTLED
+    assert await counter.send(payment) == "used"
+
+
+async def test_what_was_killed_before_money_was_asked_for_is_released(counter: Counter) -> None:
+    payment = signed()
+    assert await counter.send(payment, ends="verified") == "killed"
+    assert await counter.send(payment) == "PAYMENT_IN_USE"
+    await counter.time_passes()
+    await counter.payments.settling.reconcile()
+    entry = await counter.entry(payment)
+    assert (entry.state, entry.reason, entry.wire_json) == (State.RELEASED, "abandoned", None)
+    assert await counter.send(payment, page="another") == "served"
+
+
+async def test_a_settlement_in_doubt_is_found_by_its_nonce(counter: Counter) -> None:
+    payment = signed()
+    counter.server.fail("settle", Fault.ERROR)
+    assert await counter.send(payment) == "unavailable"
+    assert (await counter.entry(payment)).state is State.PENDING
+    await counter.payments.settling.reconcile()  # not spent: it stays in doubt, and nobody is charged behind
+    assert (await counter.entry(payment)).state is State.PENDING
+    assert payment.nonce not in counter.chain.moved
+    assert await counter.send(payment, page="another") == "used"
+    counter.chain.moved.append(payment.nonce)  # it arrives late
+    counter.server.reset()
+    await counter.payments.settling.reconcile()
+    entry = await counter.entry(payment)
+    assert (entry.state, entry.delivered_at) == (State.SETTLED, None)
+    assert await counter.send(payment) == "served"
+    assert await counter.send(payment) == "used"
+    assert counter.server.count("settle") == 0
+
+
+async def test_what_stays_in_doubt_is_answered_when_it_can_move_no_money_any_more(counter: Counter) -> None:
+    payment = signed()
+    counter.server.fail("settle", Fault.ERROR)
+    assert await counter.send(payment) == "unavailable"
+    counter.server.fail("verify", Fault.ERROR)
+    counter.clock.now = NOW + 299
+    assert await counter.send(payment) == "unavailable"
+    counter.clock.now = NOW + 301
+    again = x402.mismatch(payment, x402.terms(BASE_SEPOLIA, PAYEE, PRICE, 300, {}), RESOURCE, NOW + 301)
+    assert again == "authorization_expired"
+    assert await counter.send(payment) == "served"
+    entry = await counter.entry(payment)
+    assert (entry.state, entry.reason) == (State.RELEASED, "given_in_doubt")
+
+
+async def test_a_doubt_ends_when_nobody_comes_back(counter: Counter) -> None:
+    payment = signed()
+    counter.server.fail("settle", Fault.ERROR)
+    assert await counter.send(payment) == "unavailable"
+    async with counter.database.write() as connection:  # long ago, by the database's clock
+        await connection.execute(
+            update(table).where(table.c.nonce == payment.nonce).values(lasts_until=NOW * 0 - OFFERED_MS)
+        )
+    await counter.payments.settling.reconcile()
+    assert (await counter.entry(payment)).reason == "expired"
+
+
+async def test_who_was_too_slow_asks_for_no_money(counter: Counter) -> None:
+    payment = signed()
+    sale = await counter.payments.admit(payment, purchase())
+    await counter.time_passes()
+    assert await counter.send(payment) == "served"
+    with pytest.raises(Problem, match="used by another"):
+        await counter.payments.settle(sale)
+    assert counter.chain.moved.count(payment.nonce) == 1
+
+
+async def test_a_settlement_is_told_also_when_it_cannot_be_written_down(
+    counter: Counter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    payment = signed()
+
+    async def away(*_: Any) -> bool:
+        raise Unavailable("database", "gone fishing")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ledger, "settled", away)
+        patched.setattr(ledger, "delivered", away)
+        assert await counter.send(payment) == "served"
+    assert (await counter.entry(payment)).state is State.SERVED
+    await counter.time_passes()
+    await counter.payments.settling.reconcile()
+    assert (await counter.entry(payment)).state is State.SETTLED
+    assert counter.chain.moved.count(payment.nonce) == 1
+
+
+async def test_settling_goes_on_when_whoever_asked_is_gone(counter: Counter) -> None:
+    payment = signed()
+    sale = await counter.payments.admit(payment, purchase())
+    counter.server.fail("settle", Fault.DONE_THEN_HANG)
+
+    async def serve() -> None:
+        async with counter.payments.serving(sale):
+            await counter.payments.settle(sale)
+
+    serving = asyncio.create_task(serve())
+    await counter.server.reached("settle")
+    serving.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await serving
+    counter.server.reset()  # it is let go, without an answer
+    await asyncio.gather(*counter.payments._tasks, return_exceptions=True)
+    assert (await counter.entry(payment)).state is State.SETTLED
+    await counter.time_passes()
+    assert await counter.send(payment) == "served"
+    assert counter.chain.moved.count(payment.nonce) == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"value": "1"}, "amount_mismatch"),
+        ({"value": "1500"}, "amount_mismatch"),  # the cached price, for what is not cached
+        ({"to": "0x" + "00" * 20}, "recipient_mismatch"),
+        ({"validBefore": str(int(NOW))}, "authorization_expired"),
+    ],
+)
+async def test_what_was_not_asked_for_is_refused_before_anybody_is_asked(
+    counter: Counter, changes: dict[str, Any], reason: str
+) -> None:
+    assert await counter.send(signed(**changes)) == f"refused: {reason}"
+    assert counter.server.calls == []
+
+
+async def test_quotes_are_honoured_and_what_was_unpaid_is_given_back(counter: Counter) -> None:
+    quotes, wanted = counter.payments.quotes, purchase("quoted")
+    unpaid: Callable[[], Any] = lambda: quotes.unpaid(wanted.client)  # noqa: E731
+    first = await unpaid()
+    cached = Purchase(**{name: getattr(wanted, name) for name in Purchase.__slots__} | {"cached": True})
+    assert await quotes.ask(cached, first) == 1_500
+    assert await quotes.takes(wanted, 1_500)  # the cache has lost it since
+    assert await quotes.takes(cached, PRICE)
+    assert not await quotes.takes(purchase("another"), 1_500)
+    used = (await unpaid()).tally.used
+    stamp = await quotes.claim(cached)
+    assert stamp is not None
+    assert await quotes.claim(cached) is None  # once
+    await quotes.give_back(cached, stamp)
+    assert (await unpaid()).tally.used == used

@@ -1,0 +1,71 @@
+"""The clients that people install with npm, each against a server as people start it."""
+
+import asyncio
+import base64
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.doors.fetches import say
+from tests.doors.processes import Start
+from tests.integrations.fronts import install_packages
+from tests.pay.payers import Till
+from tests.pay.shops import ARTICLE, BASIC, UNLIMITED
+from tests.servers.chains import wallets
+from tests.servers.chains.facilitator import Facilitator
+from tests.servers.chains.fixtures import PAYER, Chains
+from tests.site.server import Site
+
+NODE = Path(__file__).parent / "node"
+SECONDS = 60.0
+
+
+@pytest.fixture(scope="session")
+def node_clients() -> Path:
+    install_packages(NODE)
+    return NODE / "pay.mjs"
+
+
+async def pay(script: Path, client: str, server: str, url: str, wallet: dict[str, str]) -> dict[str, Any]:
+    body = json.dumps({"url": url})
+    command = ["node", str(script), client, f"{server}/fetch/basic", body, json.dumps(wallet)]
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("NODE_")}
+    process = await asyncio.create_subprocess_exec(
+        *command, env=environ, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+    )
+    try:
+        async with asyncio.timeout(SECONDS):
+            said, complaint = await process.communicate()
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    assert process.returncode == 0, complaint.decode()
+    answer: dict[str, Any] = json.loads(said)
+    return answer
+
+
+async def test_npm_clients_of_both_versions_pay_exactly_the_price(
+    node_clients: Path, start_gossamer: Start, site: Site, chains: Chains, facilitator: Facilitator
+) -> None:
+    settings = {**chains.settings, **UNLIMITED, "egress_allow": "127.0.0.1/32", "egress_ports": "*"}
+    server = f"http://127.0.0.1:{start_gossamer(**settings).port}"
+    ethereum = {"evm": "0x" + wallets.evm(PAYER).key.hex().removeprefix("0x")}
+    solana = {"svm": bytes(wallets.svm(PAYER).secret()).hex(), "rpc": chains.solana.url}
+    clients = [
+        ("x402-fetch", "base", ethereum, "x-payment-response", "base-sepolia"),
+        ("@x402/fetch", "base", ethereum, "payment-response", chains.base.network),
+        ("@x402/fetch", "solana", solana, "payment-response", chains.solana.network),
+    ]
+    for client, network, wallet, header, said in clients:
+        till = Till(chains, network)
+        answer = await pay(node_clients, client, server, site.url(say(ARTICLE)), wallet)
+        assert answer["status"] == 200, answer
+        assert json.loads(answer["body"])["title"] == "Worth it"
+        receipt = json.loads(base64.b64decode(answer["headers"][header]))
+        assert (receipt["success"], receipt["network"]) == (True, said)
+        assert till.taken() == BASIC
+    assert facilitator.count("settle") == len(clients)

@@ -1,0 +1,112 @@
+"""How many tokens a text has, by rule: held against what a vocabulary of 200,000 made of the same texts."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gossamer.web.tokens import GAP, count, weight
+
+# What the vocabulary o200k makes of each.
+KNOWN: dict[str, tuple[str, int]] = {
+    "english": (
+        (
+            "Orb weavers build a new web nearly every day, mostly at night, and eat the old one first. "
+            "The capture spiral is sticky; the radii are not, which is what lets the builder run "
+            "across it without being caught in its own work."
+        ),
+        51,
+    ),
+    "german": (
+        (
+            "Radnetzspinnen bauen fast jeden Tag ein neues Netz, meist in der Nacht, und fressen "
+            "zuerst das alte auf. Die Fangspirale ist klebrig, die Speichen sind es nicht."
+        ),
+        40,
+    ),
+    "french": (
+        (
+            "Les araignées tissent presque chaque jour une nouvelle toile, le plus souvent la nuit, et "
+            "mangent d'abord l'ancienne. La spirale de capture est collante, les rayons ne le sont pas."
+        ),
+        45,
+    ),
+    "russian": (
+        (
+            "Пауки почти каждый день плетут новую сеть, чаще всего ночью, сначала съедая старую. "
+            "Ловчая спираль липкая."
+        ),
+        33,
+    ),
+    "chinese": (
+        "圆蛛几乎每天都会织一张新网。大多在夜里。并且先吃掉旧网。捕捉螺旋是黏的。而辐射线不是。",
+        44,
+    ),
+    "japanese": (
+        "コガネグモはほとんど毎日、たいてい夜に新しい網を張り、まず古い網を食べます。捕獲らせんは粘りますが、縦糸は粘りません。",
+        56,
+    ),
+    "arabic": (
+        (
+            "تبني عناكب الدائرة شبكة جديدة كل يوم تقريبا، غالبا في الليل، وتأكل القديمة أولا. اللولب "
+            "لزج، أما الأشعة فليست كذلك."
+        ),
+        40,
+    ),
+    "code": (
+        (
+            'def weave(radii: int, turns: int) -> list[Thread]:\n    """One thread for every '
+            'radius."""\n    return [Thread(angle=360 / radii * at, turns=turns) for at in '
+            "range(radii)]\n"
+        ),
+        49,
+    ),
+    "table": (
+        (
+            "| spider | radii | web |\n| --- | --- | --- |\n| *Araneus diadematus* | 28 | 1,340.5 cm² "
+            "|\n| **Argiope** | 31 | 980.25 cm² |\n"
+        ),
+        54,
+    ),
+    "addresses": (
+        (
+            "[1]: https://www.example.com/articles/2024/05/orb-webs?utm_source=letter&id=18237\n[2]: "
+            "https://docs.example.com/silk/spinneret_glands.html#anatomy\n"
+        ),
+        49,
+    ),
+    "hexadecimal": (
+        "3f786850e387550fdab836ed7e6dc881de23001b 89e6c98d92887913cadf06b2adb97f26cde4849b",
+        44,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_it_is_rather_more_than_a_vocabulary_makes(name: str) -> None:
+    text, known = KNOWN[name]
+    assert 0.9 * known <= count(text) <= 1.5 * known + 2
+
+
+def test_nothing_is_nothing() -> None:
+    assert (count(""), weight(""), count("a"), count(" ")) == (0, 0, 1, 0)
+
+
+anything = st.text(max_size=300)
+blocks = st.text(max_size=200).map(str.strip)
+
+
+@settings(max_examples=300)
+@given(st.lists(blocks.filter(bool), max_size=6))
+def test_empty_lines_add_up(texts: list[str]) -> None:
+    joined = "\n\n".join(texts)
+    assert weight(joined) <= sum(map(weight, texts)) + GAP * max(0, len(texts) - 1)
+
+
+@settings(max_examples=200)
+@given(anything)
+def test_no_text_is_much_dearer_than_its_bytes(text: str) -> None:
+    assert count(text) <= 2 * len(text.encode("utf-8", "replace")) + 1
+    assert (
+        count(text)
+        >= sum(any(sign.isalnum() and sign.isascii() for sign in word) for word in text.split()) // 2
+    )
