@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from gossamer.setting_values import UNITS, Rate, per_hour, rate
 from gossamer.settings import (
     MASK,
+    Money,
     SettingError,
     Settings,
     declared,
@@ -121,6 +122,10 @@ def test_two_names_that_disagree_stop_the_start(tmp_path: Path) -> None:
         ("network", "base-seplia", ("one of base, base-sepolia", "did you mean 'base-sepolia'?")),
         ("log_level", "warn", ("did you mean 'warning'?",)),
         ("access_log", "maybe", ("true or false",)),
+        ("price_search", "0", ("dollars", "at least $0.000001")),
+        ("price_search", "$0.0000001", ("at most six decimals",)),
+        ("price_search", "cheap", ("such as $0.005",)),
+        ("cache_discount", "70", ("from 0 to 1",)),
         ("egress_allow", "10.0.0.1/8", ("did you mean '10.0.0.0/8'?",)),
         ("egress_allow", "example.com", ("a network such as",)),
         ("egress_ports", "80,http", ("from 1 to 65535", "commas")),
@@ -238,6 +243,21 @@ def test_values_have_their_types() -> None:
     assert settings.database_url == "postgresql://db/x"
     assert settings.log_level == "debug"
     assert Settings.load({"GOSSAMER_TRUSTED_PROXIES": "*"}).trusted_proxies == "*"
+
+
+@pytest.mark.parametrize(
+    ("text", "millionths", "shown"),
+    [
+        ("$0.005", 5_000, "$0.005"),
+        ("0.000001", 1, "$0.000001"),
+        ("$2", 2_000_000, "$2"),
+        ("10.50", 10_500_000, "$10.5"),
+    ],
+)
+def test_prices_are_whole_millionths_of_a_dollar(text: str, millionths: int, shown: str) -> None:
+    settings = Settings.load({"GOSSAMER_PRICE_SEARCH": text})
+    assert settings.price_search == Money(millionths)
+    assert render(settings.price_search) == shown
 
 
 @pytest.mark.parametrize(

@@ -1,51 +1,31 @@
-"""The one place that names implementations, and the list of layers around every endpoint."""
+"""The house: all parts by name, put together once, opened and closed in order."""
 
 import asyncio
 import contextlib
 import os
 import socket
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from functools import partial
-from importlib.util import find_spec
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import Self
 
 from starlette.types import ASGIApp
 
 from gossamer import __version__
+from gossamer.choices import (
+    facilitator_probes,
+    open_browsers,
+    open_hot,
+    open_model,
+    open_payments,
+    open_remotes,
+    open_search_engines,
+    sources,
+)
 from gossamer.doors import cli
-from gossamer.doors.http.audits import Audits
-from gossamer.doors.http.batch import BatchFace
 from gossamer.doors.http.batch_line import LineMaker
 from gossamer.doors.http.express import Lane
-from gossamer.doors.http.extract import Extract
-from gossamer.doors.http.fetch import Fetch
-from gossamer.doors.http.idempotency import Idempotency
-from gossamer.doors.http.jobs import JobsFace
-from gossamer.doors.http.keys import Keys
-from gossamer.doors.http.limiting import Limiting
-from gossamer.doors.http.middleware import (
-    Callers,
-    Clients,
-    CrossOrigin,
-    Deadlines,
-    Guarding,
-    Problems,
-    Routing,
-    Tracing,
-)
-from gossamer.doors.http.operations import Operations
-from gossamer.doors.http.page_cache import PageCacheFace
-from gossamer.doors.http.pages import Pages
-from gossamer.doors.http.patience import Patience
-from gossamer.doors.http.paying import Paying
-from gossamer.doors.http.prices import PaymentsFace, PricesFace, with_price
-from gossamer.doors.http.render import Render
-from gossamer.doors.http.routing import Route, Router, endpoint
-from gossamer.doors.http.search import Search
-from gossamer.doors.http.shoot import Shoot
-from gossamer.doors.http.usage import UsageFace
 from gossamer.doors.kinds import KINDS, handlers
 from gossamer.doors.worker import Worker
 from gossamer.flows import keys, queue, upkeep
@@ -55,37 +35,27 @@ from gossamer.flows.batch import Batcher
 from gossamer.flows.batch_job import Batching
 from gossamer.flows.browse import Browsing
 from gossamer.flows.extract import Extractor
-from gossamer.flows.find import Elsewhere, Finder, OwnIndex, Source
-from gossamer.flows.forget import Forgetting
+from gossamer.flows.find import Finder
 from gossamer.flows.health import Checkup, Probe
 from gossamer.flows.keys import NewKey
 from gossamer.flows.obtain import Obtainer
 from gossamer.flows.pace import Pace
-from gossamer.flows.pay import Payments
-from gossamer.flows.quotes import Quotes, prices
 from gossamer.flows.read import Reader
 from gossamer.flows.render import Renderer
 from gossamer.flows.render_job import Rendering
 from gossamer.flows.serve import Failures, Serving
-from gossamer.flows.settling import Settling
 from gossamer.flows.shoot import Shooter
-from gossamer.flows.till import tills
 from gossamer.flows.warm import Warmer
 from gossamer.flows.workshop import Workshop
+from gossamer.layers import Face, asgi
 from gossamer.logs import Log
 from gossamer.metrics import Metrics
 from gossamer.problems import Unavailable
-from gossamer.reach import chromium
-from gossamer.reach.browser import Browsers
 from gossamer.reach.dial import Dialer
 from gossamer.reach.fetch import Fetcher
-from gossamer.reach.llm import Model
 from gossamer.reach.names import Names
 from gossamer.reach.proxy import Proxy
-from gossamer.reach.search import Provider
-from gossamer.reach.search_brave import Brave
-from gossamer.reach.search_searxng import SearXNG
-from gossamer.settings import SettingError, Settings
+from gossamer.settings import Settings
 from gossamer.state.backoff import Backoff
 from gossamer.state.batches import Lines
 from gossamer.state.blobs import Blobs, open_blobs
@@ -101,17 +71,8 @@ from gossamer.state.search_index import SearchIndex
 from gossamer.state.usage import Usage
 from gossamer.state.wakeups import open_wakeups
 
-if TYPE_CHECKING:
-    from gossamer.reach.remote import Remotes
-
 RETRY_SECONDS = (0.5, 1.0, 2.0, 5.0)
 BROWSER_SECONDS = 10.0  # for one to start, when somebody asks how it is
-
-
-class Face(Protocol):
-    """A part of the HTTP door: the routes of one subject."""
-
-    def routes(self) -> list[Route]: ...
 
 
 class House:
@@ -170,7 +131,7 @@ class House:
         self.serving = Serving(
             self.page_cache, self.jobs, self.ends, self.limits, self.usage, Failures(self.hot), log
         )
-        self.payments = open_payments(self)
+        self.payments = open_payments(settings, self.hot, self.limits, self.database, log, self.metrics)
         self.checkup = Checkup(
             {
                 "database": Probe(self.database.ping, needed=True),
@@ -286,180 +247,6 @@ class House:
             else:
                 self.log.info("database_ready", "the database is there")
                 return
-
-
-def open_hot(settings: Settings) -> Hot:
-    if settings.redis_url in ("", "memory://"):
-        return MemoryHot()
-    from gossamer.state.hot_redis import RedisHot  # an extra: imported where it is chosen
-
-    return RedisHot(settings.redis_url)
-
-
-def open_model(settings: Settings) -> Model | None:
-    if not settings.anthropic_api_key:
-        return None
-    return Model(settings.anthropic_api_key, settings.anthropic_model, base_url=settings.anthropic_base_url)
-
-
-def open_search_engines(settings: Settings) -> dict[str, Provider]:
-    opened: dict[str, Provider] = {}
-    if "searxng" in settings.search_providers:
-        if not settings.searxng_url:
-            raise SettingError("search_providers has searxng, which needs searxng_url: where it is")
-        opened["searxng"] = SearXNG(settings.searxng_url, settings.user_agent)
-    if "brave" in settings.search_providers:
-        key = settings.brave_api_key
-        if not key or not key.isascii() or not key.isprintable():
-            raise SettingError("search_providers has brave, which needs brave_api_key, in visible ASCII")
-        opened["brave"] = Brave(key, settings.brave_base_url, settings.user_agent)
-    return opened
-
-
-def sources(settings: Settings, index: SearchIndex, engines: Mapping[str, Provider]) -> dict[str, Source]:
-    """Who is asked by a search, in the order of the setting."""
-    return {
-        name: OwnIndex(index) if name == "index" else Elsewhere(engines[name])
-        for name in settings.search_providers
-    }
-
-
-def open_payments(house: House) -> Payments | None:
-    """Both wallets, or no payments."""
-    settings, log = house.settings, house.log
-    if not (settings.wallet_address and settings.wallet_svm):
-        if settings.wallet_address or settings.wallet_svm:
-            log.warning("payments_off", "payments need both wallet_address and wallet_svm, and are off")
-        return None
-    if find_spec("x402") is None:
-        raise SettingError("payments need their client: install gossamer[pay], or set no wallet")
-    quotes = Quotes(prices(settings), house.hot, house.limits, seconds=settings.quote_seconds)
-    taken = {till.network.id: till for till in tills(settings)}
-    settling = Settling(taken, house.database, log, house.metrics)
-    return Payments(settling, quotes, house.database, log)
-
-
-def facilitator_probes(payments: Payments | None) -> dict[str, Probe]:
-    if payments is None:
-        return {}
-    asked = {till.facilitator.name: till.facilitator for till in payments.settling.tills.values()}
-    return {f"facilitators.{name}": Probe(facilitator.ping) for name, facilitator in asked.items()}
-
-
-def open_remotes(settings: Settings, proxy: Proxy, log: Log) -> "Remotes | None":
-    if not settings.browser_url:
-        return None
-    if not settings.browser_proxy_url:
-        raise SettingError("browser_url needs browser_proxy_url: where that Chromium reaches our proxy")
-    from gossamer.reach.remote import Remotes  # an extra: imported where it is chosen
-
-    return Remotes(settings.browser_url, settings.browser_proxy_url, proxy, log)
-
-
-def open_browsers(
-    settings: Settings, proxy: Proxy, remotes: "Remotes | None", log: Log, metrics: Metrics
-) -> Browsers:
-    return Browsers(
-        proxy,
-        chromium.find(settings.chromium),
-        log,
-        metrics,
-        places=settings.browser_places,
-        visits_each=settings.browser_visits,
-        megabytes_each=settings.browser_megabytes,
-        queue=settings.browser_queue,
-        user_agent=settings.user_agent,
-        launch=remotes.launch if remotes else None,
-        context=remotes.context if remotes else None,
-    )
-
-
-def faces(house: House) -> list[Face]:
-    known: list[Face] = [
-        Fetch(house.reader, house.settings.upgrade_url),
-        Extract(house.extractor, house.settings.upgrade_url),
-        Search(house.finder),
-        Shoot(house.shooter, house.dialer, house.settings.upgrade_url),
-        Render(house.serving, house.jobs, house.pace, house.dialer, house.settings.upgrade_url),
-        PageCacheFace(
-            house.page_cache,
-            house.serving,
-            Forgetting(house.page_cache, house.jobs, house.index),
-            house.jobs,
-            house.dialer,
-        ),
-        UsageFace(house.usage, house.database),
-        PaymentsFace(house.database),
-        BatchFace(house.jobs, house.lines, house.workshop),
-        Audits(house.jobs, house.dialer),
-        JobsFace(house.jobs),
-        Keys(house.database, house.admission),
-        Operations(house.checkup, house.metrics),
-    ]
-    taken = house.payments.settling.tills.values() if house.payments is not None else ()
-    priced = [route for face in known for route in face.routes() if route.price]
-    return [*known, PricesFace(prices(house.settings), taken, house.settings.quote_seconds, priced)]
-
-
-def asgi(house: House, more: Iterable[Face] = ()) -> ASGIApp:
-    """The HTTP application: one list of layers, the first is the outermost, around one router."""
-    settings, log, metrics = house.settings, house.log, house.metrics
-    shown = [route for face in [*faces(house), *more] for route in face.routes()]
-    if house.payments is not None:
-        taken = house.payments.settling.tills.values()
-        shown = [with_price(route, prices(settings), taken) for route in shown]
-    pages = Pages(
-        settings.public_url,
-        shown,
-        house.limits.table,
-        idempotency_seconds=settings.idempotency_ttl_seconds,
-    )
-    paying = [paying_layer(house, house.payments)] if house.payments is not None else []
-    problem_documents = partial(Problems, public_url=settings.public_url, log=log, metrics=metrics)
-    layers: list[Callable[[ASGIApp], ASGIApp]] = [
-        partial(
-            Tracing,
-            log=log,
-            metrics=metrics,
-            max_body=settings.max_request_bytes,
-            https=settings.public_url.startswith("https:"),
-        ),
-        partial(CrossOrigin, origins=settings.cors_origins),
-        problem_documents,
-        partial(Clients, trusted=settings.trusted_proxies),
-        partial(Routing, router=Router([*shown, *pages.routes()])),
-        partial(Deadlines, seconds=settings.request_deadline),
-        partial(Callers, admission=house.admission),
-        partial(
-            Limiting,
-            limits=house.limits,
-            patience=Patience(house.backoff, log, metrics),
-            log=log,
-            metrics=metrics,
-            upgrade_url=settings.upgrade_url,
-            paying=bool(paying),
-        ),
-        *paying,
-        Guarding,
-        partial(Idempotency, hot=house.hot, ttl=settings.idempotency_ttl_seconds, log=log, metrics=metrics),
-        problem_documents,
-    ]
-    app: ASGIApp = endpoint
-    for layer in reversed(layers):
-        app = layer(app)
-    return app
-
-
-def paying_layer(house: House, payments: Payments) -> Callable[[ASGIApp], ASGIApp]:
-    return partial(
-        Paying,
-        payments=payments,
-        limits=house.limits,
-        hot=house.hot,
-        public_url=house.settings.public_url,
-        repeat_seconds=house.settings.quote_seconds,
-        metrics=house.metrics,
-    )
 
 
 def main() -> None:

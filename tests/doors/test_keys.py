@@ -142,7 +142,7 @@ async def test_decision10_keys_are_the_admins(visit: Visit, method: str, caller:
 
 async def test_every_route_declares_who_may_call_it(visit: Visit) -> None:
     """Nobody gets into a route that was not declared open; the list of open ones is short and known."""
-    from gossamer.app import faces
+    from gossamer.layers import faces
 
     open_routes = {
         route.path for face in faces(visit.house) for route in face.routes() if route.needs is Role.NOBODY

@@ -10,11 +10,12 @@ import pytest
 import schemathesis
 
 from gossamer import problems
-from gossamer.app import House, faces
+from gossamer.app import House
 from gossamer.doors.http import openapi
 from gossamer.doors.http.exchange import Exchange
 from gossamer.doors.http.pages import Pages
 from gossamer.doors.http.routing import Route, path_parameters
+from gossamer.layers import faces
 from gossamer.state.tenants import Role
 from tests.doors.houses import PUBLIC_URL, Visit
 

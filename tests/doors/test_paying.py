@@ -18,13 +18,13 @@ from x402.extensions.bazaar import validate_discovery_extension_spec
 from x402.extensions.payment_identifier import append_payment_identifier_to_extensions
 from x402.http.utils import decode_payment_required_header, encode_payment_signature_header
 
-from gossamer.app import faces
 from gossamer.doors.http.discovery import extensions
 from gossamer.flows.admit import wallet
 from gossamer.flows.caching import Caching
 from gossamer.flows.quotes import Prices
 from gossamer.flows.read import Wish
 from gossamer.flows.till import tills
+from gossamer.layers import faces
 from gossamer.settings import SettingError, Settings
 from gossamer.state import ledger
 from gossamer.state.tables import payments

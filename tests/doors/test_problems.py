@@ -225,6 +225,6 @@ async def test_every_route_with_bad_input_answers_with_a_valid_document(
 
 
 def every_route(visit: Visit):  # type: ignore[no-untyped-def]
-    from gossamer.app import faces
+    from gossamer.layers import faces
 
     return [route for face in faces(visit.house) for route in face.routes() if "rotate" not in route.path]

@@ -71,6 +71,7 @@ async def test_what_is_public_is_found_by_all_and_what_was_read_with_a_secret_by
 ) -> None:
     house, target = fetching.visit.house, say(ROPE.replace("silk", "hemp"))
     await fetching.answer(target, headers={"Authorization": "Basic x"})
+    await fetching.answer(target, include=["p"])
     assert await found(fetching, query="hemp") == []
     await fetching.answer(say(ROPE.replace("silk", "cotton"), status="404 Not Found"))
     assert await found(fetching, query="cotton") == []

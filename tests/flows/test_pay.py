@@ -52,6 +52,8 @@ class Ledgerless:
 
     def __init__(self) -> None:
         self.moved: list[str] = []
+        self.moves = True
+        self.says: str | None = None  # of every settlement, whatever becomes of it
 
     def supported(self) -> SupportedResponse:
         return SupportedResponse(kinds=[SupportedKind(x402_version=2, scheme="exact", network=self.network)])
@@ -63,13 +65,11 @@ class Ledgerless:
 
     def settle(self, payload: Any, requirements: Any) -> SettleResponse:
         verdict = self.verify(payload, requirements)
-        if verdict.is_valid:
+        if verdict.is_valid and self.moves:
             self.moved.append(_nonce(payload))
+        reason = self.says or verdict.invalid_reason
         return SettleResponse(
-            success=verdict.is_valid,
-            error_reason=verdict.invalid_reason,
-            transaction="0xabc",
-            network=self.network,
+            success=reason is None, error_reason=reason, transaction="0xabc", network=self.network
         )
 
     def fund(self, owner: str, units: int) -> None: ...
@@ -207,6 +207,7 @@ async def counter(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Cou
 def as_new(counter: Counter) -> None:
     counter.server.reset()
     counter.clock.now = NOW
+    counter.chain.moves, counter.chain.says = True, None
 
 
 def fails(counter: Counter, phase: str, fault: Fault | None) -> None:
@@ -279,6 +280,24 @@ async def test_a_settlement_in_doubt_is_found_by_its_nonce(counter: Counter) -> 
     assert await counter.send(payment) == "served"
     assert await counter.send(payment) == "used"
     assert counter.server.count("settle") == 0
+
+
+@pytest.mark.parametrize("moves", [True, False])
+async def test_a_failure_that_may_not_be_one_is_a_doubt(counter: Counter, moves: bool) -> None:
+    payment = signed()
+    counter.chain.moves, counter.chain.says = moves, "transaction_failed"
+    assert await counter.send(payment) == ("served" if moves else "unavailable")
+    counter.chain.moves, counter.chain.says = True, None
+    assert await counter.send(payment) == ("used" if moves else "served")
+    assert counter.chain.moved.count(payment.nonce) == 1
+
+
+async def test_money_that_came_by_another_way_is_taken_for_the_answer(counter: Counter) -> None:
+    payment = signed()
+    sale = await counter.payments.admit(payment, purchase())
+    counter.chain.moved.append(payment.nonce)  # anybody can send an authorisation to the chain
+    assert await counter.serve(sale, payment, "") == "served"
+    assert (await counter.entry(payment)).state is State.SETTLED
 
 
 async def test_what_stays_in_doubt_is_answered_when_it_can_move_no_money_any_more(counter: Counter) -> None:

@@ -255,3 +255,17 @@ def test_a_receipt_is_read_by_clients_of_both_versions() -> None:
 )
 def test_what_means_that_a_payment_was_made_before(said: str | None, spent: bool) -> None:
     assert x402.is_spent(said) is spent
+
+
+@pytest.mark.parametrize(
+    ("said", "untold"),
+    [
+        ("settlement_pending", True),
+        ("transaction_failed", True),
+        ("unexpected_settle_error", True),
+        ("insufficient_funds", False),
+        ("invalid_exact_evm_payload_signature", False),
+    ],
+)
+def test_what_leaves_open_whether_money_moves(said: str, untold: bool) -> None:
+    assert x402.is_untold(said) is untold

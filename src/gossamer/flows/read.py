@@ -70,8 +70,10 @@ class Wish:
     def _budget(self) -> int | None:
         return self.max_tokens if "llm" in self.formats else None
 
-    def is_public(self) -> bool:
-        return all(name.lower() not in _CREDENTIALS for name, _ in self.headers)
+    def is_findable(self) -> bool:
+        """May it be searched for? Not what is shown to few, and not a part for the whole."""
+        whole = not self.how.include and not self.how.exclude
+        return whole and all(name.lower() not in _CREDENTIALS for name, _ in self.headers)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,7 +143,7 @@ class Reader:
 
         page, reading = await self.obtainer.obtain(errand, caller, reading_of, lambda made: made.judgement)
         read = _read(wish, page, reading, self.clock())
-        if wish.is_public() and read.outcome is Outcome.OK:
+        if wish.is_findable() and read.outcome is Outcome.OK:
             self._note(caller, read, reading)
         return read
 

@@ -49,7 +49,8 @@ class Settling:
         except Unavailable:
             await self.release(entry, "facilitator_away")
             raise
-        if settlement.success:
+        # Spent since it was verified a moment ago: whoever has sent it to the chain, it was paid to us.
+        if settlement.success or settlement.spent:
             return await self._settled(entry, settlement.transaction)
         await self.release(entry, settlement.reason)
         failed = x402.receipt(till.network, entry.payer, settlement.transaction, settlement.reason)

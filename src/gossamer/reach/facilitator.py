@@ -94,8 +94,8 @@ class Facilitator:
         async with self._asking(Uncertain, self._settle_seconds):
             found = await client.settle_from_bytes(payment, asked)
         reason = "" if found.success else (found.error_reason or "settlement_failed")[:LONGEST_REASON]
-        if "pending" in reason:
-            raise Uncertain(self._service, "the settlement is still under way")
+        if x402.is_untold(reason):
+            raise Uncertain(self._service, "the settlement may still be under way", retry_after=5)
         spent = x402.is_spent(found.error_reason, found.error_message)
         return Settlement(found.success, found.transaction, reason, spent and not found.success)
 

@@ -11,7 +11,7 @@ from gossamer.logs import Log
 from gossamer.problems import Unavailable
 from gossamer.state.hot import Claim, Hot, claim_or_wait
 
-LEASE: Final = 15.0  # seconds for which one is believed to be working before another may take over
+LEASE: Final = 15.0  # seconds at least for which one is believed to be at work before another takes over
 PASSING: Final = 0.5  # seconds for which what was made waits for those who waited for it
 NOBODY: Final = Claim("")
 
@@ -82,7 +82,7 @@ class Cache:
         """Ours, or done by another meanwhile; nobody's when Hot is away or it takes too long."""
         try:
             async with asyncio.timeout(patience):
-                return await claim_or_wait(self._hot, f"making:{key}", LEASE)
+                return await claim_or_wait(self._hot, f"making:{key}", max(LEASE, patience))
         except (Unavailable, TimeoutError):
             return NOBODY
 

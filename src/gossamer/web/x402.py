@@ -36,6 +36,9 @@ _SPENT: Final = (
     "alreadyprocessed",
 )
 
+# And one of which they cannot tell: it was sent to the chain, and may still arrive there.
+_UNTOLD: Final = ("pending", "transaction_failed", "unexpected", "timeout", "timed_out")
+
 
 class Malformed(ValueError):
     """A payment that cannot be read; the text says why."""
@@ -270,6 +273,11 @@ def for_payment(terms: Terms, payment: Payment) -> Terms:
 def is_spent(*said: str | None) -> bool:
     """Whether a facilitator's reason means that this very payment was made before."""
     return any(word in (text or "").lower() for text in said for word in _SPENT)
+
+
+def is_untold(reason: str) -> bool:
+    """Whether a facilitator's reason leaves open what becomes of the money."""
+    return any(word in reason.lower() for word in _UNTOLD)
 
 
 def receipt(network: Network, payer: str, transaction: str, reason: str = "") -> list[tuple[bytes, bytes]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,12 @@ if TYPE_CHECKING:
 
 FUNDS = 1_000_000_000  # in millionths of a dollar
 PAYER, PAYEE, POOR = "payer", "payee", "poor"
+DEEPEST = sys.getrecursionlimit()
+
+
+def pytest_runtest_setup() -> None:
+    """py-evm raises the bound for the whole process; what leans on it, as json does, would crash it."""
+    sys.setrecursionlimit(DEEPEST)
 
 
 class Chains:

@@ -1,4 +1,4 @@
-"""The layers around every endpoint, each plain ASGI. `app.py` lists them in their order."""
+"""The layers around every endpoint, each plain ASGI. `layers.py` lists them in their order."""
 
 import asyncio
 import time
