@@ -17,26 +17,27 @@ class PeerError(Exception):
     """The peer cannot be had here; says why."""
 
 
-def python_with(package: str) -> Path:
-    """The interpreter of an environment that has the package. `rm -r .bench` gets the newest next time."""
+def python_with(package: str, *more: str) -> Path:
+    """The interpreter of an environment that has the package and what makes it better. `rm -r .bench` gets
+    the newest next time."""
     home = KEPT / package
     python = home / "bin" / "python"
     if not (home / "installed").exists():
         print(f"installing {package} into {home.relative_to(ROOT)}", file=sys.stderr, flush=True)
         shutil.rmtree(home, ignore_errors=True)
         _run([sys.executable, "-m", "venv", str(home)])
-        _install(package, python)
+        _install((package, *more), python)
         (home / "installed").touch()
     return python
 
 
-def _install(package: str, python: Path) -> None:
+def _install(packages: Sequence[str], python: Path) -> None:
     # uv is many times faster, but does not know pip's configuration, which may be what leads to the packages.
     uv = Path(sys.executable).parent / "uv"
     try:
-        _run([str(uv), "pip", "install", "--quiet", "--python", str(python), package])
+        _run([str(uv), "pip", "install", "--quiet", "--python", str(python), *packages])
     except PeerError:
-        _run([str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", package])
+        _run([str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *packages])
 
 
 def _run(command: Sequence[str]) -> None:

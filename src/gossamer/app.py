@@ -34,6 +34,19 @@ from gossamer.flows.audit import Auditor
 from gossamer.flows.batch import Batcher
 from gossamer.flows.batch_job import Batching
 from gossamer.flows.browse import Browsing
+from gossamer.flows.crawl_desk import Desk
+from gossamer.flows.crawl_fetch import Fetching
+from gossamer.flows.crawl_gate import Gates
+from gossamer.flows.crawl_harvest import Harvest
+from gossamer.flows.crawl_host import Crew
+from gossamer.flows.crawl_known import Known
+from gossamer.flows.crawl_plan import Plans
+from gossamer.flows.crawl_results import CrawlResults
+from gossamer.flows.crawl_robots import RobotsFiles
+from gossamer.flows.crawl_told import Told
+from gossamer.flows.crawl_watch import Watch
+from gossamer.flows.crawl_worker import Crawling
+from gossamer.flows.crawl_writer import Writer
 from gossamer.flows.extract import Extractor
 from gossamer.flows.find import Finder
 from gossamer.flows.health import Checkup, Probe
@@ -45,6 +58,7 @@ from gossamer.flows.render import Renderer
 from gossamer.flows.render_job import Rendering
 from gossamer.flows.serve import Failures, Serving
 from gossamer.flows.shoot import Shooter
+from gossamer.flows.site_audit import SiteAuditor
 from gossamer.flows.warm import Warmer
 from gossamer.flows.workshop import Workshop
 from gossamer.layers import Face, asgi
@@ -60,7 +74,11 @@ from gossamer.state.backoff import Backoff
 from gossamer.state.batches import Lines
 from gossamer.state.blobs import Blobs, open_blobs
 from gossamer.state.cache import Cache
+from gossamer.state.crawl_stats import CrawlStats
+from gossamer.state.crawls import Crawls
 from gossamer.state.database import Database, open_database
+from gossamer.state.frontier import Frontier
+from gossamer.state.hosts import Hosts
 from gossamer.state.hot import Hot
 from gossamer.state.hot_memory import MemoryHot
 from gossamer.state.job_ends import Ends
@@ -82,6 +100,7 @@ class House:
         self.settings = settings
         self.log = log
         self.metrics = Metrics(__version__)
+        self.worker_name = settings.worker_id or f"{socket.gethostname()}-{os.getpid()}"
         self.database: Database = open_database(settings.database_url)
         self.hot: Hot = open_hot(settings)
         self.blobs: Blobs = open_blobs(settings.blobs_url, os.environ)
@@ -126,6 +145,14 @@ class House:
         self.shooter = Shooter(self.browsing, self.workshop, self.cache)
         self.batcher = Batcher(self.reader, log, renders_at_once=settings.browser_places)
         self.lines = Lines(self.database, self.blobs)
+        self.crawls = Crawls(self.database)
+        self.hosts = Hosts(self.database)
+        self.frontier = Frontier(self.database)
+        self.crawl_stats = CrawlStats(self.database)
+        self.crawl_results = CrawlResults(self.database, self.crawls, self.blobs, self.workshop)
+        self.site_auditor = SiteAuditor(
+            self.auditor, self.database, self.crawls, self.blobs, settings.user_agent
+        )
         self.pace = Pace(self.hot, self.database, settings.browser_places)
         self.ends = Ends(self.jobs, self.wakeups)
         self.serving = Serving(
@@ -163,6 +190,7 @@ class House:
             asyncio.create_task(upkeep.keep_up(self.database, self.admission, self.log)),
             asyncio.create_task(upkeep.tend(self.page_cache, self.usage, self.log)),
             asyncio.create_task(upkeep.keep_indexed(self.index, self.log)),
+            asyncio.create_task(Watch(self.crawl_stats, self.metrics, self.log).run()),
         ]
         if self.payments is not None:
             self._tasks.append(asyncio.create_task(self.payments.keep_up()))
@@ -183,7 +211,6 @@ class House:
         await self.close()
 
     def worker(self, kinds: Collection[str] = KINDS) -> Worker:
-        name = self.settings.worker_id or f"{socket.gethostname()}-{os.getpid()}"
         rendering = Rendering(
             self.renderer,
             self.page_cache,
@@ -197,8 +224,35 @@ class House:
         places = self.settings.browser_places
         line = LineMaker(self.reader, self.settings.upgrade_url).line
         batching = Batching(self.batcher, self.database, self.lines, line)
-        done = handlers(self.auditor, rendering, warmer, batching, places=places, kinds=kinds)
-        return Worker(self.jobs, done, name=name, log=self.log, metrics=self.metrics)
+        done = handlers(
+            self.auditor, self.site_auditor, rendering, warmer, batching, places=places, kinds=kinds
+        )
+        return Worker(self.jobs, done, name=self.worker_name, log=self.log, metrics=self.metrics)
+
+    def crawling(self) -> Crawling:
+        settings, known = self.settings, Known()
+        told, desk = Told(self.index), Desk(self.frontier, self.hosts)
+        crew = Crew(
+            frontier=self.frontier,
+            hosts=self.hosts,
+            plans=Plans(self.crawls, time.monotonic),
+            desk=desk,
+            robots=RobotsFiles(self.fetcher, desk, self.hot, settings.user_agent),
+            fetching=Fetching(self.fetcher, self.browsing),
+            harvest=Harvest(known, settings.user_agent),
+            writer=Writer(self.database, self.frontier, self.blobs, known, self.log, told),
+            log=self.log,
+        )
+        return Crawling(
+            crew,
+            self.crawls,
+            self.database,
+            Gates(self.dialer, settings.crawl_address_connections, settings.egress_allow),
+            self.log,
+            name=self.worker_name,
+            most_hosts=settings.crawl_hosts,
+            usual_delay=settings.crawl_delay,
+        )
 
     def lane(self) -> Lane:
         return Lane(self.serving, self.admission, self.limits, self.backoff, self.log, self.metrics)

@@ -1,5 +1,6 @@
 """The HTTP application: one list of faces, and one list of layers around every endpoint."""
 
+import time
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
@@ -8,8 +9,13 @@ from starlette.types import ASGIApp
 
 from gossamer.doors.http.audits import Audits
 from gossamer.doors.http.batch import BatchFace
+from gossamer.doors.http.crawl_pages import CrawlPages
+from gossamer.doors.http.crawl_stats import StatsFace
+from gossamer.doors.http.crawls import CrawlsFace
+from gossamer.doors.http.domains import Domains
 from gossamer.doors.http.extract import Extract
 from gossamer.doors.http.fetch import Fetch
+from gossamer.doors.http.frontier import FrontierFace
 from gossamer.doors.http.idempotency import Idempotency
 from gossamer.doors.http.jobs import JobsFace
 from gossamer.doors.http.keys import Keys
@@ -66,6 +72,11 @@ def faces(house: "House") -> list[Face]:
         UsageFace(house.usage, house.database),
         PaymentsFace(house.database),
         BatchFace(house.jobs, house.lines, house.workshop),
+        CrawlsFace(house.crawls, house.dialer, house.settings.crawl_delay),
+        CrawlPages(house.crawls, house.crawl_results),
+        Domains(house.crawls, house.hosts),
+        StatsFace(house.crawls, house.crawl_stats, time.time),
+        FrontierFace(house.crawls, house.frontier, house.dialer),
         Audits(house.jobs, house.dialer),
         JobsFace(house.jobs),
         Keys(house.database, house.admission),

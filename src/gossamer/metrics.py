@@ -5,7 +5,7 @@ caller can make the registry grow. Children are looked up once and kept: an obse
 """
 
 import platform
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from prometheus_client import (
@@ -117,6 +117,36 @@ class Metrics:
             ("endpoint",),
             registry=registry,
         )
+        self._pages_fetched = Counter(
+            "crawler_pages_fetched_total", "Pages that crawls have stored.", registry=registry
+        )
+        self._pages_failed = Counter(
+            "crawler_pages_failed_total", "URLs of crawls that were given up.", registry=registry
+        )
+        self._robots_denials = Counter(
+            "crawler_robots_denials_total", "URLs of crawls that robots.txt forbids.", registry=registry
+        )
+        self._crawl_bytes = Counter(
+            "crawler_bytes_downloaded_total", "Bytes of pages that crawls have stored.", registry=registry
+        )
+        self._crawl_statuses = Counter(
+            "crawler_http_status_total",
+            "Answers to crawls, by class of status.",
+            ("status",),
+            registry=registry,
+        )
+        self._crawl_rate = Gauge(
+            "crawler_pages_per_second", "Pages that crawls store, over a minute or two.", registry=registry
+        )
+        self._crawl_success = Gauge(
+            "crawler_fetch_success_rate", "Share of URLs that did not fail, over the same.", registry=registry
+        )
+        self._frontier = Gauge(
+            "crawler_frontier_size", "URLs of crawls that wait to be fetched.", registry=registry
+        )
+        self._crawl_workers = Gauge(
+            "crawler_active_workers", "Workers that have hosts to crawl.", registry=registry
+        )
         build = Info("gossamer_build", "What is running.", registry=registry)
         build.info({"version": version, "python": platform.python_version()})
         for collector in (ProcessCollector, PlatformCollector, GCCollector):
@@ -176,6 +206,24 @@ class Metrics:
 
     def revenue(self, endpoint: str, millionths: int) -> None:
         self._revenue.labels(endpoint).inc(millionths / 1_000_000)
+
+    def crawled(
+        self, fetched: int, *, failed: int, denied: int, size: int, statuses: Mapping[str, int]
+    ) -> None:
+        """What crawls have done since this was last told, on whichever machine."""
+        self._pages_fetched.inc(fetched)
+        self._pages_failed.inc(failed)
+        self._robots_denials.inc(denied)
+        self._crawl_bytes.inc(size)
+        for status, count in statuses.items():
+            self._crawl_statuses.labels(status).inc(count)
+
+    def crawls(self, *, rate: float, success: float, frontier: int, workers: int) -> None:
+        """How crawls stand now."""
+        self._crawl_rate.set(rate)
+        self._crawl_success.set(success)
+        self._frontier.set(frontier)
+        self._crawl_workers.set(workers)
 
     def exposition(self, accept: str = "") -> tuple[bytes, str]:
         """The body and its content type: OpenMetrics for who asks for it, else Prometheus's own format."""

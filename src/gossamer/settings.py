@@ -178,6 +178,11 @@ class Settings:
     brave_base_url: str = setting("https://api.search.brave.com", "Where Brave's search API is asked", parse=base)
     search_index_pages: int = setting(1_000_000, "Pages that a tenant's search index keeps; the oldest make room", parse=whole(0, 1_000_000_000))
 
+    crawl_processes: int = setting(1, "Processes that serve starts for crawls while there are any; 0 leaves them to gossamer worker", parse=whole(0, 64))
+    crawl_hosts: int = setting(200, "Hosts that a process crawls at the same time", parse=whole(1, 10_000))
+    crawl_delay: float = setting(1.0, "Seconds between two requests to a host, where neither the crawl nor its robots.txt says otherwise", parse=duration(0, 3600))
+    crawl_address_connections: int = setting(8, "Requests of a process under way to one address, however many hosts it has; networks in egress_allow have no bound", parse=whole(1, 10_000))
+
     network: str = setting("base-sepolia", "Chain of payments: base (real money) or base-sepolia (test)", parse=choice("base", "base-sepolia"), alias="NETWORK")
     wallet_address: str = setting("", "EVM wallet that receives payments; they are on when wallet_svm is set too", parse=shaped("0x[0-9a-fA-F]{40}", "0x and 40 hexadecimal digits"), alias="WALLET_ADDRESS")
     wallet_svm: str = setting("", "Solana wallet that receives payments", parse=shaped("[1-9A-HJ-NP-Za-km-z]{32,44}", "a Solana address (32 to 44 base58 characters)"))

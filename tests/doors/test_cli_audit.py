@@ -7,6 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.doors.crawls import page
 from tests.doors.fetches import say
 from tests.doors.houses import ADMIN_KEY, bearer
 from tests.doors.processes import Start
@@ -63,3 +64,30 @@ def test_a_worker_of_its_own_does_the_work(start_gossamer: Start, processes: Sta
     worker.process.send_signal(signal.SIGTERM)
     assert worker.process.wait(timeout=20) == 0
     client.close()
+
+
+def test_a_site_is_crawled_audited_kept_and_compared(tmp_path: Path, site: Site) -> None:
+    leaf = page("A leaf", "/status/404?linked")
+    root = page("The root", leaf, page("A twig"))
+    arguments = (
+        "audit",
+        *OPEN,
+        "--crawl-delay",
+        "0",
+        "--max-pages",
+        "20",
+        "--fail-on",
+        "never",
+        site.url(root),
+    )
+    report = json.loads(gossamer(*arguments, "--format", "json", folder=tmp_path).stdout)
+    assert (report["site"]["start"], report["site"]["pages"]) == (site.url(root), 3)
+    assert report["site"]["isComplete"]
+    assert report["comparison"] is None
+    assert {finding["id"] for finding in report["findings"]} >= {"https-missing", "site-links-broken"}
+    again = gossamer(*arguments, folder=tmp_path)
+    assert "Since the audit before" in again.stdout
+    assert "0 fixed, 0 new" in again.stdout
+    assert "\x1b" not in again.stdout + again.stderr
+    gossamer(*arguments, "--format", "html", "-o", "report.html", folder=tmp_path)
+    assert "Since the audit before" in (tmp_path / "report.html").read_text()

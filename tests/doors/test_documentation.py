@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 
+from tests.doors.crawls import crawling
 from tests.doors.fetches import say
 from tests.doors.houses import ADMIN_KEY, PUBLIC_URL
 from tests.doors.renders import Rendering, opened
@@ -127,14 +128,16 @@ class Reader:
                     self.known[re.sub(r"(?<!^)([A-Z])", r"_\1", name).upper()] = value
 
     async def wait_for_jobs(self, words: list[str]) -> None:
-        if "JOB_ID" in self.known and any("_ID" in word for word in words):
-            async with asyncio.timeout(SECONDS):
-                while not (await self.job()).get("finishedAt"):
-                    await asyncio.sleep(0.05)
+        """Crawls take long as well."""
+        places = {"JOB_ID": "/api/jobs", "CRAWL_ID": "/api/crawls"}
+        if any("_ID" in word for word in words):
+            for name in places.keys() & self.known.keys():
+                async with asyncio.timeout(SECONDS):
+                    while not await self.is_over(f"{places[name]}/{self.known[name]}"):
+                        await asyncio.sleep(0.05)
 
-    async def job(self) -> dict[str, Any]:
-        job: dict[str, Any] = (await self.house.get(f"/api/jobs/{self.known['JOB_ID']}")).json()
-        return job
+    async def is_over(self, path: str) -> bool:
+        return bool((await self.house.get(path)).json().get("finishedAt"))
 
     async def command(self, words: list[str]) -> None:
         clean = {name: value for name, value in os.environ.items() if not name.startswith("GOSSAMER_")}
@@ -217,7 +220,8 @@ def assert_shows(shown: Any, answer: Any, place: str) -> None:
 
 @pytest.fixture(scope="module")
 async def house(tmp_path_factory: pytest.TempPathFactory, site: Site) -> AsyncIterator[Rendering]:
-    async with opened(tmp_path_factory.mktemp("house"), site) as rendering:
+    folder = tmp_path_factory.mktemp("house")
+    async with opened(folder, site, crawl_delay="0") as rendering, crawling(rendering.visit):
         yield rendering
 
 

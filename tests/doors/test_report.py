@@ -193,7 +193,7 @@ def test_what_a_page_says_does_not_reach_the_terminal_as_a_command() -> None:
 
 
 def test_in_a_pipe_it_is_plain(capsys: pytest.CaptureFixture[str]) -> None:
-    terminal.show(audit(subject()))
+    click.echo(terminal.render(audit(subject())), nl=False)
     told = capsys.readouterr().out
     assert "\x1b" not in told
     assert told.startswith("How orb weavers mend their webs | Field Notes\n")

@@ -40,13 +40,18 @@ PARTS = st.sampled_from(
 @settings(max_examples=500)
 @given(
     st.lists(PARTS, max_size=9).map("".join),
-    st.sampled_from(["", "/", "http://a.example", "https://b.example/"]),
+    st.sampled_from(["", "/", "../", "../../../../", "a/b/", "http://a.example", "https://b.example/"]),
 )
 def test_the_short_way_says_what_the_standard_says(rest: str, start: str) -> None:
     reference = start + rest
-    found = Addresses(URL).absolute(reference)
-    if found:
-        assert found == join_url(URL, reference.strip())
+    for page in (
+        URL,
+        "https://site.example",
+        "http://127.0.0.1:8080/a//b/c/",
+        "https://site.example/a?b/c#/d",
+    ):
+        if found := Addresses(page).absolute(reference):
+            assert found == join_url(page, reference.strip())
 
 
 @pytest.mark.parametrize(

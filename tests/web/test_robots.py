@@ -4,7 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.web.robots import LARGEST, Robots, allowed, from_answer, product_token
+from gossamer.web.robots import (
+    LARGEST,
+    MOST_WILDCARDS,
+    Answer,
+    Robots,
+    allowed,
+    from_answer,
+    product_token,
+    verdict_of,
+)
 
 SITE = "https://site.example"
 
@@ -135,3 +144,209 @@ def test_any_text_is_a_robots_txt(text: str, agent: str, path: str) -> None:
 @given(st.lists(st.sampled_from(["User-agent: *", "User-agent: a", "Disallow: /", "Allow: /x", "x", ""])))
 def test_a_group_of_its_own_frees_an_agent(lines: list[str]) -> None:
     assert may("\n".join([*lines, "", "User-agent: a", "Allow: /x"]), "a", "/x")
+
+
+# The matching table of the standard and its neighbours: which of two rules speaks, and to what.
+
+
+@pytest.mark.parametrize(
+    ("rules", "target", "expected"),
+    [
+        # A value is a prefix, from the first character of the path on, and case counts.
+        ("Disallow: /fish", "/fish", False),
+        ("Disallow: /fish", "/fish.html", False),
+        ("Disallow: /fish", "/fish/salmon.html", False),
+        ("Disallow: /fish", "/fishheads?id=1", False),
+        ("Disallow: /fish", "/Fish.asp", True),
+        ("Disallow: /fish", "/catfish", True),
+        ("Disallow: /fish", "/?id=fish", True),
+        ("Disallow: /fish/", "/fish", True),
+        ("Disallow: /fish/", "/fish/?id=1", False),
+        ("Disallow: /fish*", "/fishheads/x", False),
+        ("Disallow: /fish*", "/catfish", True),
+        # An asterisk stands for any run, an empty one too; a dollar at the end for the end.
+        ("Disallow: /*.php", "/x.php", False),
+        ("Disallow: /*.php", "/folder/any.php.file", False),
+        ("Disallow: /*.php", "/windows.PHP", True),
+        ("Disallow: /*.php", "/", True),
+        ("Disallow: /*.php$", "/folder/x.php", False),
+        ("Disallow: /*.php$", "/x.php?p=1", True),
+        ("Disallow: /*.php$", "/x.php/", True),
+        ("Disallow: /*.php$", "/x.php5", True),
+        ("Disallow: /fish*.php", "/fishheads/cat.php?p", False),
+        ("Disallow: /fish*.php", "/Fish.php", True),
+        ("Disallow: *", "/x", False),
+        ("Disallow: /$", "/", False),
+        ("Disallow: /$", "/x", True),
+        ("Disallow: /a$b", "/a$bc", False),
+        ("Disallow: /a**b", "/axyb", False),
+        # The longest rule wins, and of two as long the kinder.
+        ("Allow: /p\nDisallow: /", "/page", True),
+        ("Allow: /folder\nDisallow: /folder", "/folder/page", True),
+        ("Allow: /page\nDisallow: /*.htm", "/page.htm", False),
+        ("Allow: /page\nDisallow: /*.ph", "/page.php5", True),
+        ("Allow: /$\nDisallow: /", "/", True),
+        ("Allow: /$\nDisallow: /", "/page.htm", False),
+        ("Disallow: /x/page.html\nAllow: /x/", "/x/page.html", False),
+        ("Allow: /x/page.html\nDisallow: /x/", "/x/page.html", True),
+        ("Disallow: /\nAllow: /\n", "/x", True),
+        # Escapes are compared as what they stand for, a slash excepted; queries count.
+        ("Disallow: /foo/bar?baz=quz", "/foo/bar?baz=quz", False),
+        ("Disallow: /foo/bar?baz=quz", "/foo/bar", True),
+        ("Disallow: /foo/bar/\u30c4", "/foo/bar/%E3%83%84", False),
+        ("Disallow: /foo/bar/%E3%83%84", "/foo/bar/%E3%83%84", False),
+        ("Disallow: /foo/bar/%e3%83%84", "/foo/bar/%E3%83%84", False),
+        ("Disallow: /foo/bar/%62%61%7A", "/foo/bar/baz", False),
+        ("Disallow: /foo/bar/baz", "/foo/bar/%62%61%7A", False),
+        ("Disallow: /a%2Fb", "/a/b", True),
+        ("Disallow: /a%2Fb", "/a%2fb", False),
+        ("Disallow: /a%3Cd.html", "/a%3cd.html", False),
+        ("Disallow: /q?a=1&b", "/q?a=1&b=2", False),
+        ("Disallow: //x", "//x/y", False),
+        ("Disallow: //x", "/x/y", True),
+        # A rule without a value says nothing.
+        ("Disallow:", "/x", True),
+        ("Allow:\nDisallow: /", "/x", False),
+        # The file itself may always be read.
+        ("Disallow: /", "/robots.txt", True),
+        ("Disallow: /", "/robots.txt/x", False),
+    ],
+)
+def test_rfc9309_2_2_2_and_2_2_3_matching(rules: str, target: str, expected: bool) -> None:
+    robots = Robots.parse(f"User-agent: FooBot\n{rules}\n", "FooBot/1.0")
+    assert robots.allows(target) is expected
+    assert robots.allowed("FooBot", SITE + target) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("user-agent:FooBot\ndisallow:/x", False),
+        ("USER-AGENT : foobot\nDISALLOW :\t/x", False),
+        ("  User-agent: FooBot # ours\n  Disallow: /x # theirs", False),
+        ("User-agent: FooBot\rDisallow: /x\r", False),
+        ("User-agent: FooBot\r\n\r\n\r\nDisallow: /x", False),
+        ("\ufeffUser-agent: FooBot\nDisallow: /x", False),
+        ("User-agent: Foo\nDisallow: /x", True),
+        ("User-agent: FooBotany\nDisallow: /x", True),
+        ("User-agent: FooBot Bar\nDisallow: /x", False),
+        ("Disallow: /x\nUser-agent: FooBot\nAllow: /y", True),
+        ("User-agent: *\nDisallow: /x\nUser-agent: FooBot", True),
+        ("User-agent: FooBot\nUser-agent: Bar\nDisallow: /x", False),
+        ("User-agent: FooBot\n\nUser-agent: Bar\nDisallow: /x", False),
+        ("User-agent: FooBot\nDisallow: /y\nUser-agent: Bar\nDisallow: /x", True),
+        ("User-agent: FooBot\nDisallow: /y\n\nUser-agent: FooBot\nDisallow: /x", False),
+        ("User-agent: *\nDisallow: /x\n\nUser-agent: *\nDisallow: /y", False),
+    ],
+)
+def test_rfc9309_2_2_1_lines_and_groups(text: str, expected: bool) -> None:
+    assert Robots.parse(text, "FooBot").allows("/x") is expected
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        "Sitemap: https://site.example/s.xml",
+        "Host: site.example",
+        "Clean-param: a /x",
+        "Content-Signal: ai-train=no",
+        "Whatever: x",
+        "no record at all",
+        "<html>",
+    ],
+)
+def test_rfc9309_2_2_4_no_other_record_parts_a_group(record: str) -> None:
+    between_agents = f"User-agent: FooBot\n{record}\nUser-agent: Bar\nDisallow: /x"
+    between_rules = f"User-agent: FooBot\nDisallow: /y\n{record}\nDisallow: /x"
+    for text in (between_agents, between_rules):
+        assert not Robots.parse(text, "FooBot").allows("/x")
+
+
+@pytest.mark.parametrize(
+    ("statuses", "expected"),
+    [
+        ((200, 204, 206, 299), Answer.PARSE),
+        ((301, 302, 307, 308, 304), Answer.ALLOW_ALL),
+        ((400, 401, 403, 404, 410, 418, 429, 451, 499), Answer.ALLOW_ALL),
+        ((500, 502, 503, 504, 599, None), Answer.DISALLOW_ALL),
+    ],
+)
+def test_rfc9309_2_3_1_what_a_status_means(statuses: tuple[int | None, ...], expected: Answer) -> None:
+    forbidding = "User-agent: *\nDisallow: /"
+    for status in statuses:
+        assert verdict_of(status) is expected
+        rules = from_answer(status, forbidding if expected is not Answer.DISALLOW_ALL else "", "FooBot")
+        assert rules.allows("/x") is (expected is Answer.ALLOW_ALL)
+
+
+def test_rfc9309_2_3_is_utf8_and_other_bytes_are_escapes() -> None:
+    body = b"\xef\xbb\xbfUser-agent: FooBot\nDisallow: /caf\xe9\nDisallow: /na\xc3\xafve\n"
+    robots = Robots.parse(body, "FooBot")
+    assert [robots.allows(target) for target in ("/caf%E9", "/na%C3%AFve", "/caf%C3%A9")] == [
+        False,
+        False,
+        True,
+    ]
+
+
+def test_rfc9309_2_5_at_least_500_kib_are_read_however_many_rules_that_are() -> None:
+    rules = b"".join(b"Disallow: /private/%d\n" % number for number in range(20_000))
+    robots = Robots.parse(b"User-agent: FooBot\n" + rules + b"Disallow: /last\n", "FooBot")
+    assert not robots.cut
+    assert [robots.allows(target) for target in ("/last", "/private/19999/x", "/private/x")] == [
+        False,
+        False,
+        True,
+    ]
+
+
+def test_ours_more_wildcards_than_can_be_tried_forbid_what_stands_before_them() -> None:
+    rules = "".join(f"Disallow: /a/*{number}*x\n" for number in range(MOST_WILDCARDS))
+    robots = Robots.parse(f"User-agent: FooBot\n{rules}Allow: /b*c\nDisallow: /b/*d # e\n", "FooBot")
+    assert [robots.allows(target) for target in ("/a/y", "/a/4999x", "/b/y", "/c")] == [
+        True,
+        False,
+        False,
+        True,
+    ]
+    assert not Robots.parse(f"User-agent: FooBot\n{rules}Disallow: *d\n", "FooBot").allows("/c")
+
+
+def test_rfc9309_4_no_rule_takes_long_to_compare() -> None:
+    robots = Robots.parse("User-agent: *\nDisallow: /" + "*a" * 5_000 + "*b$", "FooBot")
+    assert robots.allows("/" + "a" * 2_000)
+
+
+def test_ours_line_ends_are_those_of_the_standard() -> None:
+    for other in "\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029":
+        assert Robots.parse(f"User-agent: FooBot\nAllow: /a{other}Disallow: /x", "FooBot").allows("/x")
+
+
+def test_ours_delay_and_sitemaps_of_the_agent_that_it_was_parsed_for() -> None:
+    text = (
+        "Sitemap: https://site.example/a.xml\nUser-agent: *\nCrawl-delay: 5\n"
+        "User-agent: FooBot\nCrawl-delay: 0.5\nSitemap: /b.xml\n"
+    )
+    assert Robots.parse(text, "FooBot/2.0").delay == 0.5
+    assert Robots.parse(text, "Bar").delay == Robots.parse(text).delay == 5
+    assert Robots.parse(text, "Bar").sitemaps == ("https://site.example/a.xml", "/b.xml")
+    for said in ("soon", "-1", "nan", "inf"):
+        assert Robots.parse(f"User-agent: *\nCrawl-delay: {said}", "FooBot").delay is None
+
+
+def test_ours_a_delay_begins_a_new_group() -> None:
+    text = "User-agent: FooBot\nCrawl-delay: 2\n\nUser-agent: Bar\nDisallow: /"
+    assert Robots.parse(text, "FooBot").allows("/x")
+
+
+def test_ours_slips_of_the_pen_are_understood() -> None:
+    for slip in ("Dissallow: /x", "Disalow: /x", "Disallow /x"):
+        assert not Robots.parse(f"User agent FooBot\n{slip}", "FooBot").allows("/x")
+    assert Robots.parse("User-agent: FooBot\nAllowance: /x\nDisallowed: /x", "FooBot").allows("/x")
+
+
+@given(st.binary(), st.text())
+def test_any_bytes_are_a_robots_txt(body: bytes, path: str) -> None:
+    robots = Robots.parse(b"User-agent: *\nDisallow: /" + body, "FooBot")
+    assert robots.allows(f"/{path}") in (True, False)
+    Robots.parse(body.decode("utf-8", "surrogateescape"))

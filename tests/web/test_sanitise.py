@@ -82,6 +82,22 @@ def test_harmless_pages_are_not_touched() -> None:
     assert bounded(html) == (html, False)
 
 
+def test_much_formatting_of_few_kinds_is_harmless() -> None:
+    html = '<p>a <code class="x">b</code> <em>c</em> <b>d</b></p>' * 3_000
+    assert bounded(html) == (html, False)
+
+
+@pytest.mark.parametrize("tag", ['<b class="{}">', "<b title='x>{}'>", '<b a=x" b="y>{}">', "<B {}>"])
+def test_formatting_of_many_kinds_left_open_is_not(tag: str) -> None:
+    html = "<p>" + "".join(tag.format(number) for number in range(1_000)) + "</p>" + "<p>x" * 1_000
+    assert bounded(html).html != html
+
+
+def test_who_cannot_wait_gets_the_beginning_of_a_harmful_page() -> None:
+    assert bounded("<div>" * 5_000 + "x" * 1_000, 10_000).cut
+    assert bounded("<p>x</p>" * 2_000, 10_000) == ("<p>x</p>" * 2_000, False)
+
+
 def test_rebuilt_pages_say_the_same() -> None:
     harmless = "<h1>A &amp; B</h1><ul><li>one<li>two <b>three</b></ul><p title='a>b'>four<p>five<br>six"
     bomb = harmless + "<i>" * 5_000

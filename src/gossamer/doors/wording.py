@@ -5,6 +5,7 @@ from typing import Final
 
 from gossamer.web.audit import Report, Severity
 from gossamer.web.bots import Purpose
+from gossamer.web.site_audit import SiteReport
 
 SEVERITIES: Final = {
     Severity.CRITICAL: ("Critical", "keeps the page from being found or read"),
@@ -24,10 +25,20 @@ _VERDICTS: Final = {
     Severity.MODERATE: "Nothing serious is wrong. What is left would make the page do better.",
     Severity.MINOR: "The page is in good order. Only polish is left.",
 }
+_SITE_VERDICTS: Final = {
+    Severity.CRITICAL: "Something keeps pages of this site from being found or read. That comes first.",
+    Severity.SERIOUS: "The site can be read, but something important about it is wrong.",
+    Severity.MODERATE: "Nothing serious is wrong. What is left would make the site do better.",
+    Severity.MINOR: "The site is in good order. Only polish is left.",
+}
 
 
 def verdict(report: Report) -> str:
     return _VERDICTS.get(report.worst or Severity.INFO, "Nothing is wrong with this page.")
+
+
+def site_verdict(report: SiteReport) -> str:
+    return _SITE_VERDICTS.get(report.worst or Severity.INFO, "Nothing is wrong with this site.")
 
 
 def band(score: int | None) -> str:

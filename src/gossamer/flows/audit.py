@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import json
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Final, Literal, TypedDict
 
@@ -32,6 +32,7 @@ Step = Callable[[str, int], Awaitable[None]]  # what is being done, and how far 
 class Options:
     max_links: int = 20  # links whose targets are asked for; 0 for none
     timeout: float = 30.0  # seconds for the page itself
+    max_pages: int = 1  # more than one: of the whole site
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ def idempotency_key(tenant: str, url: Url, options: Options) -> str:
     return hashlib.sha256(f"{tenant}|{audit_form(url)}|{wanted}|{RECIPE}".encode()).hexdigest()
 
 
-class _Beside(TypedDict):
+class Beside(TypedDict):
     """What a site keeps beside its pages."""
 
     robots: File
@@ -71,14 +72,14 @@ class Auditor:
         await step("reading it", 25)
         reading = await self.workshop.read(page, How())
         await step("looking at what stands beside it", 40)
-        beside = await self._beside(page)
+        beside = await self.beside(page)
         await step("following its links", 60)
-        links = await self._links(reading, page, options.max_links)
+        links = await self._links(reading, page, options.max_links) if options.max_links else None
         await step("checking", 90)
         subject = Subject(page=page, reading=reading, now=self.clock(), links=links, **beside)
         return await asyncio.to_thread(audit, subject)
 
-    async def _beside(self, page: Page) -> _Beside:
+    async def beside(self, page: Page) -> Beside:
         final = Url.parse(page.final_url)
         rules, guide, plain = await asyncio.gather(
             self._file(final, "/robots.txt"), self._file(final, "/llms.txt"), self._from_plain(final)
@@ -92,7 +93,7 @@ class Auditor:
 
     async def _file(self, page: Url, path: str) -> File:
         url = page.join(path)
-        found = await self._try(url)
+        found = await self.attempt(url)
         if found is None:
             return File(url.href, None)
         return File(url.href, found.status, found.text, found.media_type)
@@ -104,7 +105,7 @@ class Auditor:
             url = page.join(named[0] if named else "/sitemap.xml")
         except Problem:
             return Sitemap(True, named[0][:200], problem="its address is not a URL")
-        found = await self._try(url)
+        found = await self.attempt(url)
         if found is None or found.status != 200:
             return Sitemap(bool(named), url.href, problem="it cannot be had" if named else "")
         entries = sitemap.read(found.body)
@@ -115,23 +116,24 @@ class Auditor:
         """Whether http leads to https; nobody knows where the page is not on the usual port."""
         if page.scheme != "https" or page.port != 443:
             return None
-        found = await self._try(Url.parse(f"http://{page.host}{page.path}"), "HEAD")
+        found = await self.attempt(Url.parse(f"http://{page.host}{page.path}"), "HEAD")
         return None if found is None else found.final_url.startswith("https:")
 
-    async def _links(self, reading: Reading, page: Page, most: int) -> tuple[LinkCheck, ...] | None:
-        if not most:
-            return None
+    async def _links(self, reading: Reading, page: Page, most: int) -> tuple[LinkCheck, ...]:
         named = [reading.metadata.canonical or "", *(link.url for link in reading.links)]
         urls = [url.partition("#")[0] for url in named if url.startswith(("http://", "https://"))]
         wanted = [url for url in dict.fromkeys(urls) if url not in (page.url, page.final_url)]
+        return await self.try_links(wanted[:most], Url.parse(page.final_url).host)
+
+    async def try_links(self, urls: Sequence[str], site: str) -> tuple[LinkCheck, ...]:
+        """A few at a time; those of which nobody may know how they are, are left out."""
         places = asyncio.Semaphore(LINKS_AT_ONCE)
-        site = Url.parse(page.final_url).host
 
         async def check(address: str) -> LinkCheck | None:
             async with places:
                 return await self._link(address, site)
 
-        checked = await asyncio.gather(*(check(address) for address in wanted[:most]))
+        checked = await asyncio.gather(*(check(address) for address in urls))
         return tuple(link for link in checked if link is not None)
 
     async def _link(self, address: str, site: str) -> LinkCheck | None:
@@ -153,7 +155,7 @@ class Auditor:
             Ask(url=url, method=method, timeout=LINK_SECONDS, max_bytes=BESIDE_BYTES, attempts=1)
         )
 
-    async def _try(self, url: Url, method: Literal["GET", "HEAD"] = "GET") -> Page | None:
+    async def attempt(self, url: Url, method: Literal["GET", "HEAD"] = "GET") -> Page | None:
         try:
             return await self.fetcher.fetch(
                 Ask(url=url, method=method, timeout=BESIDE_SECONDS, max_bytes=BESIDE_BYTES, attempts=1)

@@ -47,7 +47,7 @@ class Ask:
     headers: Headers = ()
     timeout: float = 30.0  # seconds for everything: redirects, further attempts and the pauses between
     max_bytes: int = 10_000_000  # of the body, both as it is sent and decoded
-    max_redirects: int = 5
+    max_redirects: int = 5  # with none, a redirect is itself the answer
     attempts: int = 3
 
     def __post_init__(self) -> None:
@@ -138,7 +138,7 @@ class Visit:
     async def follow(self) -> None:
         try:
             location = await self._hop()
-            if location is None:
+            if location is None or not self._ask.max_redirects:
                 return
             seen = {self._position()}
             while location is not None:

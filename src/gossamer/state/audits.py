@@ -21,6 +21,7 @@ class Audit:
     finished_at: int | None = None
     score: int | None = None
     report_json: str | None = None
+    crawl_id: str | None = None  # of an audit of a whole site, once that has begun
 
 
 async def add(
@@ -53,6 +54,12 @@ async def complete(
     await connection.execute(done.values(score=score, report_json=report_json, finished_at=clock(now)))
 
 
+async def begin_crawl(connection: AsyncConnection, audit_id: str, crawl_id: str) -> None:
+    """Its pages come from this crawl, also if another worker goes on with it."""
+    begun = update(audits).where(audits.c.id == audit_id)
+    await connection.execute(begun.values(crawl_id=crawl_id))
+
+
 async def get(connection: AsyncConnection, audit_id: str) -> Audit | None:
     row = (await connection.execute(select(audits).where(audits.c.id == audit_id))).first()
     return None if row is None else _audit(row)
@@ -60,6 +67,19 @@ async def get(connection: AsyncConnection, audit_id: str) -> Audit | None:
 
 async def of_job(connection: AsyncConnection, job_id: str) -> Audit | None:
     row = (await connection.execute(select(audits).where(audits.c.job_id == job_id))).first()
+    return None if row is None else _audit(row)
+
+
+async def before(connection: AsyncConnection, audit: Audit) -> Audit | None:
+    """The last audit of the same whole site that has a report."""
+    query = (
+        select(audits)
+        .where(audits.c.tenant_id == audit.tenant_id, audits.c.id < audit.id, audits.c.url == audit.url)
+        .where(audits.c.crawl_id.is_not(None), audits.c.report_json.is_not(None))
+        .order_by(audits.c.id.desc())
+        .limit(1)
+    )
+    row = (await connection.execute(query)).first()
     return None if row is None else _audit(row)
 
 

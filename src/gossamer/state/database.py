@@ -27,7 +27,7 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from gossamer.problems import Unavailable
 from gossamer.state.alone import Hand
 
-HEAD: Final = "0007"  # the newest revision in migrations/versions
+HEAD: Final = "0009"  # the newest revision in migrations/versions
 DEADLINE: Final = 5.0
 MIGRATION_DEADLINE: Final = 600.0
 

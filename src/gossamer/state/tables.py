@@ -215,6 +215,7 @@ audits: Final = Table(
     _time("finished_at", nullable=True),
     Column("score", SmallInteger, nullable=True),
     Column("report_json", Text, nullable=True),
+    _id("crawl_id", nullable=True),  # of the pages of a site; no foreign key: a report outlives it
     CheckConstraint("score BETWEEN 0 AND 100", name="score"),
     CheckConstraint("(score IS NULL) = (report_json IS NULL)", name="scored_when_reported"),
     Index(None, "tenant_id", "id"),
@@ -390,4 +391,172 @@ payments: Final = Table(
         **_where("identifier IS NOT NULL AND state <> 'released'"),
     ),
     Index("ix_payments_open", "held_until", **_where("ended_at IS NULL")),
+)
+
+# What is to be fetched, and what came of it. `frontier.py` says in which order these are locked. Counts are
+# kept beside what they count, in the same transaction. No foreign keys in what is written by the thousand.
+crawls: Final = Table(
+    "crawls",
+    metadata,
+    _id(primary_key=True),
+    _id("tenant_id", ForeignKey(tenants.c.id), nullable=False),
+    _text("name"),
+    _text("state"),
+    Column(
+        "is_default", Boolean, nullable=False
+    ),  # takes what is added to no crawl in particular; never done
+    Column("spec_json", Text, nullable=False),
+    Column("max_pages", BigInteger, nullable=False),
+    Column("pending", BigInteger, nullable=False),
+    Column("in_progress", BigInteger, nullable=False),
+    Column("completed", BigInteger, nullable=False),
+    Column("failed", BigInteger, nullable=False),
+    Column("blocked", BigInteger, nullable=False),
+    Column("pages", BigInteger, nullable=False),
+    Column("bytes", BigInteger, nullable=False),
+    _time("created_at"),
+    _time("started_at", nullable=True),
+    _time("finished_at", nullable=True),
+    _text("request_id"),
+    CheckConstraint("state IN ('running', 'paused', 'done', 'canceled')", name="state"),
+    CheckConstraint("(state IN ('done', 'canceled')) = (finished_at IS NOT NULL)", name="finished_when_over"),
+    CheckConstraint("pending >= 0 AND in_progress >= 0", name="counts"),
+    CheckConstraint("pages + in_progress <= max_pages", name="most_pages"),
+    Index(None, "tenant_id", "id"),
+    Index("uq_crawls_default", "tenant_id", unique=True, **_where("is_default")),
+    Index("ix_crawls_running", "id", **_where("state = 'running'")),
+)
+
+# Who a host belongs to and how it wants to be asked, whoever crawls it.
+hosts: Final = Table(
+    "hosts",
+    metadata,
+    Column("host", String, primary_key=True),  # with its port
+    _time(
+        "due_at", nullable=True
+    ),  # when it can be leased; the end of its lease; empty: nothing is to be done
+    _time("next_at"),  # no request before
+    _time("resting_until"),
+    Column("lease_token", String(32), nullable=True),
+    _time("locked_until", nullable=True),
+    Column("locked_by", String, nullable=True),
+    Column("delay_ms", Integer, nullable=True),
+    Column("failures", Integer, nullable=False),  # one after another
+    Column("is_allowed", Boolean, nullable=False),
+    Column("renders", Boolean, nullable=False),  # its pages are empty without JavaScript
+    Column("pages", BigInteger, nullable=False),
+    Column("bytes", BigInteger, nullable=False),
+    _time("added_at"),
+    CheckConstraint("(lease_token IS NULL) = (locked_until IS NULL)", name="lease_ends"),
+    CheckConstraint("lease_token IS NULL OR due_at = locked_until", name="due_when_the_lease_ends"),
+    Index("ix_hosts_due", "due_at", **_where("due_at IS NOT NULL")),
+    Index("ix_hosts_leased", "locked_until", **_where("lease_token IS NOT NULL")),
+)
+
+host_robots: Final = Table(
+    "host_robots",
+    metadata,
+    Column("host", String, primary_key=True),
+    Column("status", SmallInteger, nullable=True),  # empty: there was no answer
+    Column("body", Text, nullable=False),
+    _time("fetched_at"),
+    _time("expires_at"),
+)
+
+# What of a crawl lies on a host.
+crawl_hosts: Final = Table(
+    "crawl_hosts",
+    metadata,
+    _id("crawl_id", primary_key=True),
+    Column("host", String, primary_key=True),
+    Column("pending", BigInteger, nullable=False),
+    Column("in_progress", BigInteger, nullable=False),
+    Column("completed", BigInteger, nullable=False),
+    Column("failed", BigInteger, nullable=False),
+    Column("blocked", BigInteger, nullable=False),
+    _time("taken_at"),  # crawls take turns
+    CheckConstraint("pending >= 0 AND in_progress >= 0", name="counts"),
+    Index("ix_crawl_hosts_pending", "host", "taken_at", **_where("pending > 0")),
+)
+
+frontier: Final = Table(
+    "frontier",
+    metadata,
+    _id("crawl_id", primary_key=True),
+    Column("url_hash", String(64), primary_key=True),
+    Column("url", Text, nullable=False),
+    _text("host"),
+    Column("priority", SmallInteger, nullable=False),
+    Column("depth", SmallInteger, nullable=False),
+    _text("state"),
+    Column("attempt", SmallInteger, nullable=False),
+    Column("lapses", SmallInteger, nullable=False),  # how often a worker was lost with it
+    _time("due_at"),
+    _time("added_at"),
+    _time("updated_at"),
+    Column("reason", Text, nullable=False),
+    CheckConstraint("priority BETWEEN 1 AND 3", name="priority"),
+    CheckConstraint("state IN ('pending', 'in_progress', 'completed', 'failed', 'blocked')", name="state"),
+    Index(
+        "ix_frontier_pending",
+        "crawl_id",
+        "host",
+        "priority",
+        "due_at",
+        **_where("state = 'pending'"),
+    ),
+    Index("ix_frontier_in_progress", "host", **_where("state = 'in_progress'")),
+    Index("ix_frontier_refused", "crawl_id", "state", "url_hash", **_where("state IN ('failed', 'blocked')")),
+)
+
+crawled_pages: Final = Table(
+    "crawled_pages",
+    metadata,
+    _id("crawl_id", primary_key=True),
+    Column("url_hash", String(64), primary_key=True),
+    Column("url", Text, nullable=False),
+    Column("final_url", Text, nullable=False),
+    _text("host"),
+    Column("status_code", SmallInteger, nullable=True),  # empty: there was no answer
+    _text("content_type"),
+    Column("content_length", BigInteger, nullable=False),
+    _text("content_hash"),
+    Column("simhash", BigInteger, nullable=True),  # 64 bits, as a signed number
+    Column("duplicate_of", String(64), nullable=True),
+    Column("title", Text, nullable=False),
+    Column("description", Text, nullable=False),
+    _text("language"),
+    Column("canonical", Text, nullable=False),
+    _text("directives"),  # what the page asks of robots, with commas
+    Column("links_count", Integer, nullable=False),
+    Column("depth", SmallInteger, nullable=False),
+    _text("via"),
+    _time("crawled_at"),  # only grows, in the order of a crawl's transactions
+    Column("duration_ms", Integer, nullable=False),
+    Column("error", Text, nullable=False),
+    _text("outcome"),
+    Column("blob", String, nullable=True),
+    Column("blob_offset", BigInteger, nullable=False),
+    Column("blob_size", BigInteger, nullable=False),
+    Index(None, "crawl_id", "crawled_at", "url_hash"),
+    Index(None, "crawl_id", "host", "crawled_at", "url_hash"),
+)
+
+crawl_minutes: Final = Table(
+    "crawl_minutes",
+    metadata,
+    _id("crawl_id", primary_key=True),
+    Column("minute", Integer, primary_key=True, autoincrement=False),  # since 1970-01-01
+    Column("fetched", BigInteger, nullable=False),
+    Column("failed", BigInteger, nullable=False),
+    Column("blocked", BigInteger, nullable=False),
+    Column("retried", BigInteger, nullable=False),
+    Column("added", BigInteger, nullable=False),
+    Column("bytes", BigInteger, nullable=False),
+    Column("duration_ms", BigInteger, nullable=False),
+    Column("status_2xx", BigInteger, nullable=False),
+    Column("status_3xx", BigInteger, nullable=False),
+    Column("status_4xx", BigInteger, nullable=False),
+    Column("status_5xx", BigInteger, nullable=False),
+    Index(None, "minute"),
 )

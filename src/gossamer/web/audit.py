@@ -251,12 +251,12 @@ def _finding(check: Check, answer: list[str]) -> Finding:
         title=check.title,
         why=check.why,
         fix=check.fix,
-        evidence=tuple(_short(piece, LONGEST_EVIDENCE) for piece in evidence[:MOST_EVIDENCE]),
+        evidence=tuple(short(piece, LONGEST_EVIDENCE) for piece in evidence[:MOST_EVIDENCE]),
         more=max(0, len(evidence) - MOST_EVIDENCE),
     )
 
 
-def _short(text: str, most: int) -> str:
+def short(text: str, most: int) -> str:
     line = " ".join(text[: most * 2].split())
     return line if len(line) <= most and len(text) <= most * 2 else line[:most].rstrip() + "…"
 
@@ -293,7 +293,7 @@ def _shown(name: str, value: str) -> str:
     if name == "set-cookie":  # its value is a visitor's secret
         cookie, semicolon, flags = value.partition(";")
         value = f"{cookie.partition('=')[0]}=…{semicolon}{flags}"
-    return _short(value, 400)
+    return short(value, 400)
 
 
 def _agent(subject: Subject) -> AgentView:
@@ -328,15 +328,15 @@ def _preview(subject: Subject) -> Preview:
     description = subject.meta("description") or (metadata.description or "")
     return Preview(
         url=subject.canonical or subject.url,
-        title=_short(title, 300),
-        description=_short(description, 500),
-        site_name=_short(metadata.site_name or subject.parts.hostname or "", 100),
-        card_title=_short(subject.meta("og:title") or subject.meta("twitter:title") or title, 300),
-        card_description=_short(
+        title=short(title, 300),
+        description=short(description, 500),
+        site_name=short(metadata.site_name or subject.parts.hostname or "", 100),
+        card_title=short(subject.meta("og:title") or subject.meta("twitter:title") or title, 300),
+        card_description=short(
             subject.meta("og:description") or subject.meta("twitter:description") or description, 500
         ),
-        card_image=_short(metadata.image or "", 500),
+        card_image=short(metadata.image or "", 500),
         language=metadata.language or "",
         published_at=metadata.published_at or "",
-        author=_short(metadata.author or "", 200),
+        author=short(metadata.author or "", 200),
     )

@@ -16,6 +16,10 @@ _PLAIN: Final = re.compile(
     r"(?:\?[A-Za-z0-9_~.=&%-]*)?"
 )
 _PLAIN_PATH: Final = re.compile(r"(?:/[A-Za-z0-9_~-][A-Za-z0-9_~.-]*)+/?(?:\?[A-Za-z0-9_~.=&%-]*)?|/")
+_PLAIN_BELOW: Final = re.compile(  # relative, with nothing in it that the parser would change
+    r"((?:\.\./)*)((?:[A-Za-z0-9_~-][A-Za-z0-9_~.-]*/)*[A-Za-z0-9_~-][A-Za-z0-9_~.-]*/?)(?:\?[A-Za-z0-9_~.=&%-]*)?"
+)
+_FOLDERS: Final = re.compile(r"https?://[^/?#\\]+(/(?:[^?#]*/)?)")
 _ORIGIN: Final = re.compile(r"https?://[^/?#\\]+")
 _IGNORED: Final = re.compile(r"[\t\n\r]")  # as the URL standard does, so that `java\nscript:` is what it is
 
@@ -32,11 +36,13 @@ class Addresses:
     def __init__(self, url: str, base: str = "") -> None:
         self.page = url
         self._known: dict[str, str] = {}
+        self._folders: list[str] = []
         self.base, self._origin = url, ""
         self.base = self.absolute(base) or self.absolute(url) or url
         self._known.clear()
         origin = _ORIGIN.match(self.base)
         self._origin = origin[0] if origin else ""
+        self._folders = _folders(self.base)
 
     def absolute(self, reference: str) -> str:
         """The address that is meant, or nothing if it is none to go to."""
@@ -52,12 +58,26 @@ class Addresses:
             return reference  # as the parser would say, a few times faster
         if self._origin and _PLAIN_PATH.fullmatch(reference):
             return self._origin + reference
+        if self._folders and (below := _PLAIN_BELOW.fullmatch(reference)):
+            up = len(below[1])
+            return self._folders[min(up // 3, len(self._folders) - 1)] + reference[up:]
         if _SCHEME.match(reference) and not _WANTED.match(reference):
             return ""
         try:
             return join_url(self.base, reference)
         except ValueError:
             return ""
+
+
+def _folders(base: str) -> list[str]:
+    """The folder that a page is in, and those above it."""
+    found = _FOLDERS.match(base)
+    if found is None:
+        return []
+    folders = [found[0]]
+    while (end := folders[-1].rfind("/", found.start(1), -1)) >= 0:
+        folders.append(folders[-1][: end + 1])
+    return folders
 
 
 def links_of(anchors: Iterable[LexborNode], addresses: Addresses) -> tuple[tuple[Link, ...], bool]:

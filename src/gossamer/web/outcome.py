@@ -55,14 +55,15 @@ LINE: Final = 400
 FRAGMENT: Final = 200
 
 
-def judge(page: Page, *, title: str = "", text: str = "") -> Judgement:
-    """What `page` is. Give title and main text where they are known already: then most pages need no scan."""
+def judge(page: Page, *, title: str = "", text: str = "", enough: int = PLENTY) -> Judgement:
+    """What `page` is. Give title and main text where they are known already: then most pages need no scan.
+    Who has many to judge may say how much text is enough to be taken at its word."""
     wall = _wall_by_headers(page)
     if wall:
         return wall
     if kind_of(page.media_type, page.body, urlsplit(page.final_url).path) is not Kind.HTML:
         return _by_status(page) or _by_body(page)
-    if page.status < 300 and weight(text) >= PLENTY and not _is_suspicious(title):
+    if page.status < 300 and weight(text) >= enough and not _is_suspicious(title):
         return OK
     sight = _Sight.of(page, title)
     if not sight.shorter_than(PLENTY):

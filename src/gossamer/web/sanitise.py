@@ -25,8 +25,11 @@ REBUILT: Final = 1_000_000  # formatting elements that blocks may build anew
 _SPACE: Final = " \t\n\f\r"
 _FORMATTING_TAG: Final = re.compile(
     r"<[bcefinstuBCEFINSTU](?:[ >/\t\n]|ig|ode|m|ont|obr|mall|tr|t|IG|ODE|M|ONT|OBR|MALL|TR|T)"
+    r"[^<>]*>?"
 )
+_PLAIN_TAG: Final = re.compile(r"<[a-z]+(?: [a-z-]+=\"[^\"<>]*\")*>")
 _TAG: Final = re.compile(r"<(/?)([a-zA-Z][^ \t\n\f\r/>]*)|<!--|<[!?/]")
+_ANY_TAG: Final = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9-]*)")
 _TAG_START: Final = re.compile(r"<[a-zA-Z][^ \t\n\f\r/>]*")
 _ATTRIBUTE: Final = re.compile(
     r"""[ \t\n\f\r/]*(?:=?[^ \t\n\f\r/>=]+|=)"""
@@ -61,24 +64,33 @@ class Bounded(NamedTuple):
     cut: bool  # something was cut off, or is kept without its structure
 
 
-def bounded(html: str) -> Bounded:
-    """The page itself when it is harmless, else one that says the same and is."""
+def bounded(html: str, rebuilt_at_most: int = LARGEST) -> Bounded:
+    """The page itself when it is harmless, else one that says the same and is. Writing it anew takes long:
+    who cannot wait says how many characters of such a page are enough."""
     cut = len(html) > LARGEST
     if cut:
         html = html[:LARGEST]
     if _is_harmless(html):
         return Bounded(html, cut)
-    rebuilt = _Rebuilding(html).run()
+    cut = cut or len(html) > rebuilt_at_most
+    rebuilt = _Rebuilding(html[:rebuilt_at_most]).run()
     return Bounded(rebuilt.html, cut or rebuilt.cut)
 
 
 def _is_harmless(html: str) -> bool:
     open_tags = html.count("<") - html.count("</")
-    if open_tags > OPEN_TAGS and (_depth_bound(html) > DEEPEST or html.count("<option") > OPTIONS):
+    if open_tags > OPEN_TAGS and (_may_be_deep(html) or html.count("<option") > OPTIONS):
         return False
-    if open_tags * open_tags > REBUILT and open_tags * len(_FORMATTING_TAG.findall(html)) > REBUILT:
+    if open_tags * open_tags > REBUILT and open_tags * _formatting_bound(html) > REBUILT:
         return False
     return not _has_many_attributes(html)
+
+
+def _formatting_bound(html: str) -> int:
+    """How many formatting elements can be left open, or more: of those that are written the same, a parser
+    builds only three anew. Only tags that can be read in no other way are taken to be the same."""
+    found = Counter(_FORMATTING_TAG.findall(html))
+    return sum(min(times, 3) if _PLAIN_TAG.fullmatch(tag) else times for tag, times in found.items())
 
 
 def _has_many_attributes(html: str) -> bool:
@@ -104,17 +116,19 @@ def _counts_too_many(html: str, begin: int, end: int) -> bool:
     return count > ATTRIBUTES
 
 
-def _depth_bound(html: str) -> int:
-    """How deep the page is if nothing but end tags closed an element, or deeper."""
-    deepest = depth = 0
+def _may_be_deep(html: str) -> bool:
+    """Whether it would be too deep if nothing but end tags closed an element."""
+    depth = 0
     counted = _FORMATTING | _BARRIERS | _ENDS_PARAGRAPH | _ENDED_BY.keys() | {"span", "a"}
-    for end, name in re.findall(r"<(/?)([a-zA-Z][a-zA-Z0-9-]*)", html):
+    for tag in _ANY_TAG.finditer(html):
+        end, name = tag.groups()
         if end:
             depth -= depth > 0
         elif name in counted or name.lower() not in _VOID:
             depth += 1
-            deepest = max(deepest, depth)
-    return deepest
+            if depth > DEEPEST:
+                return True
+    return False
 
 
 @dataclass(slots=True)

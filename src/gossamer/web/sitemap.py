@@ -1,7 +1,11 @@
-"""Sitemaps: what a site says that it has. No DOCTYPE, no entities, bounded in size, depth and number."""
+"""Sitemaps: what a site says that it has. No DOCTYPE, no entities, bounded in size, depth and number.
+
+Of the extensions those for news and images are read; elements are known by their names, whatever their
+namespaces, because sites misspell them.
+"""
 
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 from xml.parsers import expat
 
@@ -9,16 +13,33 @@ LARGEST: Final = 50_000_000  # bytes, unpacked
 MOST: Final = 50_000  # entries of one file
 DEEPEST: Final = 256
 LONGEST: Final = 2_048  # characters of an address
+MOST_IMAGES: Final = 1_000  # of one page
+MOST_MEMBERS: Final = 100  # of a gzip file
 _GZIP: Final = b"\x1f\x8b"
+_ENTRY: Final = {"urlset": "url", "sitemapindex": "sitemap"}
+_TOLD: Final = frozenset(("loc", "lastmod", "image/loc", "news/title", "news/publication_date"))
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    url: str
+    modified: str = ""  # as it is written: a W3C date, more or less
+    published: str = ""  # of news
+    headline: str = ""
+    images: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """The addresses in a sitemap: of pages, or in an index of further sitemaps."""
+    """What a sitemap lists: pages, or in an index further sitemaps."""
 
-    urls: tuple[str, ...]
+    entries: tuple[Entry, ...]
     is_index: bool = False
     problem: str = ""  # why it could not be read to its end
+
+    @property
+    def urls(self) -> tuple[str, ...]:
+        return tuple(entry.url for entry in self.entries)
 
 
 class _Stop(Exception):
@@ -26,57 +47,97 @@ class _Stop(Exception):
 
 
 def read(body: bytes) -> Entries:
-    """Never raises; what is wrong with the file is in `problem`."""
+    """Never raises; what is wrong with the file is in `problem`, and what could be read of it is there."""
     try:
-        text = _unpacked(body)
-    except (zlib.error, _Stop) as error:
-        return Entries((), problem=str(error) or "it cannot be unpacked")
-    if text.lstrip()[:1] != b"<":
-        return _lines(text)
-    return _Reader().read(text)
+        text, problem = _unpacked(body)
+    except _Stop as stop:
+        return Entries((), problem=str(stop))
+    if text.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] != b"<":
+        return _lines(text, problem)
+    return _Reader().read(text, problem)
 
 
-def _unpacked(body: bytes) -> bytes:
-    if not body.startswith(_GZIP):
-        return body
-    inflating = zlib.decompressobj(wbits=31)
-    text = inflating.decompress(body, LARGEST + 1)
-    if len(text) > LARGEST:
-        raise _Stop("it is larger than 50 MB")
-    return text
+def _unpacked(body: bytes) -> tuple[bytes, str]:
+    """All members of a gzip file one after another, and what is wrong with it."""
+    pieces: list[bytes] = []
+    left, room = body, LARGEST
+    while left.startswith(_GZIP):
+        if len(pieces) >= MOST_MEMBERS:
+            raise _Stop("it is packed in too many pieces")
+        inflating = zlib.decompressobj(wbits=31)
+        try:
+            pieces.append(inflating.decompress(left, room + 1))
+        except zlib.error:
+            return b"".join(pieces), "it cannot be unpacked"
+        room -= len(pieces[-1])
+        if room < 0:
+            raise _Stop("it is larger than 50 MB")
+        if not inflating.eof:
+            return b"".join(pieces), "it ends too early"
+        left = inflating.unused_data
+    if not pieces:
+        return body, ""
+    return b"".join(pieces), ""
 
 
-def _lines(text: bytes) -> Entries:
+def _lines(text: bytes, problem: str) -> Entries:
     """The plain form: an address a line."""
-    lines = text.decode("utf-8", "replace").split()
-    urls = tuple(line for line in lines[:MOST] if line.startswith(("http://", "https://")))
-    return Entries(urls, problem="" if urls else "it is not a sitemap")
+    lines = text.decode("utf-8-sig", "replace").split()
+    found = [line for line in lines if line.startswith(("http://", "https://")) and len(line) <= LONGEST]
+    if len(found) > MOST:
+        problem = problem or "it has more than 50,000 entries"
+    entries = tuple(Entry(line) for line in found[:MOST])
+    return Entries(entries, problem=problem or ("" if entries else "it is not a sitemap"))
+
+
+@dataclass(slots=True)
+class _Draft:
+    """An entry that is being read."""
+
+    said: dict[str, str] = field(default_factory=dict)
+    images: list[str] = field(default_factory=list)
+
+    def take(self, path: str, text: str) -> None:
+        if path == "image/loc":
+            if len(self.images) < MOST_IMAGES:
+                self.images.append(text)
+        else:
+            self.said.setdefault(path, text)
+
+    def entry(self) -> Entry | None:
+        said, url = self.said, self.said.get("loc", "")
+        if not url:
+            return None
+        headline, published = said.get("news/title", ""), said.get("news/publication_date", "")
+        return Entry(url, said.get("lastmod", ""), published, headline, tuple(self.images))
 
 
 class _Reader:
     def __init__(self) -> None:
-        self._urls: list[str] = []
+        self._entries: list[Entry] = []
         self._path: list[str] = []
+        self._draft: _Draft | None = None
         self._text: list[str] | None = None
+        self._root = ""
 
-    def read(self, text: bytes) -> Entries:
+    def read(self, text: bytes, problem: str) -> Entries:
         parser = expat.ParserCreate(namespace_separator=" ")
         parser.buffer_text = True
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
         parser.CharacterDataHandler = self._characters
         parser.StartDoctypeDeclHandler = self._refuse
-        self._root = ""
-        problem = ""
         try:
             parser.Parse(text, True)
         except expat.ExpatError as error:
-            problem = f"it is not well formed: {expat.errors.messages.get(error.code, 'error')}"
+            problem = problem or f"it is not well formed: {expat.errors.messages.get(error.code, 'error')}"
         except _Stop as stop:
-            problem = str(stop)
-        if not problem and self._root not in ("urlset", "sitemapindex"):
+            problem = problem or str(stop)
+        except (ValueError, LookupError):  # expat asks Python for encodings that it does not know
+            problem = problem or "its encoding is not known"
+        if not problem and self._root not in _ENTRY:
             problem = "it is not a sitemap"
-        return Entries(tuple(self._urls), self._root == "sitemapindex", problem)
+        return Entries(tuple(self._entries), self._root == "sitemapindex", problem)
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         local = name.rpartition(" ")[2]
@@ -84,17 +145,27 @@ class _Reader:
         self._path.append(local)
         if len(self._path) > DEEPEST:
             raise _Stop("it is nested too deeply")
-        if self._path[1:] in (["url", "loc"], ["sitemap", "loc"]):
+        if len(self._path) == 2 and local == _ENTRY.get(self._root):
+            self._draft = _Draft()
+        elif self._draft is not None and "/".join(self._path[2:]) in _TOLD:
             self._text = []
 
     def _end(self, name: str) -> None:
+        if self._draft is not None and self._text is not None:
+            self._draft.take("/".join(self._path[2:]), "".join(self._text).strip()[:LONGEST])
+            self._text = None
+        elif self._draft is not None and len(self._path) == 2:
+            self._finish(self._draft)
+            self._draft = None
         self._path.pop()
-        if self._text is None:
+
+    def _finish(self, draft: _Draft) -> None:
+        entry = draft.entry()
+        if entry is None:
             return
-        if len(self._urls) >= MOST:
+        if len(self._entries) >= MOST:
             raise _Stop("it has more than 50,000 entries")
-        self._urls.append("".join(self._text).strip()[:LONGEST])
-        self._text = None
+        self._entries.append(entry)
 
     def _characters(self, text: str) -> None:
         if self._text is not None:

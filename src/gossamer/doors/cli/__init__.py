@@ -15,17 +15,23 @@ from gossamer.doors.http.express import Lane
 from gossamer.doors.worker import Worker
 from gossamer.flows.admit import Admission
 from gossamer.flows.audit import Auditor
+from gossamer.flows.crawl_results import CrawlResults
+from gossamer.flows.crawl_worker import Crawling
 from gossamer.flows.find import Finder
 from gossamer.flows.keys import NewKey
 from gossamer.flows.read import Reader
 from gossamer.flows.render import Renderer
 from gossamer.flows.shoot import Shooter
+from gossamer.flows.site_audit import SiteAuditor
 from gossamer.logs import Log
 from gossamer.problems import Problem
 from gossamer.reach.browser import Browsers
 from gossamer.reach.dial import Dialer
 from gossamer.settings import SettingError, Settings
+from gossamer.state.crawls import Crawls
 from gossamer.state.database import Database, DatabaseTooNew
+from gossamer.state.hosts import Hosts
+from gossamer.state.search_index import SearchIndex
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -38,19 +44,27 @@ class House(Protocol):
     database: Database
     admission: Admission
     first_key: NewKey | None
+    worker_name: str
+    hosts: Hosts
     reader: Reader
     auditor: Auditor
+    site_auditor: SiteAuditor
     dialer: Dialer
     browsers: Browsers
     renderer: Renderer
     shooter: Shooter
     finder: Finder
+    index: SearchIndex
+    crawls: Crawls
+    crawl_results: CrawlResults
 
     def app(self) -> ASGIApp: ...
 
     def lane(self) -> Lane: ...
 
     def worker(self, kinds: Collection[str] = ...) -> Worker: ...
+
+    def crawling(self) -> Crawling: ...
 
     async def open_proxy(self) -> None: ...
 
@@ -73,6 +87,7 @@ def run(build: Build) -> None:
     from gossamer.doors.cli.audit import audit
     from gossamer.doors.cli.batch import batch
     from gossamer.doors.cli.config import config
+    from gossamer.doors.cli.crawl import crawl
     from gossamer.doors.cli.fetch import fetch
     from gossamer.doors.cli.keys import keys_group
     from gossamer.doors.cli.render import render
@@ -84,7 +99,20 @@ def run(build: Build) -> None:
     group = click.Group(
         "gossamer",
         help="Self-hosted web access for AI agents, bots and the teams that serve them.",
-        commands=[serve, worker, fetch, batch, render, screenshot, pdf, search, audit, keys_group, config],
+        commands=[
+            serve,
+            worker,
+            fetch,
+            batch,
+            crawl,
+            render,
+            screenshot,
+            pdf,
+            search,
+            audit,
+            keys_group,
+            config,
+        ],
     )
     click.version_option(__version__, prog_name="gossamer")(group)
     try:

@@ -244,7 +244,7 @@ class Printer:
         if self._output is None:
             self._print(text.rstrip("\n"))
             return
-        target = self._output / _file_name(url, self._shape) if self._as_folder else self._output
+        target = self._output / file_name(url, self._shape) if self._as_folder else self._output
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text, encoding="utf-8")
@@ -282,7 +282,7 @@ def _rendered(read: Read, shape: str) -> str:
     return texts[shape] or ""
 
 
-def _file_name(url: str, shape: str) -> str:
+def file_name(url: str, shape: str) -> str:
     """Recognisable, and different for different URLs."""
     parsed = Url.parse(url)
     name = "".join(c if c.isalnum() or c in ".-" else "-" for c in f"{parsed.host}{parsed.path}").strip("-.")

@@ -13,6 +13,7 @@ import click
 import uvloop
 
 from gossamer import __version__, logs
+from gossamer.doors.children import Children
 from gossamer.doors.cli import Build, House, fail, load, with_settings
 from gossamer.doors.http.boarding import boarding
 from gossamer.doors.http.server import server
@@ -56,12 +57,13 @@ async def _working(house: House) -> AsyncIterator[None]:
         yield
         return
     stop = asyncio.Event()
-    working = asyncio.create_task(house.worker().run(stop))
+    children = Children(house.settings, house.hosts, house.log)
+    working = [asyncio.create_task(run(stop)) for run in (house.worker().run, children.run)]
     try:
         yield
     finally:
         stop.set()
-        await working
+        await asyncio.gather(*working)
 
 
 def _listen(host: str, port: int) -> socket.socket:

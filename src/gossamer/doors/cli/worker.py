@@ -2,14 +2,17 @@
 
 import asyncio
 import signal
+import sys
+from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
 import click
 import uvloop
 
 from gossamer import logs
-from gossamer.doors.cli import Build, load, with_settings
+from gossamer.doors.cli import Build, House, load, with_settings
 from gossamer.doors.kinds import KINDS
+from gossamer.flows import crawl_worker
 from gossamer.settings import Settings
 
 _SETTINGS: Final = (
@@ -32,35 +35,56 @@ _SETTINGS: Final = (
     "browser_megabytes",
     "browser_url",
     "browser_proxy_url",
+    "crawl_hosts",
+    "crawl_delay",
+    "crawl_address_connections",
 )
+_KINDS: Final = (*KINDS, crawl_worker.KIND)
 
 
 @click.command("worker")
 @click.option(
     "--kinds",
-    type=click.Choice(KINDS),
+    type=click.Choice(_KINDS),
     multiple=True,
-    default=KINDS,
+    default=_KINDS,
     show_default=True,
-    help="Kinds of jobs to work on; may be repeated.",
+    help="Kinds of jobs to work on; may be repeated. Hosts of crawls are one of them.",
 )
+@click.option("--attached", is_flag=True, hidden=True, help="End with the process that holds the input.")
 @with_settings(_SETTINGS)
 @click.pass_obj
-def worker(build: Build, /, kinds: tuple[str, ...], **flags: Any) -> None:
+def worker(build: Build, /, kinds: tuple[str, ...], attached: bool, **flags: Any) -> None:
     """Work on jobs until stopped.
 
     SIGTERM and Ctrl-C end what ends soon and give the rest back to the queue.
     """
     settings = load(flags)
     log = logs.install(settings.log_level, log_format=settings.log_format)
-    uvloop.run(_work(build, settings, log, kinds))
+    uvloop.run(_work(build, settings, log, kinds, attached=attached))
 
 
-async def _work(build: Build, settings: Settings, log: logs.Log, kinds: tuple[str, ...]) -> None:
+async def _work(
+    build: Build, settings: Settings, log: logs.Log, kinds: tuple[str, ...], *, attached: bool
+) -> None:
     stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+        loop.add_signal_handler(number, stop.set)
+    if attached:  # whoever started us and is no more has let go of our input
+        loop.add_reader(sys.stdin.fileno(), stop.set)
     async with build(settings, log) as house:
-        working = house.worker(kinds)
-        click.echo(f"Gossamer worker {working.name}: {', '.join(kinds)}")
-        await working.run(stop)
+        if not attached:
+            click.echo(f"Gossamer worker {house.worker_name}: {', '.join(kinds)}")
+        async with asyncio.TaskGroup() as group:
+            for run in _runs(house, kinds):
+                group.create_task(run(stop))
+
+
+def _runs(house: House, kinds: tuple[str, ...]) -> list[Callable[[asyncio.Event], Coroutine[Any, Any, None]]]:
+    runs: list[Callable[[asyncio.Event], Coroutine[Any, Any, None]]] = []
+    if jobs := [kind for kind in kinds if kind != crawl_worker.KIND]:
+        runs.append(house.worker(jobs).run)
+    if crawl_worker.KIND in kinds:
+        runs.append(house.crawling().run)
+    return runs

@@ -1,128 +1,41 @@
-"""Audits over HTTP: what search engines and agents see of a page."""
+"""Audits over HTTP: what search engines and agents see of a page, or of a whole site."""
 
-from typing import Annotated, Any, Final
+import asyncio
+from typing import Any
 
 import msgspec
-from msgspec import Meta
 from starlette.responses import Response
 from ulid import ULID
 
 from gossamer import problems
-from gossamer.doors.http import moments, report
+from gossamer.doors.http import audit_shapes as shapes
+from gossamer.doors.http import report, site_report
+from gossamer.doors.http.audit_shapes import (
+    AuditAccepted,
+    AuditList,
+    AuditQuery,
+    NewAudit,
+    ReportQuery,
+    ShownAudit,
+)
 from gossamer.doors.http.exchange import Exchange, answer
-from gossamer.doors.http.jobs import Cursor, tenant_seen_by
+from gossamer.doors.http.jobs import tenant_seen_by
 from gossamer.doors.http.page import prefers_json
+from gossamer.doors.http.report import Rendered
 from gossamer.doors.http.routing import Route
 from gossamer.flows import audit as flow
+from gossamer.flows import site_audit
 from gossamer.flows.audit import Options
+from gossamer.flows.site_audit import Compared
 from gossamer.problems import Problem
 from gossamer.reach.dial import Dialer
 from gossamer.state import audits, job_table
 from gossamer.state.audits import Audit
-from gossamer.state.jobs import Job, Jobs, NewJob, State
+from gossamer.state.jobs import Job, Jobs, NewJob
 from gossamer.state.tenants import Role
-from gossamer.web.audit import Report, Severity, Theme
+from gossamer.web.audit import Report
+from gossamer.web.site_audit import SiteReport
 from gossamer.web.url import Url
-
-MOST_LISTED: Final = 100
-_EXAMPLE_ID: Final = "01JGGR2Z3W8Q4T6V9X0Y1B2C3D"
-
-
-class AuditOptions(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """How thorough to be."""
-
-    max_links: Annotated[
-        int, Meta(ge=0, le=flow.MOST_LINKS, description="Links of the page that are tried; 0 for none.")
-    ] = 20
-    timeout: Annotated[int, Meta(ge=1_000, le=60_000, description="Milliseconds for the page itself.")] = (
-        30_000
-    )
-
-
-class NewAudit(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """Which page to audit."""
-
-    url: Annotated[str, Meta(description="The address of the page.")]
-    options: AuditOptions = msgspec.field(default_factory=AuditOptions)
-
-
-class AuditAccepted(msgspec.Struct, rename="camel"):
-    """The audit is under way."""
-
-    job_id: str
-    audit_id: str
-    status_url: Annotated[str, Meta(description="Ask here until the job is done.")]
-    events_url: Annotated[str, Meta(description="Or follow it here.")]
-    report_url: Annotated[str, Meta(description="What came of it; a page for people, JSON for programs.")]
-
-
-class ShownTheme(msgspec.Struct, rename="camel"):
-    """One side of the page."""
-
-    theme: Theme
-    name: str
-    score: int | None
-    findings: int
-    passed: int
-    not_checked: int
-
-
-class ShownFinding(msgspec.Struct, rename="camel"):
-    """Something to do something about."""
-
-    id: str
-    severity: Severity
-    theme: Theme
-    title: str
-    why: str
-    fix: str
-    evidence: list[str]
-    more: Annotated[int, Meta(description="Pieces of evidence that are not shown.")]
-
-
-class ShownAudit(msgspec.Struct, rename="camel"):
-    """An audit; without a report until its job is done."""
-
-    audit_id: str
-    job_id: str
-    url: str
-    status: State
-    created_at: str
-    finished_at: str | None
-    error: str | None
-    score: Annotated[int | None, Meta(description="0 to 100.")]
-    themes: list[ShownTheme]
-    findings: Annotated[list[ShownFinding], Meta(description="The worst first.")]
-    passed: list[dict[str, Any]]
-    not_checked: list[dict[str, Any]]
-    page: dict[str, Any] | None
-    agent: Annotated[dict[str, Any] | None, Meta(description="What an agent gets of the page.")]
-    preview: Annotated[dict[str, Any] | None, Meta(description="What others show of the page.")]
-
-
-class AuditLine(msgspec.Struct, rename="camel"):
-    """An audit in a list."""
-
-    audit_id: str
-    job_id: str
-    url: str
-    score: int | None
-    created_at: str
-    finished_at: str | None
-
-
-class AuditList(msgspec.Struct, rename="camel"):
-    """Audits, newest first."""
-
-    audits: list[AuditLine]
-    next_cursor: Annotated[str | None, Meta(description="Give it as `cursor` for the next page.")]
-
-
-class AuditQuery(msgspec.Struct, forbid_unknown_fields=True):
-    """Which audits to list."""
-
-    cursor: Annotated[Cursor | None, Meta(description="Where the page before ended.")] = None
-    limit: Annotated[int, Meta(ge=1, le=MOST_LISTED, description="Audits a page.")] = 50
 
 
 class Audits:
@@ -133,10 +46,10 @@ class Audits:
     async def create_audit(self, exchange: Exchange, body: NewAudit) -> Response:
         url = Url.parse(body.url)
         self._dialer.admit(url.host, url.port)
-        options = Options(body.options.max_links, body.options.timeout / 1000)
+        options = Options(body.options.max_links, body.options.timeout / 1000, body.options.max_pages)
         tenant, audit_id = exchange.caller.tenant_id, str(ULID())
         wanted = NewJob(
-            kind=flow.KIND,
+            kind=flow.KIND if options.max_pages == 1 else site_audit.KIND,
             tenant_id=tenant,
             payload=flow.Payload(audit_id, url.href, options),
             idempotency_key=flow.idempotency_key(tenant, url, options),
@@ -154,7 +67,7 @@ class Audits:
                     options_json=msgspec.json.encode(options).decode(),
                 )
             known = await audits.of_job(connection, job.job_id)
-            accepted = answer(_accepted(job, known.id if known else audit_id), 202)
+            accepted = answer(shapes.accepted(job, known.id if known else audit_id), 202)
             await exchange.remember(connection, accepted)
         self._jobs.wake(job.kind)
         return accepted
@@ -168,14 +81,28 @@ class Audits:
                 limit=query.limit + 1,
             )
         page = found[: query.limit]
-        return AuditList([_line(audit) for audit in page], page[-1].id if len(found) > query.limit else None)
+        return AuditList(
+            [shapes.line(audit) for audit in page], page[-1].id if len(found) > query.limit else None
+        )
 
-    async def get_audit(self, exchange: Exchange, id: str) -> Response:
+    async def get_audit(self, exchange: Exchange, id: str, query: ReportQuery) -> Response:
         audit, job = await self._audit(exchange, id)
+        compared = await self._compared(exchange, audit, query.against)
         if audit.report_json is None or not _wants_page(exchange):
-            return answer(_shown(audit, job))
-        rendered = report.render(msgspec.json.decode(audit.report_json, type=Report))
+            return answer(await asyncio.to_thread(shapes.shown, audit, job, compared))
+        rendered = await asyncio.to_thread(_rendered, audit, compared)
         return Response(rendered.body, headers=rendered.headers)
+
+    async def _compared(self, exchange: Exchange, audit: Audit, against: str | None) -> Compared | None:
+        """With the one that was asked for, else with the one before; None where there is none."""
+        if against is not None:
+            other: Audit | None = (await self._audit(exchange, against))[0]
+        elif site_audit.is_site(audit):
+            async with self._jobs.database.read() as connection:
+                other = await audits.before(connection, audit)
+        else:
+            other = None
+        return None if other is None else await asyncio.to_thread(site_audit.compared, audit, other)
 
     async def _audit(self, exchange: Exchange, audit_id: str) -> tuple[Audit, Job | None]:
         tenant = tenant_seen_by(exchange.caller)
@@ -193,13 +120,13 @@ class Audits:
                 method="POST",
                 path="/audits",
                 handler=self.create_audit,
-                summary="Audit a page",
+                summary="Audit a page, or with `maxPages` a whole site",
                 description="The same audit, asked for again while it is queued or running, is one.",
                 status=202,
                 answers=AuditAccepted,
                 problems=(problems.INVALID_URL,),
                 example_body=NewAudit("https://example.com/"),
-                example=_EXAMPLE_ACCEPTED,
+                example=shapes.EXAMPLE_ACCEPTED,
                 **common,
             ),
             Route(
@@ -207,7 +134,7 @@ class Audits:
                 path="/audits",
                 handler=self.list_audits,
                 summary="List your audits, newest first",
-                example=AuditList([_EXAMPLE_LINE], None),
+                example=AuditList([shapes.EXAMPLE_LINE], None),
                 **common,
             ),
             Route(
@@ -218,8 +145,8 @@ class Audits:
                 description="A report for people with `Accept: text/html`, else JSON.",
                 answers=ShownAudit,
                 parameters={"id": "The audit's id."},
-                problems=(problems.NOT_FOUND,),
-                example=_EXAMPLE_AUDIT,
+                problems=(problems.NOT_FOUND, problems.UNPROCESSABLE_ENTITY),
+                example=shapes.EXAMPLE_AUDIT,
                 **common,
             ),
         ]
@@ -230,90 +157,9 @@ def _wants_page(exchange: Exchange) -> bool:
     return "text/html" in accept and not prefers_json(accept)
 
 
-def _accepted(job: Job, audit_id: str) -> AuditAccepted:
-    status = f"/api/jobs/{job.job_id}"
-    return AuditAccepted(job.job_id, audit_id, status, f"{status}/events", f"/audits/{audit_id}")
-
-
-def _line(audit: Audit) -> AuditLine:
-    created, finished = moments.stored(audit.created_at), moments.stored(audit.finished_at)
-    return AuditLine(audit.id, audit.job_id, audit.url, audit.score, created, finished)
-
-
-def _shown(audit: Audit, job: Job | None) -> ShownAudit:
-    """Jobs are forgotten in time; reports are not."""
-    told = camel(msgspec.json.decode(audit.report_json)) if audit.report_json else {}
-    return ShownAudit(
-        audit_id=audit.id,
-        job_id=audit.job_id,
-        url=audit.url,
-        status=job.status if job else State.DONE if audit.report_json else State.FAILED,
-        created_at=moments.stored(audit.created_at),
-        finished_at=moments.stored(job.finished_at if job else audit.finished_at),
-        error=job.last_error if job else None,
-        score=audit.score,
-        themes=msgspec.convert(told.get("themes", []), list[ShownTheme]),
-        findings=msgspec.convert(told.get("findings", []), list[ShownFinding]),
-        passed=told.get("passed", []),
-        not_checked=told.get("notChecked", []),
-        page=told.get("page"),
-        agent=told.get("agent"),
-        preview=told.get("preview"),
-    )
-
-
-def camel(value: Any) -> Any:
-    """A stored report with its names as the API spells them; it has no keys but names."""
-    if isinstance(value, dict):
-        return {_camel(name): camel(inner) for name, inner in value.items()}
-    return [camel(inner) for inner in value] if isinstance(value, list) else value
-
-
-def _camel(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(word.capitalize() for word in rest)
-
-
-_EXAMPLE_ACCEPTED: Final = AuditAccepted(
-    _EXAMPLE_ID,
-    "01JGGR2Z3WAAAAAAAAAAAAAAAA",
-    f"/api/jobs/{_EXAMPLE_ID}",
-    f"/api/jobs/{_EXAMPLE_ID}/events",
-    "/audits/01JGGR2Z3WAAAAAAAAAAAAAAAA",
-)
-_EXAMPLE_LINE: Final = AuditLine(
-    "01JGGR2Z3WAAAAAAAAAAAAAAAA",
-    _EXAMPLE_ID,
-    "https://example.com/",
-    87,
-    "2026-01-01T12:00:00.000Z",
-    "2026-01-01T12:00:04.000Z",
-)
-_EXAMPLE_AUDIT: Final = ShownAudit(
-    audit_id="01JGGR2Z3WAAAAAAAAAAAAAAAA",
-    job_id=_EXAMPLE_ID,
-    url="https://example.com/",
-    status=State.DONE,
-    created_at="2026-01-01T12:00:00.000Z",
-    finished_at="2026-01-01T12:00:04.000Z",
-    error=None,
-    score=87,
-    themes=[ShownTheme(Theme.TITLES, "Title and description", 88, 1, 7, 0)],
-    findings=[
-        ShownFinding(
-            id="description-missing",
-            severity=Severity.MODERATE,
-            theme=Theme.TITLES,
-            title="The page has no description",
-            why="Search engines then choose a passage by themselves.",
-            fix="Add <meta name=description> with one or two sentences.",
-            evidence=[],
-            more=0,
-        )
-    ],
-    passed=[],
-    not_checked=[],
-    page=None,
-    agent=None,
-    preview=None,
-)
+def _rendered(audit: Audit, compared: Compared | None) -> Rendered:
+    told = audit.report_json or ""
+    if not site_audit.is_site(audit):
+        return report.render(msgspec.json.decode(told, type=Report))
+    comparison = None if compared is None else compared.comparison
+    return site_report.render(msgspec.json.decode(told, type=SiteReport), comparison)

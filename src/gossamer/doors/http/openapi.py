@@ -24,6 +24,8 @@ _TAGS: Final[Mapping[str, str]] = {
     "Render": "A URL in, the page as a browser sees it out; from a cache of two tiers where it can.",
     "Usage": "What a tenant has used: renders, cache hits, storage.",
     "Batches": "Many pages by one request, each with a result of its own.",
+    "Crawls": "Whole sites, politely: begun, watched, and what was stored of them.",
+    "Frontier": "What crawls are to fetch: for admins, who add to it, look into it and clear it.",
     "Payments": "What a call costs without a key, where it can be paid, and what was.",
     "Audits": "What search engines and AI agents see of a page, and what to do about it.",
     "Jobs": "What takes long: how far it is, what came of it.",

@@ -2,10 +2,11 @@
 
 import base64
 import hashlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -13,12 +14,15 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from gossamer import __version__
 from gossamer.doors import wording
 from gossamer.doors.http.markup import prose
-from gossamer.web.audit import SEVERITIES, Finding, NotChecked, Passed, Report, Severity
+from gossamer.web.audit import SEVERITIES, Finding, NotChecked, Passed, Report, Severity, ThemeScore
+from gossamer.web.site_audit import SiteFinding
 
 _SHEETS: Final = ("pages.css", "report.css")
 _GAUGE: Final = 326.7  # the length of its circle
 _LONGEST_TITLE: Final = 65
 _LONGEST_SNIPPET: Final = 165
+
+F = TypeVar("F", bound=Finding | SiteFinding)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,19 +36,22 @@ class Rendered:
 
 
 def render(report: Report, *, version: str = __version__) -> Rendered:
+    return filled("report.html", report=report, version=version, **_context(report))
+
+
+def filled(template: str, **context: Any) -> Rendered:
+    """A report's page."""
     style = _style()
     policy = _policy(style)
     html = (
         _environment()
-        .get_template("report.html")
+        .get_template(template)
         .render(
-            report=report,
             style=style,
             # `frame-ancestors` means nothing in a meta element, and browsers complain about it
             policy=policy.partition("; frame-ancestors")[0],
             icon=_icon(),
-            version=version,
-            **_context(report),
+            **context,
         )
     )
     return Rendered(html.encode("utf-8", "replace"), policy)
@@ -53,18 +60,16 @@ def render(report: Report, *, version: str = __version__) -> Rendered:
 def _context(report: Report) -> dict[str, Any]:
     parts = urlsplit(report.page.final_url)
     return {
-        "groups": _groups(report.findings),
-        "counts": [
-            (wording.SEVERITIES[severity][0], severity, count) for severity, count in report.counted().items()
-        ],
+        "groups": groups(report.findings),
+        "counts": counts(report.counted()),
         "host": parts.netloc,
         "path": f"{parts.path}?{parts.query}" if parts.query else parts.path,
         "crumbs": [part for part in parts.path.split("/") if part][:4],
         "moment": wording.moment(report.audited_at),
         "verdict": wording.verdict(report),
-        "gauge": (f"{report.score / 100 * _GAUGE:.1f}", f"{_GAUGE}"),
-        "passed": _by_theme(report, report.passed),
-        "not_checked": _by_theme(report, report.not_checked),
+        "gauge": gauge(report.score),
+        "passed": by_theme(report.themes, report.passed),
+        "not_checked": by_theme(report.themes, report.not_checked),
         "purposes": [
             (name, about, [bot for bot in report.agent.bots if bot.purpose is purpose])
             for purpose, (name, about) in wording.PURPOSES.items()
@@ -76,19 +81,26 @@ def _context(report: Report) -> dict[str, Any]:
     }
 
 
-def _groups(findings: tuple[Finding, ...]) -> list[tuple[Severity, str, str, list[Finding]]]:
-    groups = [
-        (severity, *wording.SEVERITIES[severity], [one for one in findings if one.severity is severity])
-        for severity in SEVERITIES
-    ]
-    return [group for group in groups if group[3]]
+def groups(findings: Sequence[F]) -> list[tuple[Severity, str, str, list[F]]]:
+    """The worst first; severities that have none are left out."""
+    found = {severity: [one for one in findings if one.severity is severity] for severity in SEVERITIES}
+    return [(severity, *wording.SEVERITIES[severity], group) for severity, group in found.items() if group]
 
 
-def _by_theme(
-    report: Report, checks: tuple[Passed | NotChecked, ...]
+def counts(counted: Mapping[Severity, int]) -> list[tuple[str, Severity, int]]:
+    return [(wording.SEVERITIES[severity][0], severity, count) for severity, count in counted.items()]
+
+
+def gauge(score: int) -> tuple[str, str]:
+    """How much of its circle is drawn, and how long that is."""
+    return f"{score / 100 * _GAUGE:.1f}", f"{_GAUGE}"
+
+
+def by_theme(
+    themes: Sequence[ThemeScore], checks: Sequence[Passed | NotChecked]
 ) -> list[tuple[str, list[Passed | NotChecked]]]:
-    groups = [(one.name, [check for check in checks if check.theme is one.theme]) for one in report.themes]
-    return [group for group in groups if group[1]]
+    found = [(one.name, [check for check in checks if check.theme is one.theme]) for one in themes]
+    return [group for group in found if group[1]]
 
 
 def _saved(report: Report) -> int | None:

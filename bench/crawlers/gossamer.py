@@ -1,0 +1,58 @@
+"""Gossamer as it is embedded: SQLite, pages in a folder, and one process or more that crawl."""
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+from typing import Final
+
+import uvloop
+
+from bench.crawlers.store import Seeds, told
+from gossamer.app import House
+from gossamer.flows.crawl import seeds_of
+from gossamer.flows.keys import FIRST_EMAIL
+from gossamer.logs import Log
+from gossamer.settings import Settings
+from gossamer.state import tenants
+from gossamer.state.crawls import Spec
+
+LOOK_SECONDS: Final = 0.05
+MOST_PAGES: Final = 1_000_000
+DEEPEST: Final = 1_000
+
+
+async def crawl(folder: str, seeds: Seeds, processes: int) -> None:
+    environment = {
+        "GOSSAMER_DATA_DIR": folder,
+        "GOSSAMER_EGRESS_ALLOW": "127.0.0.0/8",
+        "GOSSAMER_EGRESS_PORTS": "*",
+        "GOSSAMER_LOG_LEVEL": "warning",
+    }
+    async with House(Settings.load(environment), Log(sys.stderr, level="warning")) as house:
+        spec = Spec(seeds=tuple(seeds.urls), max_pages=MOST_PAGES, max_depth=DEEPEST, delay=0.0)
+        async with house.database.write() as connection:
+            owner = await tenants.ensure_tenant(connection, FIRST_EMAIL)
+        begun = await house.crawls.create(owner.id, spec, urls=seeds_of(spec))
+        others = [await _worker(environment) for _ in range(processes - 1)]
+        stop = asyncio.Event()
+        working = asyncio.create_task(house.crawling().run(stop))
+        while not (found := await house.crawls.get(begun.id)) or not found.is_over:
+            await asyncio.wait([working], timeout=LOOK_SECONDS)
+            if working.done():
+                working.result()
+        stop.set()
+        await working
+        for other in others:
+            other.terminate()
+            await other.wait()
+
+
+async def _worker(environment: dict[str, str]) -> asyncio.subprocess.Process:
+    command = [sys.executable, "-m", "gossamer", "worker", "--kinds", "crawl"]
+    return await asyncio.create_subprocess_exec(*command, env={**os.environ, **environment})
+
+
+if __name__ == "__main__":
+    folder, seeds = told()
+    uvloop.run(crawl(str(Path(folder)), seeds, int(os.environ.get("GOSSAMER_BENCH_PROCESSES", "1"))))

@@ -1,0 +1,73 @@
+# mypy: disable-error-code="import-not-found,untyped-decorator,misc"
+"""Scrapy as its documentation has it: a LinkExtractor, selectors, an item pipeline."""
+
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import scrapy
+from scrapy.crawler import CrawlerProcess
+from scrapy.http import Response, TextResponse
+from scrapy.linkextractors import LinkExtractor
+
+from bench.crawlers.store import Seeds, Store, told
+
+TEXT = "//body//text()[not(ancestor::script or ancestor::style)]"
+
+
+class Keeping:
+    """The pipeline."""
+
+    def open_spider(self) -> None:
+        self._store = Store(told()[0])
+
+    def close_spider(self) -> None:
+        self._store.__exit__(None, None, None)
+
+    def process_item(self, item: dict[str, Any]) -> dict[str, Any]:
+        self._store.add(**item)
+        return item
+
+
+class Pages(scrapy.Spider):
+    name = "pages"
+
+    def __init__(self, seeds: Seeds) -> None:
+        super().__init__()
+        self._seeds = seeds
+        self._links = LinkExtractor(allow_domains=seeds.hosts)
+
+    async def start(self) -> AsyncIterator[Any]:
+        for url in self._seeds.urls:
+            yield scrapy.Request(url)
+
+    def parse(self, response: Response, **_: Any) -> Iterator[Any]:
+        if not isinstance(response, TextResponse):
+            return
+        links = self._links.extract_links(response)
+        yield {
+            "url": response.url,
+            "status": response.status,
+            "title": response.xpath("//title/text()").get(""),
+            "description": response.xpath("//meta[@name='description']/@content").get(""),
+            "links": len(links),
+            "text": " ".join(response.xpath(TEXT).getall()),
+            "body": response.body,
+        }
+        for link in links:
+            yield response.follow(link)
+
+
+SETTINGS = {
+    "ROBOTSTXT_OBEY": True,
+    "DOWNLOAD_DELAY": 0,
+    "CONCURRENT_REQUESTS": 32,
+    "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
+    "TELNETCONSOLE_ENABLED": False,
+    "LOG_LEVEL": "ERROR",
+    "ITEM_PIPELINES": {Keeping: 300},
+}
+
+if __name__ == "__main__":
+    process = CrawlerProcess(SETTINGS)
+    process.crawl(Pages, seeds=told()[1])
+    process.start()

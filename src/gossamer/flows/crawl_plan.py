@@ -1,0 +1,71 @@
+"""Plans: what each crawl is to do, made ready for the inner loop and read anew every few seconds."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from gossamer.state.crawls import Crawl, Crawls, Spec
+from gossamer.web.scope import Scope
+from gossamer.web.simhash import Neighbours
+
+FRESH_SECONDS: Final = 2.0  # how late a crawl that is paused or stopped may be noticed
+MOST_PLANS: Final = 200
+MOST_ALIKE: Final = 20_000  # pages of a crawl that later ones are compared with
+
+
+@dataclass(slots=True)
+class Plan:
+    crawl: Crawl
+    scope: Scope
+    alike: Neighbours
+    salt: int  # tells the URLs of one crawl from the same ones of another
+    read_at: float
+    denied: int = 0  # links that robots.txt forbids
+
+    @property
+    def spec(self) -> Spec:
+        return self.crawl.spec
+
+
+class Plans:
+    def __init__(self, crawls: Crawls, clock: Callable[[], float]) -> None:
+        self._crawls = crawls
+        self._clock = clock
+        self._plans: OrderedDict[str, Plan] = OrderedDict()
+        self._reading = asyncio.Lock()
+
+    async def get(self, crawl_id: str) -> Plan | None:
+        """None: there is no such crawl any more."""
+        plan = self._plans.get(crawl_id)
+        if plan is not None and self._clock() - plan.read_at < FRESH_SECONDS:
+            return plan
+        async with self._reading:
+            plan = self._plans.get(crawl_id)
+            if plan is None or self._clock() - plan.read_at >= FRESH_SECONDS:
+                plan = await self._read(crawl_id, plan)
+        return plan
+
+    async def is_running(self, plan: Plan) -> bool:
+        """As of a few seconds ago."""
+        if self._clock() - plan.read_at >= FRESH_SECONDS:
+            await self.get(plan.crawl.id)  # which brings the same plan up to date
+        return plan.crawl.state == "running"
+
+    async def _read(self, crawl_id: str, before: Plan | None) -> Plan | None:
+        now = self._clock()
+        crawl = await self._crawls.get(crawl_id)
+        if crawl is None:
+            self._plans.pop(crawl_id, None)
+            return None
+        if before is not None and crawl.counts.urls >= before.crawl.counts.urls:
+            before.crawl, before.read_at = crawl, now
+            plan = before
+        else:  # it is new to us, or URLs were taken out of it, and nobody knows which are known now
+            plan = Plan(crawl, Scope.of(crawl.spec), Neighbours(MOST_ALIKE), hash((crawl_id, now)), now)
+        self._plans[crawl_id] = plan
+        self._plans.move_to_end(crawl_id)
+        while len(self._plans) > MOST_PLANS:
+            self._plans.popitem(last=False)
+        return plan

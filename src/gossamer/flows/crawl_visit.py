@@ -1,0 +1,80 @@
+"""What becomes of one URL of a crawl.
+
+A redirect is not followed: where it leads to is another URL of the crawl, perhaps of another host, whose turn
+comes when that host may be asked. What is tried again:
+
+    no answer, 429, 5xx     after 1 s, 2 s and 4 s, and up to half a second more; then it has failed
+    anything else           is what the page is
+"""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+from gossamer.flows.crawl_plan import Plan
+from gossamer.problems import Problem
+from gossamer.reach.failures import is_transient, reason_of
+from gossamer.reach.retry import is_transient_status
+from gossamer.state.frontier import CrawledPage, NewUrl, Task
+from gossamer.web.glance import Glance
+from gossamer.web.outcome import Judgement, Outcome
+from gossamer.web.page import Page
+
+MOST_ATTEMPTS: Final = 4  # the first, and three more
+FIRST_PAUSE: Final = 1.0  # seconds
+JITTER: Final = 0.5
+
+
+class End(StrEnum):
+    COMPLETED = "completed"
+    FAILED = "failed"
+    BLOCKED = "blocked"
+    AGAIN = "pending"
+
+
+@dataclass(slots=True)
+class Visited:
+    """What became of a URL, and what was found there."""
+
+    task: Task
+    plan: Plan
+    end: End = End.COMPLETED
+    reason: str = ""
+    pause: float = 0.0  # seconds until it is tried again
+    row: CrawledPage | None = None
+    page: Page | None = None  # whose content is to be kept
+    glance: Glance | None = None
+    judgement: Judgement | None = None
+    urls: list[NewUrl] = field(default_factory=list)
+    keys: list[int] = field(default_factory=list)  # by which they are known once they are written down
+
+    @property
+    def needs_script(self) -> bool:
+        return self.judgement is not None and self.judgement.reason == "script_needed"
+
+
+def again(task: Task, plan: Plan, reason: str, randomness: float) -> Visited:
+    pause = FIRST_PAUSE * 2.0 ** (task.attempt - 1) + JITTER * randomness
+    return Visited(task, plan, End.AGAIN, reason, pause)
+
+
+def blocked(task: Task, plan: Plan, reason: str) -> Visited:
+    return Visited(task, plan, End.BLOCKED, reason)
+
+
+def unanswered(task: Task, plan: Plan, problem: Problem, randomness: float) -> Visited:
+    reason = reason_of(problem) or problem.kind.name
+    if is_transient(problem) and task.attempt < MOST_ATTEMPTS:
+        return again(task, plan, reason, randomness)
+    row = CrawledPage(final_url=task.url, error=reason, outcome=Outcome.ERROR)
+    return Visited(task, plan, End.FAILED, reason, row=row)
+
+
+def broken(task: Task, plan: Plan) -> Visited:
+    """It is a defect of ours, which is in the log."""
+    row = CrawledPage(final_url=task.url, error="defect", outcome=Outcome.ERROR)
+    return Visited(task, plan, End.FAILED, "defect", row=row)
+
+
+def is_to_be_tried_again(task: Task, status: int) -> bool:
+    return is_transient_status(status) and task.attempt < MOST_ATTEMPTS

@@ -1,0 +1,209 @@
+"""The writer: what became of URLs is gathered from all hosts and written together.
+
+Bodies first, as one object; then rows, links and states in one transaction, in which each host's part stands
+only if its lease does. While the database is away the batch is kept and tried again; what is gathered
+meanwhile is bounded, and who asks for room waits.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import count
+from typing import Final, TypeVar
+
+from gossamer.flows.crawl_content import Parcel, Place, parcel
+from gossamer.flows.crawl_known import Known
+from gossamer.flows.crawl_lease import Held
+from gossamer.flows.crawl_visit import End, Visited
+from gossamer.logs import Log
+from gossamer.problems import Unavailable
+from gossamer.state import stray_blobs
+from gossamer.state.blobs import Blobs
+from gossamer.state.database import Database
+from gossamer.state.frontier import Frontier, HostNews, NewUrl, Settlement, TaskEnd
+
+MOST_PAGES: Final = 500  # in a batch
+MOST_BYTES: Final = 8_000_000
+LINGER: Final = 1.0  # seconds that a batch is gathered,
+URGENT: Final = 0.05  # or when somebody waits for it
+PAUSES: Final = (0.1, 0.2, 0.4, 1.0, 2.0)
+CLOSE_SECONDS: Final = 5.0
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Batch:
+    """Of one host."""
+
+    held: Held
+    written: asyncio.Future[bool]
+    visited: list[Visited] = field(default_factory=list)
+
+
+class Writer:
+    def __init__(
+        self,
+        database: Database,
+        frontier: Frontier,
+        blobs: Blobs,
+        known: Known,
+        log: Log,
+        told: Callable[[Visited], None],
+    ) -> None:
+        self._database = database
+        self._frontier = frontier
+        self._blobs = blobs
+        self._known = known
+        self._log = log
+        self._told = told  # of what is written down
+        self._gathered: dict[str, Batch] = {}
+        self._under_way: dict[str, Batch] = {}
+        self._pages = self._bytes = 0
+        self._some = asyncio.Event()
+        self._soon = asyncio.Event()
+        self._room = asyncio.Event()
+        self._room.set()
+
+    def put(self, held: Held, visited: Visited) -> None:
+        batch = self._gathered.get(held.host)
+        if batch is None or batch.held is not held:
+            if batch is not None:  # of a lease that was lost meanwhile
+                batch.written.set_result(False)
+            loop = asyncio.get_running_loop()
+            batch = self._gathered[held.host] = Batch(held, loop.create_future())
+        batch.visited.append(visited)
+        self._pages += 1
+        self._bytes += 0 if visited.page is None else len(visited.page.body)
+        self._some.set()
+        if self._is_full():
+            self._soon.set()
+            self._room.clear()
+
+    async def room(self) -> None:
+        """Wait until what was gathered is being written."""
+        if not self._room.is_set():
+            await self._room.wait()
+
+    async def settled(self, host: str) -> bool:
+        """Wait until all about this host is written; False when there was nothing to wait for."""
+        waited = False
+        for batches in (self._under_way, self._gathered):
+            if (batch := batches.get(host)) is not None:
+                waited = True
+                self._soon.set()
+                await asyncio.shield(batch.written)
+        return waited
+
+    async def run(self) -> None:
+        """Until cancelled; `close` then writes the rest."""
+        while True:
+            await self._some.wait()
+            await self._linger()
+            await self._write(self._take())
+
+    async def close(self) -> None:
+        if self._gathered:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(CLOSE_SECONDS):
+                    await self._write(self._take())
+        for batch in (*self._gathered.values(), *self._under_way.values()):
+            if not batch.written.done():
+                batch.written.set_result(False)
+
+    async def _linger(self) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LINGER):
+                await self._soon.wait()
+        if not self._is_full():
+            await asyncio.sleep(URGENT)
+
+    def _is_full(self) -> bool:
+        return self._pages >= MOST_PAGES or self._bytes >= MOST_BYTES
+
+    def _take(self) -> list[Batch]:
+        self._under_way, self._gathered = self._gathered, {}
+        self._pages = self._bytes = 0
+        self._some.clear()
+        self._soon.clear()
+        self._room.set()
+        return list(self._under_way.values())
+
+    async def _write(self, batches: list[Batch]) -> None:
+        standing: set[str] = set()
+        try:
+            standing = await self._write_all(batches)
+        except Exception as error:  # noqa: BLE001 - the next batch may go well; these leases run out
+            self._log.error("crawl_write_failed", "a batch could not be written", cause=error)
+        finally:
+            self._under_way = {}
+            for batch in batches:
+                self._end(batch, stands=batch.held.host in standing)
+
+    async def _write_all(self, batches: Sequence[Batch]) -> set[str]:
+        pages = [one.page for batch in batches for one in batch.visited if one.page is not None]
+        made = await asyncio.to_thread(parcel, pages)
+        blobs = [made.name] if pages else []
+        if pages:
+            await self._insist(partial(self._keep, made))
+        places = iter(made.places)
+        settlements = [(batch.held.lease, _settlement(batch, places)) for batch in batches]
+        return await self._insist(partial(self._frontier.settle_many, settlements, blobs=blobs))
+
+    async def _keep(self, made: Parcel) -> None:
+        async with self._database.write() as connection:
+            await stray_blobs.announce(connection, made.name)
+        await self._blobs.put(made.name, made.body)
+
+    async def _insist(self, work: Callable[[], Awaitable[T]]) -> T:
+        """What is away is asked again until it is there; the leases say how long that makes sense."""
+        for attempt in count():
+            try:
+                return await work()
+            except Unavailable as away:
+                if attempt in (0, len(PAUSES)):
+                    self._log.warning("crawl_paused", "a batch waits to be written", why=away.detail)
+                await asyncio.sleep(PAUSES[min(attempt, len(PAUSES) - 1)])
+        raise AssertionError
+
+    def _end(self, batch: Batch, *, stands: bool) -> None:
+        if not stands:
+            batch.held.lost = True
+        else:
+            self._known.add(key for visited in batch.visited for key in visited.keys)
+            for visited in batch.visited:
+                self._told(visited)
+        if not batch.written.done():
+            batch.written.set_result(stands)
+
+
+def _settlement(batch: Batch, places: Iterator[Place]) -> Settlement:
+    held, now = batch.held, asyncio.get_running_loop().time()
+    new: dict[str, list[NewUrl]] = {}
+    for visited in batch.visited:
+        if visited.urls:
+            new.setdefault(visited.task.crawl_id, []).extend(visited.urls)
+    ends = [_task_end(visited, held, now, places) for visited in batch.visited]
+    return Settlement(ends=ends, new=new, host=_news(held))
+
+
+def _task_end(visited: Visited, held: Held, now: float, places: Iterator[Place]) -> TaskEnd:
+    row = visited.row
+    if visited.page is not None:
+        place = next(places)
+        if row is not None:
+            row = replace(row, blob=place.blob, blob_offset=place.offset, blob_size=place.size)
+    due_at = held.moment(now + visited.pause) if visited.end is End.AGAIN else None
+    return TaskEnd(task=visited.task, state=visited.end.value, page=row, due_at=due_at, reason=visited.reason)
+
+
+def _news(held: Held) -> HostNews:
+    pace = held.pace
+    return HostNews(
+        next_at=held.moment(pace.next_at),
+        delay_ms=round(pace.gap(held.delay) * 1000),
+        failures=pace.failures,
+        renders=held.renders,
+    )

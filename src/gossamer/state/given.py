@@ -1,0 +1,90 @@
+# ruff: noqa: S608 - what is put into these statements are other parts of them
+"""Given: raw statements that work on many rows at once, written once for both databases.
+
+    RAISE = given("UPDATE hosts SET pages = pages + given.more FROM {given} WHERE …", rows={"more": "bigint"})
+    await RAISE(hand, now, [(1,), (2,)])
+
+PostgreSQL takes the rows as columns of values, SQLite as JSON. In the text, `{given}` is where they come
+from, `{now}` the time that a test passes in or else the database's own, and each single value has a name of
+its own. What only one of the databases knows, or spells differently, is in `_WORDS`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+
+from gossamer.state.alone import Hand, Rows, run
+from gossamer.state.database import CLOCK
+
+_WORDS: Final[Mapping[str, Mapping[str, str]]] = {
+    "postgresql": {
+        "now": f"COALESCE($1::bigint, {CLOCK['postgresql']})",
+        "greatest": "GREATEST",
+        "for_update": "FOR UPDATE",
+        "skip_locked": "SKIP LOCKED",
+    },
+    "sqlite": {
+        "now": f"COALESCE(?1, {CLOCK['sqlite']})",
+        "greatest": "max",
+        "for_update": "",  # who writes is alone
+        "skip_locked": "",
+    },
+}
+
+_encode: Final = msgspec.json.Encoder().encode
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    postgresql: str
+    sqlite: str
+    takes_time: bool
+    takes_rows: bool
+
+    async def __call__(
+        self, hand: Hand, now: int | None, rows: Sequence[tuple[Any, ...]] = (), **values: Any
+    ) -> Rows:
+        """`values` in the order in which the statement names them."""
+        if self.takes_rows and not rows:
+            return ()
+        single = ((now,) if self.takes_time else ()) + tuple(values.values())
+        if hand.dialect.name == "postgresql":
+            columns = [list(column) for column in zip(*rows, strict=True)]
+            return await run(hand, self.postgresql, *single, *columns)
+        many = (_encode(rows).decode(),) if self.takes_rows else ()
+        return await run(hand, self.sqlite, *single, *many)
+
+
+def given(
+    text: str, *, values: Mapping[str, str] | None = None, rows: Mapping[str, str] | None = None
+) -> Statement:
+    """Names and PostgreSQL's types of single values and of the columns of the rows."""
+    single, columns = values or {}, rows or {}
+    takes_time = "{now}" in text
+    second = 2 if takes_time else 1
+    first = second + len(single)
+    names = ", ".join(columns)
+    arrays = ", ".join(f"${place}::{kind}[]" for place, kind in enumerate(columns.values(), first))
+    items = ", ".join(f"json_extract(value, '$[{place}]') AS {name}" for place, name in enumerate(columns))
+    return Statement(
+        text.format(
+            given=f"unnest({arrays}) AS given({names})",
+            **{name: f"${place}::{kind}" for place, (name, kind) in enumerate(single.items(), second)},
+            **_WORDS["postgresql"],
+        ),
+        text.format(
+            given=f"(SELECT {items} FROM json_each(?{first})) AS given",
+            **{name: f"?{place}" for place, name in enumerate(single, second)},
+            **_WORDS["sqlite"],
+        ),
+        takes_time,
+        bool(columns),
+    )
+
+
+def storable(text: str) -> str:
+    """Without what one of the databases refuses: NUL, and halves of surrogate pairs."""
+    valid = text if text.isascii() else text.encode("utf-8", "replace").decode()
+    return valid.replace("\0", "") if "\0" in valid else valid

@@ -1,0 +1,327 @@
+# ruff: noqa: S608 - what is put into these statements are other parts of them
+"""Hosts: who may talk to one, and at which pace. They are shared by all crawls.
+
+A host belongs to one worker at a time, by a lease that it extends. Who has lost the lease can write nothing
+about the host or its URLs, and nobody begins with a host before the last one must have stopped: not before
+the lease has run out, and one delay more.
+
+`due_at` says when a host can be leased: it is empty when there is nothing to do, and the end of the lease
+while there is one. So what can be leased next, and what a lost worker has left behind, stand in one index.
+"""
+
+import secrets
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from sqlalchemy import delete, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from gossamer.state import crawl_counts, new_urls
+from gossamer.state.crawl_counts import Tally
+from gossamer.state.database import Database, insert_into
+from gossamer.state.given import given, storable
+from gossamer.state.tables import crawl_hosts, host_robots, hosts
+
+LEASE_MS: Final = 15_000
+CAREFUL_MS: Final = 1_000  # the delay of a host whose own is not known yet
+MOST_LAPSES: Final = 20  # a page with which workers were lost so often is given up
+RECOVERED_AT_ONCE: Final = 100
+CROWDED_MS: Final = 1_000  # when all of a crawl's last pages are in progress elsewhere, looked at again
+
+LOST: Final = "WORKER_LOST: too many workers were lost while they had it"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredRobots:
+    """What a host answered when it was asked for robots.txt."""
+
+    status: int | None  # None: it did not answer
+    body: str
+    fetched_at: int
+    expires_at: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostLease:
+    """The right to talk to a host for a while."""
+
+    host: str
+    token: str = field(repr=False)
+    until: int
+    next_at: int  # no request before
+    delay_ms: int | None = None
+    failures: int = 0
+    resting_until: int = 0
+    renders: bool = False
+    robots: StoredRobots | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Host:
+    """A host as it is shown; the counts are of a crawl if one was asked for."""
+
+    host: str
+    delay_ms: int | None
+    next_at: int
+    resting_until: int
+    failures: int
+    is_allowed: bool
+    locked_by: str | None
+    pages: int
+    bytes: int
+    added_at: int
+    pending: int = 0
+    in_progress: int = 0
+    completed: int = 0
+    failed: int = 0
+    blocked: int = 0
+
+
+_LEASE: Final = given(
+    """
+WITH ripe AS (
+    SELECT host, locked_until FROM hosts WHERE due_at <= {now} ORDER BY due_at LIMIT {most}
+    {for_update} {skip_locked}
+)
+UPDATE hosts SET lease_token = {token}, locked_by = {worker}, locked_until = {now} + {length},
+    due_at = {now} + {length},
+    next_at = {greatest}(next_at, COALESCE(ripe.locked_until + COALESCE(delay_ms, {careful}), 0))
+FROM ripe WHERE hosts.host = ripe.host
+RETURNING hosts.host, hosts.locked_until, next_at, delay_ms, failures, resting_until, renders""",
+    values={"most": "int", "token": "text", "worker": "text", "length": "bigint", "careful": "int"},
+)
+_EXTEND: Final = given(
+    """
+UPDATE hosts SET locked_until = {now} + {length}, due_at = {now} + {length}
+FROM {given} WHERE hosts.host = given.host AND lease_token = given.token AND locked_until > {now}
+RETURNING hosts.host, locked_until""",
+    values={"length": "bigint"},
+    rows={"host": "text", "token": "text"},
+)
+_GIVE_BACK: Final = given(
+    f"""
+UPDATE frontier SET attempt = attempt - 1, lapses = lapses + {{lapse}}, updated_at = {{now}},
+    state = CASE WHEN lapses + {{lapse}} >= {MOST_LAPSES} THEN 'failed' ELSE 'pending' END,
+    reason = CASE WHEN lapses + {{lapse}} >= {MOST_LAPSES} THEN '{LOST}' ELSE reason END
+FROM {{given}} WHERE frontier.host = given.host AND state = 'in_progress'
+RETURNING crawl_id, frontier.host, state""",
+    values={"lapse": "smallint"},
+    rows={"host": "text"},
+)
+# When there is something to do on a host that nobody holds. Of each crawl and level the first is enough.
+_NEXT: Final = f"""
+SELECT min(CASE WHEN crawls.pages + crawls.in_progress < max_pages THEN (
+    SELECT min(frontier.due_at) FROM frontier WHERE frontier.crawl_id = crawl_hosts.crawl_id
+        AND frontier.host = crawl_hosts.host AND frontier.priority = level.priority AND state = 'pending'
+    ) ELSE {{now}} + {CROWDED_MS} END)
+FROM crawl_hosts JOIN crawls ON crawls.id = crawl_hosts.crawl_id
+CROSS JOIN (SELECT 1 AS priority UNION ALL SELECT 2 UNION ALL SELECT 3) AS level
+WHERE crawl_hosts.host = given.host AND crawl_hosts.pending > 0 AND crawls.state = 'running'
+    AND crawls.pages < max_pages"""
+_FREE: Final = given(
+    f"""
+UPDATE hosts SET lease_token = NULL, locked_until = NULL, locked_by = NULL,
+    next_at = {{greatest}}(hosts.next_at, given.next_at),
+    due_at = CASE WHEN given.due_at IS NOT NULL
+        THEN {{greatest}}({{now}}, hosts.next_at, given.next_at, resting_until, given.due_at) END
+FROM (SELECT given.host, given.next_at, ({_NEXT}) AS due_at FROM {{given}}) AS given
+WHERE hosts.host = given.host""",
+    rows={"host": "text", "next_at": "bigint"},
+)
+_LAPSED: Final = given(
+    """
+SELECT host, locked_until + COALESCE(delay_ms, {careful}) AS next_at FROM hosts
+WHERE locked_until <= {now} AND lease_token IS NOT NULL ORDER BY locked_until LIMIT {most}
+{for_update} {skip_locked}""",
+    values={"careful": "int", "most": "int"},
+)
+
+_RESET: Final = given(
+    """
+UPDATE hosts SET failures = 0, resting_until = 0, is_allowed = true,
+    due_at = CASE WHEN lease_token IS NULL AND due_at IS NOT NULL THEN {greatest}({now}, next_at)
+        ELSE due_at END
+WHERE host = {host} RETURNING host""",
+    values={"host": "text"},
+)
+
+
+class Hosts:
+    def __init__(self, database: Database, *, lease_ms: int = LEASE_MS) -> None:
+        self._database = database
+        self._lease_ms = lease_ms
+
+    async def lease(self, worker: str, most: int, *, now: int | None = None) -> list[HostLease]:
+        """Hosts on which there is something to do, those first that have waited longest."""
+        token = secrets.token_hex(16)
+        async with self._database.write() as connection:
+            rows = await _LEASE(
+                connection,
+                now,
+                most=most,
+                token=token,
+                worker=worker,
+                length=self._lease_ms,
+                careful=CAREFUL_MS,
+            )
+            names = [row.host for row in rows]
+            await give_back(connection, names, now, lapsed=True)  # what a lost worker had
+            robots = await _robots(connection, names)
+        return [_lease(row, token, robots) for row in rows]
+
+    async def extend(self, leases: Iterable[HostLease], *, now: int | None = None) -> list[HostLease]:
+        """Those that are still held."""
+        held = {lease.host: lease for lease in leases}
+        rows = [(host, held[host].token) for host in sorted(held)]
+        if not rows:
+            return []
+        async with self._database.alone() as hand:
+            kept = await _EXTEND(hand, now, rows, length=self._lease_ms)
+        return [replace(held[row.host], until=row.locked_until) for row in kept]
+
+    async def release(self, lease: HostLease, *, next_at: int = 0, now: int | None = None) -> bool:
+        """Done with it for now: what was taken and not settled goes back. False: the lease was lost."""
+        return lease.host in await self.release_many([(lease, next_at)], now=now)
+
+    async def release_many(
+        self, leases: Sequence[tuple[HostLease, int]], *, now: int | None = None
+    ) -> set[str]:
+        """The same for many, each with the time before which its host is not asked; those that were held."""
+        async with self._database.write() as connection:
+            held = await standing(connection, [lease for lease, _ in leases], now)
+            await give_back(connection, sorted(held), now, lapsed=False)
+            rows = [(lease.host, next_at) for lease, next_at in leases if lease.host in held]
+            await _FREE(connection, now, sorted(rows))
+        return held
+
+    async def recover(self, *, now: int | None = None) -> int:
+        """End the leases that have run out; how many URLs went back. A worker that leases does it as well."""
+        recovered = 0
+        while True:
+            async with self._database.write() as connection:
+                rows = await _LAPSED(connection, now, careful=CAREFUL_MS, most=RECOVERED_AT_ONCE)
+                recovered += await give_back(connection, [row.host for row in rows], now, lapsed=True)
+                await _FREE(connection, now, [(row.host, row.next_at) for row in rows])
+            if len(rows) < RECOVERED_AT_ONCE:
+                return recovered
+
+    async def keep_robots(self, lease: HostLease, robots: StoredRobots, *, now: int | None = None) -> bool:
+        return lease.host in await self.keep_robots_many([(lease, robots)], now=now)
+
+    async def keep_robots_many(
+        self, found: Sequence[tuple[HostLease, StoredRobots]], *, now: int | None = None
+    ) -> set[str]:
+        """Of many hosts; those whose leases were held."""
+        async with self._database.write() as connection:
+            held = await standing(connection, [lease for lease, _ in found], now)
+            for lease, robots in found:
+                if lease.host in held:
+                    await _keep_robots(connection, lease.host, robots)
+        return held
+
+    async def reset(self, host: str, *, now: int | None = None) -> bool:
+        """Try it again whatever was known of it. False: it is not known at all."""
+        async with self._database.write() as connection:
+            if not await _RESET(connection, now, host=host):
+                return False
+            await connection.execute(delete(host_robots).where(host_robots.c.host == host))
+        return True
+
+    async def are_due(self) -> bool:
+        """Whether there is something to do, now or later, or somebody at it."""
+        query = select(hosts.c.host).where(hosts.c.due_at.is_not(None)).limit(1)
+        async with self._database.read() as connection:
+            return await connection.scalar(query) is not None
+
+    async def robots(self, host: str) -> StoredRobots | None:
+        async with self._database.read() as connection:
+            return (await _robots(connection, [host])).get(host)
+
+    async def get(self, host: str) -> Host | None:
+        found = await self.listing(host=host, limit=1)
+        return found[0] if found else None
+
+    async def listing(
+        self,
+        *,
+        crawl_id: str | None = None,
+        host: str | None = None,
+        after: str | None = None,
+        limit: int = 50,
+    ) -> list[Host]:
+        """In the order of their names; all, or those of a crawl."""
+        query = select(hosts).order_by(hosts.c.host).limit(limit)
+        if crawl_id is not None:
+            own = [crawl_hosts.c[name] for name in crawl_counts.STATES]
+            query = query.add_columns(*own).join(crawl_hosts, crawl_hosts.c.host == hosts.c.host)
+            query = query.where(crawl_hosts.c.crawl_id == crawl_id)
+        if host is not None:
+            query = query.where(hosts.c.host == host)
+        if after is not None:
+            query = query.where(hosts.c.host > after)
+        async with self._database.read() as connection:
+            return [_host(row) for row in await connection.execute(query)]
+
+
+async def standing(connection: AsyncConnection, leases: Sequence[HostLease], now: int | None) -> set[str]:
+    """The hosts whose leases last. They do until the end of the transaction."""
+    rows = await new_urls.lock_hosts(connection, [lease.host for lease in leases], now)
+    held = {row.host: row.lease_token for row in rows if row.leased}
+    return {lease.host for lease in leases if held.get(lease.host) == lease.token}
+
+
+async def _keep_robots(connection: AsyncConnection, host: str, robots: StoredRobots) -> None:
+    values = {
+        "status": robots.status,
+        "body": storable(robots.body),
+        "fetched_at": robots.fetched_at,
+        "expires_at": robots.expires_at,
+    }
+    new = insert_into(connection, host_robots).values(host=host, **values)
+    await connection.execute(new.on_conflict_do_update(index_elements=["host"], set_=values))
+
+
+async def give_back(
+    connection: AsyncConnection, names: Sequence[str], now: int | None, *, lapsed: bool
+) -> int:
+    """What is in progress on these hosts, which are locked, is so no more; how many it were."""
+    rows = await _GIVE_BACK(connection, now, [(name,) for name in names], lapse=int(lapsed))
+    tally = Tally()
+    for row in rows:
+        tally.move(row.crawl_id, row.host, before="in_progress", after=row.state)
+        tally.count(row.crawl_id, failed=int(row.state == "failed"))
+    if rows:
+        await crawl_counts.lock(connection, tally.crawls)
+        await tally.write(connection, now)
+    return len(rows)
+
+
+async def _robots(connection: AsyncConnection, names: Sequence[str]) -> dict[str, StoredRobots]:
+    query = select(host_robots).where(host_robots.c.host.in_(names))
+    rows = (await connection.execute(query)).all() if names else []
+    return {
+        row.host: StoredRobots(
+            status=row.status, body=row.body, fetched_at=row.fetched_at, expires_at=row.expires_at
+        )
+        for row in rows
+    }
+
+
+def _lease(row: Any, token: str, robots: dict[str, StoredRobots]) -> HostLease:
+    return HostLease(
+        host=row.host,
+        token=token,
+        until=row.locked_until,
+        next_at=row.next_at,
+        delay_ms=row.delay_ms,
+        failures=row.failures,
+        resting_until=row.resting_until,
+        renders=bool(row.renders),
+        robots=robots.get(row.host),
+    )
+
+
+def _host(row: Any) -> Host:
+    values = row._mapping
+    return Host(**{name: values[name] for name in Host.__slots__ if name in values})

@@ -1,0 +1,112 @@
+# ruff: noqa: S608 - what is put into these statements are other parts of them
+"""URLs that are new to a crawl: kept if they are not there yet, and their hosts woken.
+
+Everything that puts URLs into the frontier locks in this order: the new rows, the hosts by their names, the
+crawls by their ids. So no two transactions ever wait for each other.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from gossamer.state import crawl_counts
+from gossamer.state.alone import Rows
+from gossamer.state.crawl_counts import Tally
+from gossamer.state.given import given
+
+LOW, MEDIUM, HIGH = 1, 2, 3
+
+
+@dataclass(frozen=True, slots=True)
+class NewUrl:
+    url: str  # in its crawl form
+    url_hash: str  # SHA-256 of that, in hex
+    host: str  # with its port
+    depth: int = 0
+    priority: int = HIGH
+
+
+_INSERT: Final = given(
+    """
+INSERT INTO frontier (crawl_id, url_hash, url, host, priority, depth, state, attempt, lapses, due_at,
+    added_at, updated_at, reason)
+SELECT crawl_id, url_hash, url, host, priority, depth, 'pending', 0, 0, {now}, {now}, {now}, ''
+FROM {given} WHERE true ON CONFLICT (crawl_id, url_hash) DO NOTHING RETURNING crawl_id, host""",
+    rows={
+        "crawl_id": "text",
+        "url_hash": "text",
+        "url": "text",
+        "host": "text",
+        "priority": "smallint",
+        "depth": "smallint",
+    },
+)
+_ADD_HOSTS: Final = given(
+    """
+INSERT INTO hosts (host, next_at, resting_until, failures, is_allowed, renders, pages, bytes, added_at)
+SELECT host, 0, 0, 0, true, false, 0, 0, {now} FROM {given} WHERE true ON CONFLICT (host) DO NOTHING""",
+    rows={"host": "text"},
+)
+_LOCK_HOSTS: Final = given(
+    """
+SELECT host, lease_token, COALESCE(locked_until, 0) > {now} AS leased FROM hosts
+WHERE host IN (SELECT host FROM {given}) ORDER BY host {for_update}""",
+    rows={"host": "text"},
+)
+# One that is leased is looked at when it is released.
+_SOONEST: Final = "{greatest}({now}, next_at, resting_until)"
+_WAKE: Final = given(
+    f"""
+UPDATE hosts SET due_at = {_SOONEST}
+FROM {{given}} WHERE hosts.host = given.host AND lease_token IS NULL
+    AND (due_at IS NULL OR due_at > {_SOONEST})""",
+    rows={"host": "text"},
+)
+_REOPEN: Final = given(
+    """
+UPDATE crawls SET state = 'running', finished_at = NULL
+FROM {given} WHERE crawls.id = given.crawl_id AND state = 'done'""",
+    rows={"crawl_id": "text"},
+)
+
+
+async def insert(
+    connection: AsyncConnection, new: Iterable[tuple[str, NewUrl]], tally: Tally, now: int | None
+) -> set[str]:
+    """The hosts of those that were not there yet."""
+    rows = sorted(
+        (crawl_id, each.url_hash, each.url, each.host, each.priority, each.depth) for crawl_id, each in new
+    )
+    inserted = await _INSERT(connection, now, rows)
+    for crawl_id, host in inserted:
+        tally.move(crawl_id, host, after="pending")
+        tally.count(crawl_id, added=1)
+    hosts = {host for _, host in inserted}
+    await _ADD_HOSTS(connection, now, [(host,) for host in sorted(hosts)])
+    return hosts
+
+
+async def lock_hosts(connection: AsyncConnection, hosts: Iterable[str], now: int | None) -> Rows:
+    """Name, token and whether the lease lasts."""
+    return await _LOCK_HOSTS(connection, now, [(host,) for host in sorted(set(hosts))])
+
+
+async def wake(connection: AsyncConnection, hosts: Iterable[str], now: int | None) -> None:
+    """There is something to do on these, which are locked."""
+    await _WAKE(connection, now, [(host,) for host in sorted(set(hosts))])
+
+
+async def add(connection: AsyncConnection, crawl_id: str, urls: Iterable[NewUrl], *, now: int | None) -> int:
+    """How many were new. A crawl that was done goes on."""
+    tally = Tally()
+    hosts = await insert(connection, ((crawl_id, each) for each in urls), tally, now)
+    if not hosts:
+        return 0
+    await lock_hosts(connection, hosts, now)
+    await wake(connection, hosts, now)
+    await crawl_counts.lock(connection, [crawl_id])
+    await tally.write(connection, now)
+    await _REOPEN(connection, now, [(crawl_id,)])
+    return tally.by_crawl[crawl_id]["added"]

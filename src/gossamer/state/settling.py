@@ -1,0 +1,200 @@
+"""Settling: what came of tasks, and what is written of it under the leases of their hosts."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Final, Literal
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from gossamer.problems import Unavailable
+from gossamer.state import crawl_counts, crawled_page, new_urls, stray_blobs
+from gossamer.state.crawl_counts import Tally
+from gossamer.state.crawled_page import CrawledPage
+from gossamer.state.given import given
+from gossamer.state.hosts import HostLease
+from gossamer.state.job_text import clean
+from gossamer.state.new_urls import NewUrl
+
+End = Literal["pending", "completed", "failed", "blocked"]
+LONGEST_REASON: Final = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """A URL to be fetched now."""
+
+    crawl_id: str
+    url_hash: str
+    url: str
+    host: str
+    depth: int
+    priority: int
+    attempt: int  # this one is counted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskEnd:
+    """What came of a task. `pending`: it is tried again from `due_at` (milliseconds) on."""
+
+    task: Task
+    state: End = "completed"
+    page: CrawledPage | None = None
+    due_at: int | None = None
+    reason: str = ""
+    counts: bool = True  # as an attempt
+
+    def __post_init__(self) -> None:
+        if self.state == "pending" and self.page is not None:
+            raise ValueError("a page is stored once, when its URL is done with")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostNews:
+    """How the host is to be asked from now on; None is left as it was."""
+
+    next_at: int | None = None
+    delay_ms: int | None = None
+    failures: int | None = None
+    resting_until: int | None = None
+    is_allowed: bool | None = None
+    renders: bool | None = None
+
+
+_OF_HOST: Final = tuple(each.name for each in fields(HostNews))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settlement:
+    """What came of a batch of a host's tasks. Tasks that it does not name stay in progress."""
+
+    ends: Sequence[TaskEnd] = ()
+    new: Mapping[str, Sequence[NewUrl]] = field(default_factory=dict)  # by crawl
+    host: HostNews = HostNews()
+
+
+class LeasesLost(Exception):
+    """Not all of the leases are held any more."""
+
+    def __init__(self, held: set[str]) -> None:
+        self.held = held
+
+
+# A URL is found by its key; the joined texts keep the databases from going through all that the
+# host has in progress instead.
+
+_END: Final = given(
+    """
+UPDATE frontier SET state = given.state, due_at = COALESCE(given.due_at, frontier.due_at),
+    attempt = attempt - given.given_back, updated_at = {now}, reason = given.reason
+FROM {given} WHERE frontier.crawl_id = given.crawl_id AND frontier.url_hash = given.url_hash
+    AND frontier.host || '' = given.host AND frontier.state || '' = 'in_progress'
+RETURNING frontier.crawl_id, frontier.url_hash""",
+    rows={
+        "crawl_id": "text",
+        "url_hash": "text",
+        "host": "text",
+        "state": "text",
+        "due_at": "bigint",
+        "given_back": "smallint",
+        "reason": "text",
+    },
+)
+_NEWS: Final = given(
+    """
+UPDATE hosts SET next_at = {greatest}(hosts.next_at, COALESCE(given.next_at, 0)),
+    delay_ms = COALESCE(given.delay_ms, hosts.delay_ms), failures = COALESCE(given.failures, hosts.failures),
+    resting_until = COALESCE(given.resting_until, hosts.resting_until),
+    is_allowed = COALESCE(given.is_allowed, hosts.is_allowed),
+    renders = COALESCE(given.renders, hosts.renders),
+    pages = hosts.pages + given.pages, bytes = hosts.bytes + given.bytes
+FROM {given} WHERE hosts.host = given.host""",
+    rows={
+        "host": "text",
+        "next_at": "bigint",
+        "delay_ms": "int",
+        "failures": "int",
+        "resting_until": "bigint",
+        "is_allowed": "boolean",
+        "renders": "boolean",
+        "pages": "bigint",
+        "bytes": "bigint",
+    },
+)
+_HAPPENED: Final = {"completed": "fetched", "failed": "failed", "blocked": "blocked", "pending": "retried"}
+
+
+async def settle(
+    connection: AsyncConnection,
+    batches: Sequence[tuple[HostLease, Settlement]],
+    blobs: Sequence[str],
+    now: int | None,
+) -> set[str]:
+    """The hosts; raises `LeasesLost` unless all of them are held."""
+    tally = Tally()
+    found = ((crawl_id, url) for _, batch in batches for crawl_id, urls in batch.new.items() for url in urls)
+    awake = await new_urls.insert(connection, found, tally, now)
+    own = {lease.host: lease for lease, _ in batches}
+    rows = await new_urls.lock_hosts(connection, awake | own.keys(), now)
+    tokens = {row.host: row.lease_token for row in rows if row.leased}
+    held = {host for host, lease in own.items() if tokens.get(host) == lease.token}
+    if len(held) < len(own):
+        raise LeasesLost(held)
+    await new_urls.wake(connection, awake - own.keys(), now)
+    ended = await _ended(connection, [end for _, batch in batches for end in batch.ends], now)
+    _count(ended, tally)
+    await crawl_counts.lock(connection, tally.crawls)
+    await _keep(connection, ended, blobs, now)
+    await tally.write(connection, now)
+    await _NEWS(connection, now, _news(batches, ended))
+    return held
+
+
+async def _ended(connection: AsyncConnection, ends: Sequence[TaskEnd], now: int | None) -> list[TaskEnd]:
+    """Those whose task was in progress, each once."""
+    by_key = {(end.task.crawl_id, end.task.url_hash): end for end in ends}
+    rows = [
+        (*key, end.task.host, end.state, end.due_at, int(not end.counts), clean(end.reason, LONGEST_REASON))
+        for key, end in sorted(by_key.items())
+    ]
+    return [by_key[row.crawl_id, row.url_hash] for row in await _END(connection, now, rows)]
+
+
+async def _keep(
+    connection: AsyncConnection, ended: Sequence[TaskEnd], blobs: Sequence[str], now: int | None
+) -> None:
+    rows = [
+        (task.crawl_id, task.url_hash, task.url, task.host, task.depth, *page.as_row())
+        for task, page in ((end.task, end.page) for end in ended)
+        if page is not None
+    ]
+    if not rows:  # also when all of this was written before, and it was only not known
+        return
+    for blob in blobs:
+        if not await stray_blobs.adopt(connection, blob):
+            raise Unavailable("blobs", "an upload took too long")
+    await crawled_page.INSERT(connection, now, rows)
+
+
+def _count(ended: Sequence[TaskEnd], tally: Tally) -> None:
+    for end in ended:
+        task, page = end.task, end.page
+        tally.move(task.crawl_id, task.host, before="in_progress", after=end.state)
+        more = {_HAPPENED[end.state]: 1}
+        if page is not None:
+            more |= {"pages": 1, "bytes": page.content_length, "duration_ms": page.duration_ms}
+            if page.status_code is not None and 200 <= page.status_code < 600:
+                more[f"status_{page.status_code // 100}xx"] = 1
+        tally.count(task.crawl_id, **more)
+
+
+def _news(batches: Sequence[tuple[HostLease, Settlement]], ended: Sequence[TaskEnd]) -> list[tuple[Any, ...]]:
+    news: dict[str, list[Any]] = {}
+    for lease, batch in batches:
+        before = news.get(lease.host, [None] * len(_OF_HOST))
+        after = [getattr(batch.host, name) for name in _OF_HOST]
+        news[lease.host] = [new if new is not None else old for old, new in zip(before, after, strict=True)]
+    sizes: dict[str, list[int]] = {host: [] for host in news}
+    for end in ended:
+        if end.page is not None:
+            sizes[end.task.host].append(end.page.content_length)
+    return [(host, *news[host], len(sizes[host]), sum(sizes[host])) for host in news]

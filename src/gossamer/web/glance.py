@@ -1,0 +1,225 @@
+"""Glance: what a crawler takes from a page, by one parse.
+
+Title, description, language, the text that is seen, where it links to, what it asks of robots, and two
+numbers to know it again by. Nothing here looks for the main content: that is what `extract` is for.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Final
+from urllib.parse import urlsplit
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from gossamer.web.directives import NOTHING, Directives, directives_of
+from gossamer.web.kind import Kind, kind_of
+from gossamer.web.links import Addresses
+from gossamer.web.page import Page, is_text
+from gossamer.web.sanitise import bounded
+from gossamer.web.simhash import simhash
+
+MOST_LINKS: Final = 1_000
+REPEATED: Final = 20  # times as many are looked at: most pages link to others more than once
+LONGEST_LINK: Final = 2_048
+REBUILT: Final = 200_000  # characters of a page that a parser could choke on; of others all are read
+MOST_TEXT: Final = 1_000_000  # characters
+LONGEST: Final = 2_000  # characters of a title or description
+_OF_HEAD: Final = "title,base,meta,link"
+_BEGINS_OF_HEAD: Final = re.compile(rb"<[TtBbMmLl](?:itle|ase|eta|ink|ITLE|ASE|ETA|INK)[\s/>]")
+_HTML: Final = re.compile(rb"\s*(?:<\?xml[^>]{0,200}>\s*)?<(?:!doctype\s+)?html[\s>]", re.I)
+_LEADING: Final = "a[href],area[href],frame[src]"
+_UNSEEN: Final = "script,style,noscript,template,svg"
+_HIDING: Final = {b"hidden": "[hidden]", b"display:none": "[style*='display:none']"}
+_LANGUAGE: Final = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8}){0,3}")
+_REFRESH: Final = re.compile(r"\s*[0-9.]+\s*[;,]\s*(?:url\s*=\s*)?[\"']?([^\"']+)", re.I)
+_LINK_HEADER: Final = re.compile(r"<([^>]*)>([^,<]*)")
+_REL: Final = re.compile(r";\s*rel\s*=\s*\"?([^\";]*)", re.I)
+_FOLLOWED_RELS: Final = frozenset(("canonical", "alternate", "next", "prev"))
+
+
+@dataclass(frozen=True, slots=True)
+class Glance:
+    title: str
+    description: str
+    language: str
+    text: str
+    links: tuple[str, ...]  # absolute, without fragments, each once
+    nofollowed: frozenset[str]  # of these, the ones that the page does not vouch for
+    canonical: str
+    directives: Directives
+    content_hash: str  # SHA-256 of the text, or where there is none of the body
+    simhash: int
+    cut: bool  # more links than are taken, or a page larger than is read
+
+    @property
+    def followed(self) -> tuple[str, ...]:
+        """The links that a robot which does as it is asked may go to."""
+        if self.directives.nofollow:
+            return ()
+        if not self.nofollowed:
+            return self.links
+        return tuple(url for url in self.links if url not in self.nofollowed)
+
+
+def glance(page: Page, *, agent: str = "", most_links: int = MOST_LINKS) -> Glance:
+    """Never raises. `agent` is the name that pages may speak to us by."""
+    headers = [value for name, value in page.headers if name == "x-robots-tag"]
+    if not _is_html(page):
+        return _of_other(page, directives_of((), headers, agent) if headers else NOTHING)
+    safe = bounded(page.text, REBUILT)
+    html = safe.html.encode("utf-8", "replace")
+    source = LexborHTMLParser(html)
+    head = _Head.read(page, _head_nodes(source, html))
+    links = _Links(head.addresses, most_links)
+    links.read(source)
+    links.add(dict.fromkeys(head.references, True))
+    shown = _seen(source, html)
+    text = " ".join(shown[:MOST_TEXT].split())
+    return Glance(
+        title=head.title,
+        description=_line(head.metas.get("description") or head.metas.get("og:description") or ""),
+        language=_language(source, page, head),
+        text=text,
+        links=tuple(links.found),
+        nofollowed=frozenset([url for url, follow in links.found.items() if not follow]),
+        canonical=head.canonical,
+        directives=directives_of(head.metas.items(), headers, agent),
+        content_hash=sha256(text.encode("utf-8", "replace") or page.body).hexdigest(),
+        simhash=simhash(text),
+        cut=safe.cut or links.cut or len(shown) > MOST_TEXT,
+    )
+
+
+def _is_html(page: Page) -> bool:
+    if page.media_type == "text/html" and _HTML.match(page.body):
+        return True
+    return kind_of(page.media_type, page.body, urlsplit(page.final_url).path) is Kind.HTML
+
+
+def _of_other(page: Page, directives: Directives) -> Glance:
+    text = " ".join(page.text[:MOST_TEXT].split()) if is_text(page.media_type) else ""
+    digest = sha256(text.encode("utf-8", "replace") or page.body).hexdigest()
+    return Glance("", "", "", text, (), frozenset(), "", directives, digest, simhash(text), False)
+
+
+@dataclass(slots=True)
+class _Head:
+    """What the page says about itself."""
+
+    addresses: Addresses
+    title: str = ""
+    canonical: str = ""
+    metas: dict[str, str] = field(default_factory=dict)
+    references: list[str] = field(default_factory=list)  # to pages that belong to it
+
+    @classmethod
+    def read(cls, page: Page, nodes: list[LexborNode]) -> "_Head":
+        base = next((node.attributes.get("href") for node in nodes if node.tag == "base"), None)
+        head = cls(Addresses(page.final_url, base or ""))
+        for name, value in page.headers:
+            if name == "link":
+                head._read_link_header(value)
+        for node in nodes:
+            match node.tag:
+                case "link":
+                    head._read_link(node.attributes)
+                case "meta":
+                    head._read_meta(node.attributes)
+                case "title":
+                    head.title = head.title or _line(node.text())
+        return head
+
+    def _read_link(self, attributes: Mapping[str, str | None]) -> None:
+        rels = (attributes.get("rel") or "").lower().split()
+        reference = attributes.get("href") or ""
+        if not reference or "stylesheet" in rels or _FOLLOWED_RELS.isdisjoint(rels):
+            return
+        self.references.append(reference)
+        if "canonical" in rels and not self.canonical:
+            self.canonical = self.addresses.absolute(reference).partition("#")[0]
+
+    def _read_link_header(self, value: str) -> None:
+        for reference, parameters in _LINK_HEADER.findall(value):
+            if rel := _REL.search(parameters):
+                self._read_link({"href": reference, "rel": rel[1]})
+
+    def _read_meta(self, attributes: Mapping[str, str | None]) -> None:
+        content = attributes.get("content") or ""
+        name = (attributes.get("name") or attributes.get("property") or "").strip().lower()
+        if name:
+            self.metas[name] = f"{self.metas[name]},{content}" if name in self.metas else content
+            return
+        name = (attributes.get("http-equiv") or "").strip().lower()
+        if name == "refresh" and (found := _REFRESH.match(content)):
+            self.references.append(found[1].strip())
+        elif name:
+            self.metas.setdefault(f"http:{name}", content)
+
+
+class _Links:
+    """Where the page leads to."""
+
+    def __init__(self, addresses: Addresses, most: int) -> None:
+        self.found: dict[str, bool] = {}  # whether it may be followed
+        self.cut = False
+        self._addresses, self._most = addresses, most
+
+    def read(self, source: LexborHTMLParser) -> None:
+        """One link that may be followed is enough."""
+        references: dict[str, bool] = {}
+        for node in source.css(_LEADING)[: self._most * REPEATED]:
+            attributes = node.attributes
+            reference, rel = attributes.get("href") or attributes.get("src") or "", attributes.get("rel")
+            if not rel or "nofollow" not in rel.lower().split():
+                references[reference] = True
+            else:
+                references.setdefault(reference, False)
+        self.add(references)
+
+    def add(self, references: dict[str, bool]) -> None:
+        found, absolute = self.found, self._addresses.absolute
+        for reference, follow in references.items():
+            url = absolute(reference.partition("#")[0])
+            if not url.startswith(("http:", "https:")) or len(url) > LONGEST_LINK:
+                continue
+            if url in found:
+                found[url] = found[url] or follow
+            elif len(found) < self._most:
+                found[url] = follow
+            else:
+                self.cut = True
+                return
+
+
+def _head_nodes(source: LexborHTMLParser, html: bytes) -> list[LexborNode]:
+    """What stands in the head, or was meant to: a stray element ends it, and leaves its rest to the body."""
+    body = html.find(b"<body")
+    written = len(_BEGINS_OF_HEAD.findall(html, 0, body if body >= 0 else len(html)))
+    nodes = source.head.css(_OF_HEAD) if source.head is not None else []
+    return nodes if len(nodes) >= written else source.css(_OF_HEAD)
+
+
+def _seen(source: LexborHTMLParser, html: bytes) -> str:
+    """The text that a reader sees. Takes the rest out of the tree."""
+    body = source.body
+    if body is None:
+        return ""
+    hiding = [selector for sign, selector in _HIDING.items() if sign in html]
+    for node in body.css(",".join((_UNSEEN, *hiding))):
+        node.decompose()
+    return body.text(separator=" ")
+
+
+def _language(source: LexborHTMLParser, page: Page, head: _Head) -> str:
+    root = source.root
+    said = (root.attributes.get("lang") or root.attributes.get("xml:lang") or "") if root is not None else ""
+    for value in (said, head.metas.get("http:content-language", ""), page.header("content-language") or ""):
+        if found := _LANGUAGE.match(value.strip()):
+            return found[0].replace("_", "-")
+    return ""
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())[:LONGEST]

@@ -1,0 +1,183 @@
+"""Workers, each a `gossamer worker --kinds crawl` of its own, which are killed and frozen while they work.
+
+They are forked from a process that has everything imported, so that one starts at once. What a worker had in
+hand when it was struck is asked of the database, so that what may be fetched again is known to the page.
+"""
+
+import asyncio
+import itertools
+import multiprocessing
+import os
+import random
+import signal
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
+
+from gossamer.app import House
+from gossamer.doors.cli.worker import worker
+from gossamer.problems import Unavailable
+from gossamer.state.database import Database
+from gossamer.state.hosts import LEASE_MS
+
+PAST = 1.25  # of a lease
+PATIENCE = 30.0
+MOMENT = 0.02
+IN_HAND = text(
+    "SELECT count(*) FROM frontier JOIN hosts ON hosts.host = frontier.host"
+    " WHERE hosts.locked_by = :worker AND frontier.state = 'in_progress'"
+)
+BRIEFLY = text("SET LOCAL lock_timeout = '200ms'")
+# A lease that its holder cannot see the end of.
+LAPSE = text("UPDATE hosts SET locked_until = 1, due_at = 1 WHERE locked_by = :worker")
+
+
+class WorkerProcess:
+    def __init__(self, name: str, environment: Mapping[str, str], said: Path) -> None:
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload([__name__])
+        self.name = name
+        whole = {**environment, "GOSSAMER_WORKER_ID": name}
+        self._process = context.Process(target=_run, args=(whole, said), daemon=True)
+        self._process.start()
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.join()
+
+    def freeze(self) -> None:
+        self._signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    def stop(self) -> int | None:
+        """As an operator does; its exit code."""
+        self._signal(signal.SIGTERM)
+        self._process.join(PATIENCE)
+        return self._process.exitcode
+
+    @property
+    def is_alive(self) -> bool:
+        return self._process.is_alive()
+
+    def _signal(self, number: signal.Signals) -> None:
+        if self._process.pid is not None and self._process.is_alive():
+            os.kill(self._process.pid, number)
+
+
+def _run(environment: Mapping[str, str], said: Path) -> None:
+    with said.open("ab") as file:
+        for number in (1, 2):
+            os.dup2(file.fileno(), number)
+    for name in [name for name in os.environ if name.startswith("GOSSAMER_")]:
+        del os.environ[name]
+    os.environ.update(environment)
+    worker.main(args=["--kinds", "crawl"], prog_name="gossamer worker", obj=House)
+
+
+class Crew:
+    """So many of them; who is killed is replaced."""
+
+    def __init__(
+        self, database: Database, environment: Mapping[str, str], folder: Path, *, count: int, seed: int = 1
+    ) -> None:
+        self.kills = self.freezes = 0
+        self.in_hand = 0  # of those that were struck, at that moment
+        self.log = folder / "workers"
+        self._database = database
+        self._environment = environment
+        self._count = count
+        self._random = random.Random(seed)
+        self._names = (f"w{number}" for number in itertools.count(1))
+        self._awake: list[WorkerProcess] = []
+        self._frozen: list[WorkerProcess] = []
+        self._thawing: set[asyncio.Task[None]] = set()
+
+    @property
+    def frozen(self) -> int:
+        return len(self._frozen)
+
+    @property
+    def is_whole(self) -> bool:
+        """Nobody has ended without being told to."""
+        return all(process.is_alive for process in [*self._awake, *self._frozen])
+
+    def fill(self) -> None:
+        while len(self._awake) + len(self._frozen) < self._count:
+            self._awake.append(WorkerProcess(next(self._names), self._environment, self.log))
+
+    async def kill_one(self) -> None:
+        process = self._awake.pop(self._random.randrange(len(self._awake)))
+        await asyncio.to_thread(process.kill)
+        self.kills += 1
+        self.in_hand += await self._in_hand(process)
+        self.fill()
+
+    async def kill_all(self) -> None:
+        """And leave it so."""
+        for process in [*self._awake, *self._frozen]:
+            await asyncio.to_thread(process.kill)
+            self.kills += 1
+            self.in_hand += await self._in_hand(process)
+        self._awake.clear()
+        self._frozen.clear()
+
+    async def freeze_one(self, seconds: float = LEASE_MS / 1000 * PAST) -> None:
+        """For so long, in the background."""
+        process = self._frozen_one()
+        self.in_hand += await self._in_hand(process)
+        task = asyncio.create_task(self._thaw(process, seconds))
+        self._thawing.add(task)
+        task.add_done_callback(self._thawing.discard)
+
+    async def overtake_one(self) -> WorkerProcess:
+        """Freeze one, and let its leases run out at once: when it is thawed, it believes in them still."""
+        process = self._frozen_one()
+        while (in_hand := await self._lapse(process)) is None:
+            process.thaw()
+            await asyncio.sleep(MOMENT)
+            process.freeze()
+        self.in_hand += in_hand
+        return process
+
+    def thaw(self, process: WorkerProcess) -> None:
+        process.thaw()
+        self._frozen.remove(process)
+        self._awake.append(process)
+
+    async def end(self) -> None:
+        for task in self._thawing:
+            task.cancel()
+        for process in [*self._awake, *self._frozen]:
+            await asyncio.to_thread(process.kill)
+
+    def _frozen_one(self) -> WorkerProcess:
+        process = self._awake.pop(self._random.randrange(len(self._awake)))
+        self._frozen.append(process)
+        process.freeze()
+        self.freezes += 1
+        return process
+
+    async def _lapse(self, process: WorkerProcess) -> int | None:
+        """What it had in hand; None: it has locked what is to be changed, and was frozen at a bad moment."""
+        try:
+            async with self._database.write() as connection:
+                await connection.execute(BRIEFLY)
+                in_hand = await connection.scalar(IN_HAND, {"worker": process.name})
+                await connection.execute(LAPSE, {"worker": process.name})
+        except (DBAPIError, Unavailable):
+            return None
+        return in_hand or 0
+
+    async def _thaw(self, process: WorkerProcess, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+        with suppress(ValueError):  # killed meanwhile
+            self.thaw(process)
+
+    async def _in_hand(self, process: WorkerProcess) -> int:
+        async with self._database.read() as connection:
+            return await connection.scalar(IN_HAND, {"worker": process.name}) or 0

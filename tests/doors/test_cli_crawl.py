@@ -1,0 +1,101 @@
+"""`gossamer crawl`, as a person or a script would use it."""
+
+import csv
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.doors.crawls import PROSE, Web, page
+from tests.doors.fetches import say
+from tests.doors.test_cli import gossamer
+from tests.site.server import Site
+
+OPEN = ("--egress-allow", "127.0.0.1/32", "--egress-ports", "*", "--dns-servers", "127.0.0.1:9")
+FAST = (*OPEN, "--crawl-delay", "0")
+
+
+@pytest.fixture
+def web(site: Site) -> Web:
+    return Web.on(site.origins(1)[0])
+
+
+def test_pages_are_printed_as_lines_of_json(tmp_path: Path, web: Web) -> None:
+    done = gossamer("crawl", *FAST, web.seed, "--content", "markdown", folder=tmp_path)
+    pages = [json.loads(line) for line in done.stdout.splitlines()]
+    assert {one["url"] for one in pages} == web.urls
+    assert all(one["outcome"] == "ok" and PROSE.strip() in one["content"] for one in pages)
+    assert done.stderr == ""
+
+
+def test_a_table_and_a_folder_of_markdown(tmp_path: Path, web: Web) -> None:
+    gossamer("crawl", *FAST, web.seed, "-o", "pages.csv", "--max-pages", "2", folder=tmp_path)
+    with (tmp_path / "pages.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 2
+    assert {row["url"] for row in rows} <= web.urls
+    assert {row["statusCode"] for row in rows} == {"200"}
+    gossamer("crawl", *FAST, web.seed, "-o", "site/", folder=tmp_path)
+    texts = [path.read_text("utf-8") for path in sorted((tmp_path / "site").iterdir())]
+    assert len(texts) == 3
+    assert all(text.startswith("---\n") and PROSE.strip() in text for text in texts)
+    assert any('title: "The root"\n' in text and f'url: "{web.seed}"\n' in text for text in texts)
+
+
+def test_ctrl_c_leaves_a_crawl_that_goes_on_where_it_was(tmp_path: Path, site: Site) -> None:
+    origin = site.origins(1)[0]
+    leaf, last = page("A leaf"), say("", pause=3600)  # the last one cannot be had before it is interrupted
+    root = page("The root", leaf, last)
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("GOSSAMER_")}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "gossamer", "crawl", *FAST, origin + root, "--no-sitemaps"],
+        env={**clean, "GOSSAMER_DATA_DIR": str(tmp_path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        until = time.monotonic() + 60
+        while not site.seen(last) and process.poll() is None and time.monotonic() < until:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 130, told
+    found = re.search(r"gossamer crawl --resume (\w{26})", told)
+    assert found is not None, told
+    say(f"<title>The last</title><p>{PROSE}", target=last)
+    done = gossamer("crawl", *FAST, "--resume", found[1], folder=tmp_path)
+    assert {json.loads(line)["url"] for line in done.stdout.splitlines()} == {
+        origin + target for target in (root, leaf, last)
+    }
+    assert [len(site.seen(target)) for target in (root, last)] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "Give URLs to begin with"),
+        (("--resume", "01JGGR2Z3W8Q4T6V9X0Y1B2C3D"), "There is no crawl"),
+        (("http://127.0.0.1/", "--format", "markdown"), "need a folder"),
+        (("http://169.254.169.254/", "--header", "Accept: text/html"), "not allowed"),
+    ],
+)
+def test_a_mistake_is_one_clear_message(tmp_path: Path, arguments: tuple[str, ...], words: str) -> None:
+    done = gossamer("crawl", *OPEN, *arguments, folder=tmp_path, check=False)
+    assert done.returncode != 0
+    assert words in done.stderr
+
+
+def test_it_does_not_wait_for_hosts_that_do_not_answer(tmp_path: Path) -> None:
+    done = gossamer("crawl", *FAST, "http://127.0.0.1:9/", folder=tmp_path, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "--resume" in done.stderr
+    assert "not a single page" in done.stderr

@@ -1,0 +1,50 @@
+"""Bodies of a crawl, many in one object, and the memory of what is known."""
+
+from pathlib import Path
+
+from gossamer.flows.crawl_content import kept_page, parcel
+from gossamer.flows.crawl_known import Known
+from gossamer.state.blobs import open_blobs
+from gossamer.web.page import Hop, Page
+
+
+def page(number: int) -> Page:
+    return Page(
+        url=f"http://127.0.0.1/{number}",
+        final_url=f"http://127.0.0.1/{number}",
+        status=200,
+        headers=(("content-type", "text/html"), ("x-odd", "\xff")),
+        body=b"\x00\xff<p>" + b"word " * number,
+        media_type="text/html",
+        charset="windows-1252",
+        redirects=(Hop("http://127.0.0.1/", 301),),
+    )
+
+
+async def test_every_page_of_a_parcel_comes_back_as_it_was(tmp_path: Path) -> None:
+    blobs = open_blobs(tmp_path.as_uri(), {})
+    pages = [page(number) for number in (0, 1, 20_000)]
+    made = parcel(pages)
+    await blobs.put(made.name, made.body)
+    for kept, place in zip(pages, made.places, strict=True):
+        assert await kept_page(blobs, place.blob, place.offset, place.size) == kept
+    assert len(made.body) < 2_000
+    await blobs.drop([made.name])
+    assert await kept_page(blobs, made.name, 0, 10) is None
+    await blobs.close()
+
+
+def test_nothing_is_no_parcel_worth_keeping() -> None:
+    made = parcel([])
+    assert (made.body, made.places) == (b"", [])
+
+
+def test_what_is_known_is_bounded_and_the_oldest_is_forgotten_first() -> None:
+    known = Known(most=100)
+    for key in range(1_000):
+        known.add([key])
+        assert key in known
+        assert len(known) <= 202
+    assert 999 in known
+    assert 900 in known
+    assert 1 not in known

@@ -1,0 +1,227 @@
+"""What the answer of a host means to a crawl."""
+
+from typing import Any
+
+import pytest
+
+from gossamer.flows.crawl import new_url, seeds_of
+from gossamer.flows.crawl_harvest import MOST_DENIED, MOST_HOPS, Harvest
+from gossamer.flows.crawl_known import Known
+from gossamer.flows.crawl_plan import MOST_ALIKE, Plan
+from gossamer.flows.crawl_visit import MOST_ATTEMPTS, End, Visited, unanswered
+from gossamer.problems import Problem
+from gossamer.reach.failures import failed, timed_out
+from gossamer.state.crawls import Counts, Crawl, Spec
+from gossamer.state.frontier import Task
+from gossamer.web.page import Page
+from gossamer.web.robots import Robots
+from gossamer.web.scope import Scope
+from gossamer.web.simhash import Neighbours
+from gossamer.web.url import Url
+
+HOME = "http://127.0.0.1/"
+OPEN = Robots.parse("")
+
+
+def plan(**spec: Any) -> Plan:
+    wanted = Spec(**{"seeds": (HOME,), "sitemaps": False, **spec})
+    crawl = Crawl(
+        id="crawl",
+        tenant_id="tenant",
+        name="",
+        state="running",
+        is_default=False,
+        spec=wanted,
+        counts=Counts(),
+        created_at=0,
+    )
+    return Plan(crawl, Scope.of(wanted), Neighbours(MOST_ALIKE), salt=7, read_at=0.0)
+
+
+def task(url: str = HOME, *, depth: int = 0, attempt: int = 1) -> Task:
+    new = new_url(Url.parse(url), depth=depth)
+    return Task(
+        crawl_id="crawl",
+        url_hash=new.url_hash,
+        url=new.url,
+        host=new.host,
+        depth=depth,
+        priority=new.priority,
+        attempt=attempt,
+    )
+
+
+def page(
+    body: str = "", *, url: str = HOME, status: int = 200, kind: str = "text/html", **headers: str
+) -> Page:
+    fields = {"content-type": kind, **{name.replace("_", "-"): value for name, value in headers.items()}}
+    return Page(
+        url=url,
+        final_url=url,
+        status=status,
+        headers=tuple(fields.items()),
+        body=body.encode(),
+        media_type=kind,
+        charset="utf-8",
+    )
+
+
+def urls(visited: Visited) -> list[str]:
+    return [new.url for new in visited.urls]
+
+
+def harvest(known: Known | None = None) -> Harvest:
+    return Harvest(Known() if known is None else known, "Gossamer/1")
+
+
+def test_links_are_new_urls_once_in_scope_and_one_deeper() -> None:
+    body = '<a href="/a">1</a> <a href="/a#b">2</a> <a href="b?utm_source=x">3</a> <a href="//127.0.0.2/">'
+    visited = harvest().of(task(depth=3), plan(), page(body), OPEN, 0.0)
+    assert visited.end is End.COMPLETED
+    assert urls(visited) == ["http://127.0.0.1/a", "http://127.0.0.1/b?utm_source=x"]
+    assert {new.depth for new in visited.urls} == {4}
+    assert visited.urls[1].url_hash == new_url(Url.parse("http://127.0.0.1/b")).url_hash
+
+
+def test_what_is_known_is_not_found_again_until_it_is_forgotten() -> None:
+    known, crawl = Known(), plan()
+    gather = harvest(known)
+    first = gather.of(task(), crawl, page('<a href="/a">'), OPEN, 0.0)
+    again = gather.of(task(), crawl, page('<a href="/a">'), OPEN, 0.0)
+    assert urls(again) == urls(first) == ["http://127.0.0.1/a"]  # nothing is written down yet
+    known.add(first.keys)
+    assert urls(gather.of(task(), crawl, page('<a href="/a">'), OPEN, 0.0)) == []
+    crawl.salt += 1
+    assert urls(gather.of(task(), crawl, page('<a href="/a">'), OPEN, 0.0)) == ["http://127.0.0.1/a"]
+
+
+def test_what_is_too_deep_may_be_found_on_a_shorter_way() -> None:
+    known, crawl = Known(), plan(max_depth=2)
+    gather = harvest(known)
+    deep = gather.of(task(depth=2), crawl, page('<a href="/a">'), OPEN, 0.0)
+    assert deep.urls == []
+    known.add(deep.keys)
+    assert urls(gather.of(task(depth=1), crawl, page('<a href="/a">'), OPEN, 0.0)) == ["http://127.0.0.1/a"]
+
+
+def test_a_page_that_asks_not_to_be_followed_or_indexed_is_heard() -> None:
+    body = '<meta name="robots" content="noindex, nofollow"><a href="/a">'
+    visited = harvest().of(task(), plan(), page(body), OPEN, 0.0)
+    assert visited.urls == []
+    assert visited.row is not None
+    assert visited.row.directives == "noindex,nofollow"
+
+
+def test_a_redirect_is_a_row_and_its_target_another_url_as_deep() -> None:
+    visited = harvest().of(task(depth=4), plan(), page(status=301, location="/new#there"), OPEN, 0.0)
+    assert visited.row is not None
+    assert (visited.row.status_code, visited.row.final_url) == (301, "http://127.0.0.1/new")
+    assert visited.page is None
+    assert [(new.url, new.depth) for new in visited.urls] == [("http://127.0.0.1/new", 4)]
+
+
+@pytest.mark.parametrize("location", ["", "http://", "ftp://127.0.0.1/", "http://127.0.0.9/"])
+def test_a_redirect_that_leads_nowhere_or_out_of_the_crawl_is_not_followed(location: str) -> None:
+    visited = harvest().of(task(), plan(), page(status=302, location=location), OPEN, 0.0)
+    assert (visited.end, visited.urls) == (End.COMPLETED, [])
+
+
+def test_redirects_are_followed_so_often_and_no_further() -> None:
+    gather, crawl, url = harvest(), plan(), HOME
+    for hop in range(MOST_HOPS):
+        visited = gather.of(task(url), crawl, page(url=url, status=302, location=f"/{hop}"), OPEN, 0.0)
+        (url,) = urls(visited)
+    assert gather.of(task(url), crawl, page(url=url, status=302, location="/x"), OPEN, 0.0).urls == []
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_what_may_pass_is_tried_again_after_1_2_and_4_seconds_and_then_has_failed(status: int) -> None:
+    pauses = []
+    for attempt in range(1, MOST_ATTEMPTS):
+        visited = harvest().of(task(attempt=attempt), plan(), page(status=status), OPEN, 0.0)
+        assert visited.end is End.AGAIN
+        assert visited.row is None
+        pauses.append(visited.pause)
+    assert pauses == [1.0, 2.0, 4.0]
+    last = harvest().of(task(attempt=MOST_ATTEMPTS), plan(), page("<p>No.", status=status), OPEN, 0.0)
+    assert (last.end, last.reason) == (End.FAILED, f"status_{status}")
+    assert last.row is not None
+    assert last.row.status_code == status
+
+
+def test_404_is_what_the_page_is() -> None:
+    visited = harvest().of(task(), plan(), page("<p>Not found", status=404), OPEN, 0.0)
+    assert visited.end is End.COMPLETED
+    assert visited.row is not None
+    assert (visited.row.status_code, visited.row.outcome) == (404, "error")
+
+
+@pytest.mark.parametrize(
+    ("problem", "again"),
+    [
+        (timed_out("first_byte_timeout"), True),
+        (failed("connection_reset"), True),
+        (failed("not_http"), False),
+    ],
+)
+def test_without_an_answer_only_what_may_pass_is_tried_again(problem: Problem, again: bool) -> None:
+    first = unanswered(task(), plan(), problem, 0.0)
+    assert (first.end is End.AGAIN) is again
+    last = unanswered(task(attempt=MOST_ATTEMPTS), plan(), problem, 0.0)
+    assert last.end is End.FAILED
+    assert last.row is not None
+    assert last.row.status_code is None
+    assert last.row.error == last.reason != ""
+
+
+def test_sitemaps_are_urls_when_a_crawl_comes_to_a_host_and_no_pages() -> None:
+    known, crawl = Known(), plan(sitemaps=True)
+    gather = harvest(known)
+    rules = Robots.parse("Sitemap: http://127.0.0.1/all.xml")
+    first = gather.of(task(), crawl, page("<p>Home"), rules, 0.0)
+    assert urls(first) == ["http://127.0.0.1/all.xml", "http://127.0.0.1/sitemap.xml"]
+    known.add(first.keys)
+    assert gather.of(task(), crawl, page("<p>Home"), rules, 0.0).urls == []
+    missing = page("<p>No", url=f"{HOME}sitemap.xml", status=404)
+    gone = gather.of(task(missing.url), crawl, missing, rules, 0.0)
+    assert (gone.end, gone.row) == (End.COMPLETED, None)
+    listing = page("<urlset><url><loc>http://127.0.0.1/a</loc></url></urlset>", kind="application/xml")
+    listed = gather.of(task(f"{HOME}all.xml"), crawl, listing, rules, 0.0)
+    assert (listed.row, [(new.url, new.depth) for new in listed.urls]) == (None, [("http://127.0.0.1/a", 1)])
+    index = page("<sitemapindex><sitemap><loc>/b.xml</loc></sitemap></sitemapindex>", kind="text/xml")
+    assert gather.of(task(f"{HOME}index.xml"), crawl, index, rules, 0.0).row is None
+
+
+def test_a_crawl_that_goes_no_further_asks_for_no_sitemaps() -> None:
+    visited = harvest().of(task(), plan(sitemaps=True, max_depth=0), page("<p>Home"), OPEN, 0.0)
+    assert visited.urls == []
+
+
+def test_links_that_robots_txt_forbids_are_listed_but_not_without_end() -> None:
+    rules = Robots.parse("User-agent: *\nDisallow: /private/")
+    crawl, links = plan(max_urls_per_page=10_000), "".join(f'<a href="/private/{n}">' for n in range(1_500))
+    visited = harvest().of(task(), crawl, page(links), rules, 0.0)
+    assert len(visited.urls) == MOST_DENIED
+
+
+def test_pages_that_say_nearly_the_same_name_the_first_of_them() -> None:
+    text = " ".join(f"word{number}" for number in range(300))
+    gather, crawl = harvest(), plan()
+    one = gather.of(task(), crawl, page(f"<p>{text}"), OPEN, 0.0)
+    two = gather.of(task(f"{HOME}copy"), crawl, page(f"<p>{text} more", url=f"{HOME}copy"), OPEN, 0.0)
+    assert one.row is not None
+    assert two.row is not None
+    assert (one.row.duplicate_of, two.row.duplicate_of) == (None, one.task.url_hash)
+    refetched = gather.of(task(), crawl, page(f"<p>{text}"), OPEN, 0.0)
+    assert refetched.row is not None
+    assert refetched.row.duplicate_of is None
+
+
+def test_seeds_are_taken_once_and_first_and_must_be_urls() -> None:
+    spec = Spec(seeds=("http://127.0.0.1/deep/page?page=3", "http://127.0.0.1/deep/page?page=3#x", HOME))
+    assert [(seed.url, seed.priority, seed.depth) for seed in seeds_of(spec)] == [
+        ("http://127.0.0.1/deep/page?page=3", 3, 0),
+        (HOME, 3, 0),
+    ]
+    with pytest.raises(Problem):
+        seeds_of(Spec(seeds=("ftp://127.0.0.1/",)))

@@ -1,0 +1,141 @@
+"""The rules of a host, as a crawl asks for them."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+
+import pytest
+from tests.doors.houses import Visit, Visiting
+
+from gossamer.flows.crawl import seeds_of
+from gossamer.flows.crawl_desk import Desk
+from gossamer.flows.crawl_robots import BELIEVED_SECONDS, RobotsFiles
+from gossamer.problems import Problem
+from gossamer.state.crawls import Spec
+from gossamer.state.hosts import HostLease, Hosts, StoredRobots
+from gossamer.state.tenants import PUBLIC
+from gossamer.web.url import Url
+
+NOW = 1_000_000_000_000
+LATER = NOW + int(BELIEVED_SECONDS * 1000)
+
+
+@dataclass
+class Host:
+    """Answers every request with the next of these; the last one stays."""
+
+    answers: list[tuple[int, bytes]]
+    asked: list[str] = field(default_factory=list)
+    url: str = ""
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator["Host"]:
+        server = await asyncio.start_server(self._answer, "127.0.0.1", 0)
+        self.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/page"
+        async with server:
+            yield self
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        self.asked.append(head.split(b" ")[1].decode())
+        status, body = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        writer.write(
+            b"HTTP/1.1 %d .\r\nContent-Length: %d\r\nConnection: close\r\n\r\n" % (status, len(body))
+        )
+        writer.write(body)
+        await writer.drain()
+        writer.close()
+        await writer.wait_closed()
+
+
+@dataclass
+class Asking:
+    files: RobotsFiles
+    hosts: Hosts
+    lease: HostLease
+    pauses: list[float]
+
+    async def stored(self) -> StoredRobots:
+        found = await self.hosts.robots(self.lease.host)
+        assert found is not None
+        return found
+
+
+@asynccontextmanager
+async def asking(visiting: Visiting, url: str) -> AsyncIterator[Asking]:
+    pauses: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+
+    async with visiting(egress_allow="127.0.0.1/32", egress_ports="*") as visit:
+        lease = await leased(visit, url)
+        house = visit.house
+        desk = Desk(house.frontier, house.hosts)
+        files = RobotsFiles(house.fetcher, desk, house.hot, "Gossamer/1", sleep)
+        yield Asking(files, house.hosts, lease, pauses)
+
+
+async def leased(visit: Visit, url: str) -> HostLease:
+    spec = Spec(seeds=(url,))
+    await visit.house.crawls.create(PUBLIC, spec, urls=seeds_of(spec))
+    (lease,) = await visit.house.hosts.lease("test", 1)
+    return lease
+
+
+async def test_rules_are_asked_for_once_and_kept_with_the_host_and_in_the_hot_store(
+    visiting: Visiting,
+) -> None:
+    body = b"User-agent: gossamer\nDisallow: /private\nCrawl-delay: 3"
+    async with Host([(200, body)]).open() as host, asking(visiting, host.url) as ask:
+        url = Url.parse(host.url)
+        rules, asked = await ask.files.of(ask.lease, url, NOW)
+        assert asked
+        assert (rules.robots.allows("/private/x"), rules.robots.allows("/x")) == (False, True)
+        assert rules.robots.delay == 3.0
+        stored = await ask.stored()
+        assert (stored.status, stored.body, stored.expires_at) == (200, body.decode(), NOW + 3_600_000)
+        _, asked = await ask.files.of(ask.lease, url, NOW + 1)  # from the hot store
+        assert not asked
+        await ask.files.hot.drop(f"crawl:robots:{ask.lease.host}")
+        _, asked = await ask.files.of(replace(ask.lease, robots=stored), url, NOW + 1)  # from the lease
+        assert not asked
+        _, asked = await ask.files.of(
+            replace(ask.lease, robots=stored), url, NOW + int(BELIEVED_SECONDS * 1000)
+        )
+        assert asked
+        assert host.asked == ["/robots.txt"] * 2
+        assert ask.pauses == []
+
+
+async def test_rfc9309_4xx_allows_all(visiting: Visiting) -> None:
+    async with Host([(403, b"")]).open() as host, asking(visiting, host.url) as ask:
+        rules, _ = await ask.files.of(ask.lease, Url.parse(host.url), NOW)
+        assert rules.robots.allows("/anything")
+        assert not rules.unknown
+
+
+async def test_rfc9309_5xx_disallows_all_after_two_more_attempts(visiting: Visiting) -> None:
+    async with Host([(503, b"")]).open() as host, asking(visiting, host.url) as ask:
+        url = Url.parse(host.url)
+        rules, _ = await ask.files.of(ask.lease, url, NOW)
+        assert (rules.unknown, rules.again, rules.robots.allows("/")) == (True, False, False)
+        assert ask.pauses == [2.0, 4.0]
+        stored = await ask.stored()
+        rules, _ = await ask.files.of(replace(ask.lease, robots=stored), url, NOW + 3_600_000)
+        assert (rules.unknown, rules.again) == (True, True)  # for an hour now
+
+
+async def test_an_answer_at_the_second_attempt_is_enough(visiting: Visiting) -> None:
+    answers = [(500, b""), (200, b"User-agent: *\nDisallow: /")]
+    async with Host(answers).open() as host, asking(visiting, host.url) as ask:
+        rules, _ = await ask.files.of(ask.lease, Url.parse(host.url), NOW)
+        assert (rules.unknown, rules.robots.allows("/"), ask.pauses) == (False, False, [2.0])
+
+
+async def test_a_host_that_may_not_be_visited_has_no_rules(visiting: Visiting) -> None:
+    async with asking(visiting, "http://127.0.0.2/") as ask:
+        with pytest.raises(Problem) as refused:
+            await ask.files.of(ask.lease, Url.parse("http://127.0.0.2/"), NOW)
+        assert refused.value.members["details"]["reason"] == "hostname_blocked"

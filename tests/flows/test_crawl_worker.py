@@ -1,0 +1,199 @@
+"""A crawl as a whole: hosts that misbehave, crawls that are bounded and paused, pages made by scripts."""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import select
+from tests.doors.houses import Visiting
+from tests.doors.renders import APP, PROSE
+
+from gossamer.app import House
+from gossamer.flows.crawl import seeds_of
+from gossamer.flows.crawl_content import kept_page
+from gossamer.flows.crawl_host import MOST_TASKS
+from gossamer.state.crawls import Crawl, Spec
+from gossamer.state.tables import crawled_pages, hosts
+from gossamer.state.tenants import PUBLIC
+
+SECONDS = 60.0
+GONE = (404, "<p>Nothing here.")
+Answer = tuple[int, str]
+
+
+@dataclass
+class Origin:
+    """A host of these pages; what is a function answers anew each time."""
+
+    pages: dict[str, Answer | Callable[[], Awaitable[Answer]]]
+    asked: list[str] = field(default_factory=list)
+    site: str = ""
+
+    def url(self, target: str = "/") -> str:
+        return f"http://{self.site}{target}"
+
+    @property
+    def times(self) -> Counter[str]:
+        return Counter(self.asked)
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator["Origin"]:
+        server = await asyncio.start_server(self._converse, "127.0.0.1", 0)
+        self.site = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        async with server:
+            yield self
+
+    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        target = head.split(b" ")[1].decode()
+        self.asked.append(target)
+        found = self.pages.get(target, GONE)
+        status, body = found if isinstance(found, tuple) else await found()
+        kind = "text/plain" if target == "/robots.txt" else "text/html"
+        said = body.encode()
+        writer.write(
+            f"HTTP/1.1 {status} .\r\nContent-Type: {kind}\r\nContent-Length: {len(said)}\r\n".encode()
+        )
+        writer.write(b"Connection: close\r\n\r\n" + said)
+        writer.close()
+        await writer.wait_closed()
+
+
+@dataclass
+class Crawled:
+    house: House
+    crawl_id: str
+
+    async def crawl(self) -> Crawl:
+        found = await self.house.crawls.get(self.crawl_id)
+        assert found is not None
+        return found
+
+    async def until(self, holds: Callable[[Crawl], bool]) -> Crawl:
+        async with asyncio.timeout(SECONDS):
+            while not holds(await self.crawl()):
+                await asyncio.sleep(0.02)
+        return await self.crawl()
+
+    async def rows(self) -> list[Any]:
+        query = select(crawled_pages).where(crawled_pages.c.crawl_id == self.crawl_id)
+        async with self.house.database.read() as connection:
+            return list((await connection.execute(query.order_by(crawled_pages.c.url))).all())
+
+
+@asynccontextmanager
+async def crawling(visiting: Visiting, origin: Origin, **spec: Any) -> AsyncIterator[Crawled]:
+    wanted = Spec(**{"seeds": (origin.url(),), "delay": 0.0, "sitemaps": False, **spec})
+    async with visiting(egress_allow="127.0.0.1/32", egress_ports="*") as visit:
+        house = visit.house
+        crawl = await house.crawls.create(PUBLIC, wanted, urls=seeds_of(wanted))
+        stop = asyncio.Event()
+        working = asyncio.create_task(house.crawling().run(stop))
+        try:
+            yield Crawled(house, crawl.id)
+        finally:
+            stop.set()
+            await working
+        async with house.database.read() as connection:
+            leased = select(hosts.c.host).where(hosts.c.lease_token.is_not(None))
+            assert (await connection.execute(leased)).all() == []
+
+
+def linking(*targets: str) -> Answer:
+    return 200, f"<title>Links</title><p>{PROSE}</p>" + "".join(f'<a href="{each}">x</a>' for each in targets)
+
+
+async def test_pages_are_stored_with_what_they_say_and_can_be_had_again(visiting: Visiting) -> None:
+    pages: dict[str, Any] = {
+        "/": linking("/a", "/b", "/private/c"),
+        "/robots.txt": (200, "User-agent: *\nDisallow: /private/"),
+        "/a": linking("/"),
+    }
+    async with Origin(pages).open() as origin, crawling(visiting, origin) as crawled:
+        done = await crawled.until(lambda crawl: crawl.state == "done")
+        assert (done.counts.pages, done.counts.completed, done.counts.blocked) == (3, 3, 1)
+        assert origin.times == {"/robots.txt": 1, "/": 1, "/a": 1, "/b": 1}
+        home, _, missing = await crawled.rows()
+        assert (home.status_code, home.title, home.links_count, home.depth) == (200, "Links", 3, 0)
+        assert (missing.status_code, missing.outcome, missing.depth) == (404, "error", 1)
+        kept = await kept_page(crawled.house.blobs, home.blob, home.blob_offset, home.blob_size)
+        assert kept is not None
+        assert (kept.url, kept.body.decode()) == (origin.url(), pages["/"][1])
+
+
+async def test_a_crawl_stores_no_more_pages_than_it_may(visiting: Visiting) -> None:
+    pages: dict[str, Any] = {"/": linking(*(f"/{number}" for number in range(50)))}
+    async with Origin(pages).open() as origin, crawling(visiting, origin, max_pages=7) as crawled:
+        done = await crawled.until(lambda crawl: crawl.state == "done")
+        assert (done.counts.pages, len(await crawled.rows())) == (7, 7)
+        assert len(origin.asked) == 1 + 7
+
+
+async def test_a_crawl_that_is_paused_takes_nothing_more_until_it_is_resumed(visiting: Visiting) -> None:
+    gate = asyncio.Event()
+
+    async def slow() -> Answer:
+        await gate.wait()
+        return linking()
+
+    others = [f"/{number}" for number in range(MOST_TASKS + 100)]
+    pages: dict[str, Any] = {"/": linking(*others), **dict.fromkeys(others, slow)}
+    async with Origin(pages).open() as origin, crawling(visiting, origin, delay=0.001) as crawled:
+        async with asyncio.timeout(SECONDS):
+            while not set(others) & set(origin.asked):
+                await asyncio.sleep(0.02)
+        assert await crawled.house.crawls.pause(crawled.crawl_id)
+        gate.set()
+        paused = await crawled.until(lambda crawl: crawl.counts.in_progress == 0)
+        assert (paused.state, paused.counts.pending >= 100) == ("paused", True)
+        assert await crawled.house.crawls.resume(crawled.crawl_id)
+        done = await crawled.until(lambda crawl: crawl.state == "done")
+        assert done.counts.pages == len(others) + 1
+        assert set(origin.times.values()) == {1}
+
+
+async def test_what_fails_is_tried_again_and_a_host_that_keeps_failing_is_left_alone(
+    visiting: Visiting,
+) -> None:
+    broken = {f"/{number}": (500, "<p>Oh no.") for number in range(6)}
+    pages: dict[str, Any] = {"/": linking(*broken), **broken}
+    async with Origin(pages).open() as origin, crawling(visiting, origin) as crawled:
+
+        async def failures() -> int:
+            found = await crawled.house.hosts.get(origin.site)
+            return 0 if found is None else found.failures
+
+        async with asyncio.timeout(SECONDS):
+            while await failures() < 5:
+                await asyncio.sleep(0.02)
+        await crawled.until(lambda crawl: crawl.counts.in_progress == 0)
+        host = await crawled.house.hosts.get(origin.site)
+        assert host is not None
+        assert host.locked_by is None
+        asked = len(origin.asked)
+        assert (await crawled.crawl()).state == "running"
+        assert await crawled.house.hosts.lease("somebody", 10) == []  # not before it has rested
+        assert len(origin.asked) == asked
+
+
+async def test_a_page_that_a_script_makes_is_visited_with_a_browser(visiting: Visiting) -> None:
+    pages: dict[str, Any] = {"/": (200, APP), "/next": linking()}
+    async with Origin(pages).open() as origin, crawling(visiting, origin, render="auto") as crawled:
+        done = await crawled.until(lambda crawl: crawl.state == "done")
+        assert done.counts.pages == 2
+        shell, plain = await crawled.rows()
+        assert (shell.via, shell.outcome, shell.links_count) == ("render", "ok", 1)
+        assert (plain.via, plain.outcome) == ("fetch", "ok")
+        assert origin.times["/next"] == 1
+
+
+async def test_a_host_that_cannot_be_visited_fails_its_urls(visiting: Visiting) -> None:
+    async with Origin({}).open() as origin:
+        seeds = ("http://127.0.0.2/", "http://127.0.0.2/more")
+        async with crawling(visiting, origin, seeds=seeds) as crawled:
+            done = await crawled.until(lambda crawl: crawl.state == "done")
+            assert (done.counts.failed, done.counts.pages) == (2, 2)
+            assert {row.error for row in await crawled.rows()} == {"hostname_blocked"}

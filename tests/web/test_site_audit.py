@@ -1,0 +1,259 @@
+"""The audit of a site: a score that can be trusted, what is told of every page, and two runs compared."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.web.audit_subjects import GOOD, URL, subject
+from tests.web.site_pages import HOME, NAMES, at, gone, good, page, site
+from tests.web.test_site_checks import FAULTS
+
+from gossamer.web.audit import THEMES, Severity, Theme, audit
+from gossamer.web.checks import CHECKS
+from gossamer.web.checks.rule import Unanswered
+from gossamer.web.site_audit import (
+    MOST_PLACES,
+    MOST_URLS,
+    PAGE_CHECKS,
+    REPLACED,
+    Gathering,
+    SiteReport,
+    Verdict,
+    site_audit,
+    site_score,
+)
+from gossamer.web.site_checks import SITE_CHECKS
+from gossamer.web.site_checks.rule import Hit, SiteAnswer, SiteCheck
+from gossamer.web.site_checks.site import Site
+from gossamer.web.site_comparison import compare
+
+DOCUMENT = (Path(__file__).parents[2] / "docs" / "audits.md").read_text()
+URLS = [at(name) for name in ("", *NAMES)]
+
+
+def gathered(**spoilt: str) -> Gathering:
+    """Every page of the good site is the good page, unless it is spoilt."""
+    gathering = Gathering()
+    for url in URLS:
+        html = spoilt.get(url.removeprefix(HOME) or "home", GOOD).replace(URL, url)
+        gathering.add(audit(subject(html, final_url=url)))
+    return gathering
+
+
+def report(asked: Site, gathering: Gathering | None = None) -> SiteReport:
+    return site_audit(asked, gathering or Gathering(), now=1_777_000_000.0, crawl_id="c")
+
+
+def test_every_check_has_a_name_of_its_own() -> None:
+    identities = [check.id for check in QUESTIONS]
+    assert len(set(identities)) == len(identities) >= 60
+    assert {check.theme for check in SITE_CHECKS} <= set(THEMES)
+
+
+def test_what_may_be_right_for_one_of_many_is_not_asked_of_each() -> None:
+    assert {check.id for check in CHECKS} - {check.id for check in PAGE_CHECKS} == REPLACED
+    hidden = GOOD.replace("<head>", '<head><meta name="robots" content="noindex">')
+    found = report(good(), gathered(orb=hidden))
+    assert "noindex" not in {finding.id for finding in found.findings}
+
+
+def test_nothing_is_wrong_with_the_good_site() -> None:
+    found = report(good())
+    assert (found.score, found.worst, found.findings) == (100, None, ())
+    assert (found.site.pages, found.site.indexable, found.site.addresses) == (5, 5, 5)
+    assert found.site.statuses == (("2xx", 5),)
+    assert {line.clicks for line in found.pages} == {0, 1}
+    assert len(found.passed) + len(found.not_checked) == len(PAGE_CHECKS) + len(SITE_CHECKS)
+
+
+@pytest.mark.parametrize(("identity", "spoil", "where"), FAULTS)
+def test_a_fault_costs_points_and_stands_at_its_pages(identity: str, spoil: Any, where: set[str]) -> None:
+    found = report(spoil())
+    finding = next(one for one in found.findings if one.id == identity)
+    assert (finding.scope, finding.pages) == ("site", len(where))
+    assert {line.url for line in found.pages if identity in line.findings} == {at(path) for path in where}
+    assert (identity in found.whole) == (not where)
+    assert len(finding.places) <= MOST_PLACES
+    assert all(len(place.urls) <= MOST_URLS for place in finding.places)
+    assert (found.score < 100) == any(one.severity is not Severity.INFO for one in found.findings)
+    assert msgspec.json.decode(msgspec.json.encode(found), type=SiteReport) == found
+
+
+def test_findings_of_single_pages_are_put_together() -> None:
+    spoilt = GOOD.replace("<h1>", "<h2>").replace("</h1>", "</h2>")
+    found = report(good(), gathered(orb=spoilt, sheet=spoilt))
+    finding = next(one for one in found.findings if one.id == "h1-missing")
+    assert (finding.scope, finding.pages, len(finding.places)) == ("page", 2, 1)
+    assert finding.places[0].urls == (at("orb"), at("sheet"))
+    scores = {line.url: line.score for line in found.pages}
+    assert scores[at("orb")] == scores[at("sheet")]
+    assert (scores[at("orb")] or 0) < (scores[at("funnel")] or 0)
+    assert found.site.checked == 5
+
+
+def test_the_more_pages_have_a_fault_the_more_it_costs() -> None:
+    spoilt = GOOD.replace("<title>How orb weavers mend their webs | Field Notes</title>", "")
+    scores = [
+        report(good(), gathered(**dict.fromkeys(list(NAMES)[:count], spoilt))).score for count in range(5)
+    ]
+    assert scores == sorted(scores, reverse=True)
+    assert len(set(scores)) == 5
+
+
+def test_the_worst_comes_first_and_the_widest_spread_of_them() -> None:
+    found = report(site(gone("gone"), gone("broken", 500)))
+    severities = [list(Severity).index(finding.severity) for finding in found.findings]
+    assert severities == sorted(severities)
+    assert found.findings[0].id == "site-links-broken"
+    assert found.worst is Severity.SERIOUS
+    assert dict(found.site.statuses) == {"2xx": 5, "4xx": 1, "5xx": 1}
+
+
+def test_pages_that_were_not_crawled_are_told_where_they_have_faults() -> None:
+    asked = replace(good(), pages=good().pages[:1])
+    hits = Verdict(SITE_CHECKS[0], (Hit("x", (at("elsewhere"),)),))
+    check = replace(SITE_CHECKS[0], answer=lambda _: list(hits.hits))
+    found = site_audit(asked, Gathering(), now=0.0, page_checks=(), site_checks=[check])
+    assert [(line.url, line.findings) for line in found.pages] == [
+        (HOME, ()),
+        (at("elsewhere"), (check.id,)),
+    ]
+
+
+def test_a_check_that_fails_does_not_take_the_others_with_it() -> None:
+    def broken(_: Site) -> SiteAnswer:
+        raise ZeroDivisionError
+
+    faulty = replace(SITE_CHECKS[0], id="faulty", answer=broken)
+    found = site_audit(good(), Gathering(), now=0.0, page_checks=(), site_checks=[*SITE_CHECKS, faulty])
+    assert found.not_checked[-1].reason == "The check failed (ZeroDivisionError)"
+    assert found.score == 100
+
+
+# The score.
+
+QUESTIONS: list[Any] = [*CHECKS, *SITE_CHECKS]
+urls = st.lists(st.sampled_from(URLS), min_size=1, max_size=5, unique=True).map(tuple)
+hits = st.builds(Hit, st.just("found"), urls) | st.just(Hit("found"))
+answers = st.lists(hits, max_size=2).map(tuple)
+unanswered = st.sampled_from([Unanswered("x", harmless=True), Unanswered("x", harmless=False)])
+
+
+@st.composite
+def verdicts(draw: st.DrawFn) -> list[Verdict]:
+    asked = draw(st.lists(st.sampled_from(QUESTIONS), min_size=1, max_size=30, unique_by=lambda one: one.id))
+    return [
+        Verdict(check, draw(answers)) if draw(st.booleans()) else Verdict(check, (), draw(unanswered))
+        for check in asked
+    ]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_fixing_a_place_never_lowers_the_score(data: st.DataObject) -> None:
+    before = data.draw(verdicts())
+    found = [at for at, verdict in enumerate(before) if verdict.hits]
+    points, themes = site_score(before, len(URLS))
+    assert 0 <= points <= 100
+    if not found:
+        return
+    fixed = data.draw(st.sampled_from(found))
+    after = list(before)
+    after[fixed] = replace(before[fixed], hits=before[fixed].hits[1:])
+    better, better_themes = site_score(after, len(URLS))
+    assert better >= points
+    assert all((one.score or 0) <= (two.score or 0) for one, two in zip(themes, better_themes, strict=True))
+
+
+@settings(max_examples=200, deadline=None)
+@given(verdicts())
+def test_100_means_that_nothing_costs_anything(given_verdicts: list[Verdict]) -> None:
+    points, _ = site_score(given_verdicts, 1_000)
+    costly = any(one.hits and one.check.severity is not Severity.INFO for one in given_verdicts)
+    assert (points == 100) <= (not costly)
+
+
+def test_a_fault_of_all_pages_costs_what_it_costs_a_page() -> None:
+    serious = next(check for check in SITE_CHECKS if check.severity is Severity.SERIOUS)
+    others = [Verdict(check, ()) for check in SITE_CHECKS if check is not serious]
+    points, themes = site_score([*others, Verdict(serious, (Hit("all", tuple(URLS)),))], len(URLS))
+    assert points == 79
+    assert next(one for one in themes if one.theme is serious.theme).score == 70
+    one_page, _ = site_score([*others, Verdict(serious, (Hit("one", tuple(URLS[:1])),))], 100)
+    assert one_page == 99
+
+
+def test_themes_of_which_nothing_is_known_do_not_count() -> None:
+    unknown = Unanswered("x", harmless=False)
+    asked = [Verdict(check, (), unknown) for check in SITE_CHECKS if check.theme is not Theme.LINKS]
+    asked += [Verdict(check, ()) for check in SITE_CHECKS if check.theme is Theme.LINKS]
+    assert site_score(asked, 5)[0] == 100
+    assert site_score([], 0) == (0, ())
+
+
+# Two runs.
+
+
+def test_what_was_fixed_what_is_new_and_what_remains() -> None:
+    before = report(site(gone("gone"), page("lost"), linked=False))
+    after = report(site(page("lost"), page("alone"), linked=False))
+    found = compare(before, after)
+    changes = {change.id: change for change in found.changes}
+    assert (changes["sitemap-dead"].fixed, changes["sitemap-dead"].fixed_urls) == (1, (at("gone"),))
+    orphans = changes["pages-orphaned"]
+    assert (orphans.new, orphans.remaining, orphans.fixed) == (1, 1, 0)
+    assert orphans.new_urls == (at("alone"),)
+    assert (found.fixed, found.new, found.remaining, found.unseen) == (1, 1, 1, 0)
+    assert (found.pages_gone, found.pages_new) == (1, 1)
+    assert (found.before_score, found.score) == (before.score, after.score)
+    assert [list(Severity).index(change.severity) for change in found.changes] == [1, 2]
+
+
+def test_the_same_twice_remains() -> None:
+    one = report(site(gone("gone"), page("lost"), linked=False))
+    found = compare(one, one)
+    assert (found.fixed, found.new, found.unseen) == (0, 0, 0)
+    assert found.remaining == sum(finding.pages for finding in one.findings)
+
+
+def test_what_was_not_looked_at_again_is_not_fixed() -> None:
+    before = report(site(gone("gone"), page("lost"), linked=False))
+    cut = replace(good(), is_complete=False)
+    found = compare(before, report(cut))
+    fates = {change.id: (change.fixed, change.unseen) for change in found.changes}
+    assert fates["pages-orphaned"] == (0, 1)  # its check had no answer
+    assert fates["sitemap-dead"] == (0, 1)  # its page was not seen
+    assert compare(before, report(good())).fixed == before.site.addresses - 5
+
+
+def test_what_the_whole_site_has_is_compared_too() -> None:
+    before = report(replace(good(), missing_status=200))
+    assert [change.id for change in compare(before, report(good())).changes] == ["missing-is-found"]
+    assert compare(report(good()), before).new == 1
+
+
+# The document.
+
+
+def documented(check: SiteCheck) -> str:
+    said = f"{check.title}. **{check.severity.capitalize()}.** {check.why}"
+    return f"#### `{check.id}`\n\n{said}\n\n*Fix:* {check.fix}\n"
+
+
+@pytest.mark.parametrize("check", SITE_CHECKS, ids=lambda check: check.id)
+def test_the_document_tells_every_check(check: SiteCheck) -> None:
+    assert documented(check) in DOCUMENT
+
+
+def test_the_document_tells_no_other() -> None:
+    assert DOCUMENT.partition("## The checks of a site")[2].count("\n#### ") == len(SITE_CHECKS)
+
+
+def test_the_document_counts_right() -> None:
+    told = " ".join(DOCUMENT.split())
+    assert f"{len(CHECKS)} questions" in told
+    assert f"the site another {len(SITE_CHECKS)}" in told
