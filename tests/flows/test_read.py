@@ -76,15 +76,15 @@ async def parts(site: Site) -> AsyncIterator[Parts]:
 async def test_a_read_is_kept_until_its_time_is_over(parts: Parts) -> None:
     target = parts.target()
     first = await parts.through(target)
-    assert (first.hit, first.since, first.until) == (False, NOON, NOON + 60)
+    assert (first.part.hit, first.part.since, first.part.until) == (False, NOON, NOON + 60)
     parts.clock.now += 59
     second = await parts.through(target)
-    assert (second.hit, second.since, second.until) == (True, NOON, NOON + 60)
+    assert (second.part.hit, second.part.since, second.part.until) == (True, NOON, NOON + 60)
     assert second.read == first.read
-    assert second.key == first.key
+    assert second.part.key == first.part.key
     parts.clock.now += 1
     third = await parts.through(target)
-    assert (third.hit, third.read.fetched_at, third.until) == (False, NOON + 60, NOON + 120)
+    assert (third.part.hit, third.read.fetched_at, third.part.until) == (False, NOON + 60, NOON + 120)
     assert parts.visits(target) == 2
 
 
@@ -92,10 +92,10 @@ async def test_what_is_older_than_asked_is_read_anew_and_kept(parts: Parts) -> N
     target = parts.target()
     await parts.through(target)
     parts.clock.now += 10
-    assert (await parts.through(target, max_age=10)).hit
+    assert (await parts.through(target, max_age=10)).part.hit
     renewed = await parts.through(target, max_age=9)
-    assert (renewed.hit, renewed.since) == (False, NOON + 10)
-    assert (await parts.through(target, max_age=0)).hit  # of this very moment
+    assert (renewed.part.hit, renewed.part.since) == (False, NOON + 10)
+    assert (await parts.through(target, max_age=0)).part.hit  # of this very moment
 
 
 async def test_what_is_not_ok_is_read_every_time(parts: Parts) -> None:
@@ -103,7 +103,7 @@ async def test_what_is_not_ok_is_read_every_time(parts: Parts) -> None:
     for _ in range(2):
         reply = await parts.through(target)
         assert reply.read.outcome is Outcome.BLOCKED
-        assert (reply.hit, reply.since, reply.until) == (False, None, None)
+        assert (reply.part.hit, reply.part.since, reply.part.until) == (False, None, None)
         parts.clock.now += 1
     assert parts.visits(target) == 2
     assert await parts.hot.pages() == (0, 0)
@@ -112,8 +112,8 @@ async def test_what_is_not_ok_is_read_every_time(parts: Parts) -> None:
 async def test_tenants_do_not_see_each_others(parts: Parts) -> None:
     target = parts.target()
     replies = [await parts.through(target, tenant=tenant) for tenant in ("one", "other", "one")]
-    assert [reply.hit for reply in replies] == [False, False, True]
-    assert len({reply.key for reply in replies}) == 1  # what is shown tells nothing
+    assert [reply.part.hit for reply in replies] == [False, False, True]
+    assert len({reply.part.key for reply in replies}) == 1  # what is shown tells nothing
 
 
 async def test_what_an_older_version_kept_is_read_anew(parts: Parts) -> None:
@@ -122,8 +122,8 @@ async def test_what_an_older_version_kept_is_read_anew(parts: Parts) -> None:
     _, stored = keys("fetch", "t", Wish(url=Url.parse(parts.site.url(target))).parameters())
     await parts.reader.cache.put(stored, b"\x81\xa3url\xa3old", 60)
     renewed = await parts.through(target)
-    assert (renewed.hit, renewed.read.title) == (False, "Gossamer")
-    assert (await parts.through(target)).hit
+    assert (renewed.part.hit, renewed.read.title) == (False, "Gossamer")
+    assert (await parts.through(target)).part.hit
 
 
 async def test_the_url_is_the_one_that_was_asked_for(parts: Parts) -> None:
@@ -131,7 +131,7 @@ async def test_the_url_is_the_one_that_was_asked_for(parts: Parts) -> None:
     target = parts.target()
     await parts.through(f"{target}&utm_source=letter#top")
     reply = await parts.through(target)
-    assert reply.hit
+    assert reply.part.hit
     assert reply.read.url == parts.site.url(target)
 
 

@@ -8,12 +8,15 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 import uvicorn
+from sqlalchemy import select
 
 from gossamer.app import House
 from gossamer.flows.render import Look, page_key
 from gossamer.logs import Log
 from gossamer.settings import Settings
 from gossamer.state.page_cache import CachedPage
+from gossamer.state.tables import tenants
+from gossamer.state.tenants import PUBLIC
 from gossamer.web.url import Url
 from tests.doors.houses import ADMIN_KEY
 from tests.integrations.fronts import ORIGIN, START_SECONDS, OpenPlace
@@ -35,7 +38,9 @@ async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House
 
 async def keep(house: House, path: str, status: int) -> None:
     async with house.database.read() as connection:
-        tenant: str = (await connection.exec_driver_sql("SELECT id FROM tenants")).scalar_one()
+        tenant: str = (
+            await connection.execute(select(tenants.c.id).where(tenants.c.id != PUBLIC))
+        ).scalar_one()
     key = page_key(tenant, Url.parse(ORIGIN + path), Look())
     page = CachedPage.of(PAGE.encode(), url=key.url, rendered_at=round(time.time() * 1000), status=status)
     await house.page_cache.put(key, page)

@@ -225,10 +225,11 @@ def test_what_is_kept_stands_in_the_page_in_this_order(page: str, most: int) -> 
 @given(pages, budgets)
 def test_every_reference_resolves_and_nothing_is_listed_in_vain(page: str, most: int) -> None:
     text = briefed(page, most).text
-    told = {int(number) for number in re.findall(r"(?m)^\[(\d+)\]: https://[ab]\.example/", text)}
+    told = {int(number) for number in re.findall(r"(?m)^\[(\d+)\]: https://[abc]\.example/", text)}
     prose = "\n".join(run for is_code, run in runs_of(text) if not is_code)
     used = {int(number) for number in re.findall(r"(?<!\\)\]\[(\d+)\]", re.sub(r"`[^`\n]*`", "", prose))}
-    assert used == told
+    assert used <= told
+    assert told - used <= ({9} if "[9]:" in page else set())  # which the page says by itself
 
 
 @property_

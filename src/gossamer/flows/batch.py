@@ -159,7 +159,7 @@ def _sorted_out(urls: Mapping[int, str], plan: Plan) -> tuple[list[Target], list
 def _may_pass(what: Reply | Trouble) -> bool:
     """May it go well if it is tried again?"""
     if isinstance(what, Reply):
-        return not what.hit and is_transient_status(what.read.status)
+        return not what.part.hit and is_transient_status(what.read.status)
     return isinstance(what, Problem) and (
         is_transient(what) or isinstance(what, Unavailable) or what.kind is problems.RENDER_FAILED
     )

@@ -5,12 +5,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from string import ascii_lowercase
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 import msgspec
 
 from gossamer.flows.admit import Caller
-from gossamer.flows.caching import Caching, Made, has, keys, through
+from gossamer.flows.caching import Caching, Made, Part, has, keys, through
 from gossamer.flows.obtain import Errand, Obtainer, Rendering
 from gossamer.flows.workshop import Workshop
 from gossamer.state.cache import Cache
@@ -105,15 +105,11 @@ class Read:
     links: tuple[Link, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(NamedTuple):
     """A read, and how the cache took part in it."""
 
     read: Read
-    hit: bool = False
-    since: float | None = None  # Unix seconds; None where nothing was kept
-    until: float | None = None
-    key: str = ""  # as it is shown
+    part: Part = Part()
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +152,7 @@ class Reader:
             return Made(msgspec.msgpack.encode(read), read.fetched_at, read.outcome is Outcome.OK)
 
         read, part = await through(self.cache, caching, key, Read, make, patience=wish.timeout)
-        return Reply(replace(read, url=wish.url.href), part.hit, part.since, part.until, part.key)
+        return Reply(replace(read, url=wish.url.href), part)
 
     async def has(self, wish: Wish, caching: Caching) -> bool:
         return await has(self.cache, caching, _key(wish, caching))

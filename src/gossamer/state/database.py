@@ -56,6 +56,7 @@ class Database(ABC):
         self._reader = reader
         self._writer = writer
         self._deadline = deadline
+        self._uses: set[asyncio.Future[None]] = set()  # each is done when its use is over
 
     @asynccontextmanager
     async def read(self, *, seconds: float | None = None) -> AsyncIterator[AsyncConnection]:
@@ -96,6 +97,9 @@ class Database(ABC):
                 await connection.run_sync(_upgrade)
 
     async def close(self) -> None:
+        """After those who use it, within their deadline: what comes back later would be closed by nobody."""
+        if self._uses:
+            await asyncio.wait(self._uses, timeout=self._deadline)
         await self._reader.dispose()
         await self._writer.dispose()
 
@@ -104,6 +108,7 @@ class Database(ABC):
         limit = self._deadline if seconds is None else seconds
         loop = asyncio.get_running_loop()
         until = loop.time() + limit
+        self._uses.add(use := loop.create_future())
         try:
             async with AsyncExitStack() as stack:
                 connection, driver = await self._connect(engine, stack, until)
@@ -117,6 +122,9 @@ class Database(ABC):
                 raise
             late = loop.time() >= until
             raise Unavailable("database", f"no answer within {limit:g} s" if late else why) from error
+        finally:
+            self._uses.discard(use)
+            use.set_result(None)
 
     async def _connect(
         self, engine: AsyncEngine, stack: AsyncExitStack, until: float

@@ -16,7 +16,8 @@ from ulid import ULID
 from gossamer.state.database import clock, insert_into
 from gossamer.state.tables import api_keys, key_events, tenants
 
-PUBLIC: Final = "0" * 26  # the tenant of all who have no account: what it keeps and finds, everybody may see
+# The tenant of all who have no account: what it keeps and finds, everybody may see.
+PUBLIC: Final = "7" + "Z" * 25
 _TOUCH_BATCH: Final = 1_000
 
 

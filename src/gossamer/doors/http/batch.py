@@ -38,7 +38,7 @@ _ANY_PAGE: Final = "https://example.com/"  # in a plan, which is for all of them
 BatchTier = Literal["basic", "pro", "auto"]
 
 
-class BatchRequest(ReadOptions, rename="camel", forbid_unknown_fields=True, kw_only=True):
+class BatchRequest(ReadOptions, kw_only=True):
     """Which pages to fetch, and what is wanted of each."""
 
     urls: Annotated[
@@ -53,16 +53,6 @@ class BatchRequest(ReadOptions, rename="camel", forbid_unknown_fields=True, kw_o
         BatchTier,
         Meta(description="`basic`: without a browser. `pro`: with one. `auto`: where the page needs one."),
     ] = "basic"
-    cache: Annotated[
-        bool | None, Meta(description="Answer from the cache where it can, and keep the answers.")
-    ] = None
-    cache_ttl: Annotated[
-        int, Meta(description="Seconds for which they are kept; moved into 60 to 86,400 if outside.")
-    ] = 3600
-    max_age: Annotated[
-        Annotated[int, Meta(ge=0)] | None,
-        Meta(description="Take nothing older than this many seconds from the cache."),
-    ] = None
 
 
 class BatchAccepted(msgspec.Struct, rename="camel"):

@@ -66,7 +66,7 @@ class LineMaker:
             tier_of(came.wish, reply.read),
             request_id,
             self._reader.boundary(),
-            cache_metadata(reply, self._reader.clock()),
+            cache_metadata(reply.part, self._reader.clock()),
         )
         return BatchResult(came.index, came.url, "done", result=shown)
 

@@ -1,24 +1,33 @@
 """Caching at the HTTP door: what a request says about the cache, and what its answer says of it."""
 
-from typing import Annotated, Final, Protocol
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Final, TypeVar
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from gossamer.doors.http import moments
+from gossamer.doors.http.exchange import Exchange
 from gossamer.flows.caching import Caching, Part
-from gossamer.flows.read import Reply
 
+T = TypeVar("T")
 SHORTEST_TTL: Final = 60
 LONGEST_TTL: Final = 86_400
 
 
-class Cacheable(Protocol):
+class CacheOptions(msgspec.Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
     """What a request says about the cache."""
 
-    cache: bool | None
-    cache_ttl: int
-    max_age: int | None
+    cache: Annotated[
+        bool | None, Meta(description="Answer from the cache if it can, and keep the answer. Off by default.")
+    ] = None
+    cache_ttl: Annotated[
+        int, Meta(description="Seconds for which it is kept; moved into 60 to 86,400 if outside.")
+    ] = 3600
+    max_age: Annotated[
+        Annotated[int, Meta(ge=0)] | None,
+        Meta(description="Take nothing older than this many seconds from the cache."),
+    ] = None
 
 
 class CacheQuery(msgspec.Struct, forbid_unknown_fields=True):
@@ -36,21 +45,36 @@ class CacheMetadata(msgspec.Struct, rename="camel"):
     expires_at: Annotated[str | UnsetType, Meta(description="Absent where nothing was kept.")] = UNSET
 
 
-def caches(body: Cacheable, query: CacheQuery) -> bool:
+def caches(body: CacheOptions, query: CacheQuery) -> bool:
     asked = body.cache if body.cache is not None else query.cache
     return bool(asked) if asked is not None else body.max_age is not None
 
 
-def caching(body: Cacheable, tenant: str) -> Caching:
+def caching(body: CacheOptions, tenant: str) -> Caching:
     return Caching(tenant, min(max(body.cache_ttl, SHORTEST_TTL), LONGEST_TTL), body.max_age)
 
 
-def cache_metadata(reply: Reply | Part, now: float) -> CacheMetadata | UnsetType:
-    if not reply.key:
+async def through_cache(
+    exchange: Exchange,
+    body: CacheOptions,
+    query: CacheQuery,
+    fresh: Callable[[], Awaitable[T]],
+    kept: Callable[[Caching], Awaitable[tuple[T, Part]]],
+) -> tuple[T, Part, str]:
+    """What is answered, how the cache took part in it, and `X-Cache-Status`."""
+    if not caches(body, query):
+        return await fresh(), Part(), "BYPASS"
+    made, part = await kept(caching(body, exchange.caller.tenant_id))
+    exchange.cache_hit = part.hit
+    return made, part, "HIT" if part.hit else "MISS"
+
+
+def cache_metadata(part: Part, now: float) -> CacheMetadata | UnsetType:
+    if not part.key:
         return UNSET
     return CacheMetadata(
-        hit=reply.hit,
-        key=reply.key,
-        age=max(0, int(now - reply.since)) if reply.hit and reply.since is not None else UNSET,
-        expires_at=moments.iso(reply.until) if reply.until is not None else UNSET,
+        hit=part.hit,
+        key=part.key,
+        age=max(0, int(now - part.since)) if part.hit and part.since is not None else UNSET,
+        expires_at=moments.iso(part.until) if part.until is not None else UNSET,
     )

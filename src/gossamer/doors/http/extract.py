@@ -1,5 +1,6 @@
 """Extract: a URL and a schema in, data with its sources out."""
 
+from functools import partial
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -8,10 +9,18 @@ from starlette.responses import Response
 
 from gossamer import problems
 from gossamer.doors.http import moments
-from gossamer.doors.http.caching import CacheMetadata, CacheQuery, cache_metadata, caches, caching
+from gossamer.doors.http.caching import (
+    CacheMetadata,
+    CacheOptions,
+    CacheQuery,
+    cache_metadata,
+    caches,
+    caching,
+    through_cache,
+)
 from gossamer.doors.http.exchange import Exchange, answer
 from gossamer.doors.http.limiting import within_limits
-from gossamer.doors.http.read_options import HEADERS, LONGEST_TIMEOUT, sendable
+from gossamer.doors.http.read_options import LONGEST_TIMEOUT, SentHeaders, sendable
 from gossamer.doors.http.routing import Route
 from gossamer.flows.caching import Part
 from gossamer.flows.extract import ANYTHING, Asked, Extracted, Extractor, Wish
@@ -32,7 +41,7 @@ Name = Annotated[str, Meta(min_length=1, max_length=100)]
 Told = Annotated[str, Meta(max_length=1_000)]
 
 
-class ExtractRequest(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+class ExtractRequest(CacheOptions):
     """From which page, and what: by `schema`, or in short by `fields`; `instructions` are for a model."""
 
     url: Annotated[str, Meta(description="The address of the page.", examples=["https://example.com/"])]
@@ -58,23 +67,7 @@ class ExtractRequest(msgspec.Struct, rename="camel", forbid_unknown_fields=True)
     timeout: Annotated[
         int, Meta(ge=1, le=LONGEST_TIMEOUT, description="Milliseconds for the page, retries included.")
     ] = 10_000
-    headers: Annotated[
-        dict[str, Annotated[str, Meta(max_length=8000)]],
-        Meta(
-            max_length=20,
-            description=f"Sent to the page's own origin only. Of these: {', '.join(sorted(HEADERS))}.",
-        ),
-    ] = {}
-    cache: Annotated[
-        bool | None, Meta(description="Answer from the cache if it can, and keep the answer. Off by default.")
-    ] = None
-    cache_ttl: Annotated[
-        int, Meta(description="Seconds for which it is kept; moved into 60 to 86,400 if outside.")
-    ] = 3600
-    max_age: Annotated[
-        Annotated[int, Meta(ge=0)] | None,
-        Meta(description="Take nothing older than this many seconds from the cache."),
-    ] = None
+    headers: SentHeaders = msgspec.field(default_factory=dict)
 
 
 class ValueSource(msgspec.Struct, rename="camel"):
@@ -145,22 +138,18 @@ class Extract:
         self._upgrade_url = upgrade_url or None
 
     async def extract_data(self, exchange: Exchange, body: ExtractRequest, query: CacheQuery) -> Response:
-        work = self._extracted(exchange, body, query, _wish(body))
+        wish, caller = _wish(body), exchange.caller
+        work = through_cache(
+            exchange,
+            body,
+            query,
+            partial(self._extractor.extract, wish, caller),
+            partial(self._extractor.extract_through, wish, caller),
+        )
         extracted, part, status = await within_limits(exchange, self._upgrade_url, work)
         exchange.outcome = extracted.outcome
         shown = _answer(extracted, part, exchange.request_id, self._extractor.clock())
         return answer(shown, headers={"X-Cache-Status": status})
-
-    async def _extracted(
-        self, exchange: Exchange, body: ExtractRequest, query: CacheQuery, wish: Wish
-    ) -> tuple[Extracted, Part, str]:
-        caller = exchange.caller
-        if not caches(body, query):
-            return await self._extractor.extract(wish, caller), Part(), "BYPASS"
-        keeping = caching(body, caller.tenant_id)
-        extracted, part = await self._extractor.extract_through(wish, caller, keeping)
-        exchange.cache_hit = part.hit
-        return extracted, part, "HIT" if part.hit else "MISS"
 
     async def _has(self, exchange: Exchange, body: ExtractRequest, query: CacheQuery) -> bool:
         return caches(body, query) and await self._extractor.has(_wish(body), caching(body, PUBLIC))

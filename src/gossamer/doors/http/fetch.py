@@ -7,13 +7,20 @@ from msgspec import UNSET, Meta
 from starlette.responses import Response
 
 from gossamer import problems
-from gossamer.doors.http.caching import CacheMetadata, CacheQuery, cache_metadata, caches, caching
+from gossamer.doors.http.caching import (
+    CacheMetadata,
+    CacheQuery,
+    cache_metadata,
+    caches,
+    caching,
+    through_cache,
+)
 from gossamer.doors.http.exchange import Exchange, answer, bounded
 from gossamer.doors.http.limiting import within_limits
 from gossamer.doors.http.read_answer import FetchAnswer, read_answer, tier_of
 from gossamer.doors.http.read_options import LONGEST_TIMEOUT, ReadOptions, Tier, wish_of
 from gossamer.doors.http.routing import Handler, Peek, Price, Route
-from gossamer.flows.read import Read, Reader, Reply, Wish
+from gossamer.flows.read import Read, Reader
 from gossamer.problems import Kind
 from gossamer.state.tenants import PUBLIC, Role
 from gossamer.web.kind import Kind as PageKind
@@ -28,16 +35,6 @@ class FetchRequest(ReadOptions):
     """What to fetch, and what is wanted of it."""
 
     url: Annotated[str, Meta(description="The address of the page.", examples=["https://example.com/"])]
-    cache: Annotated[
-        bool | None, Meta(description="Answer from the cache if it can, and keep the answer. Off by default.")
-    ] = None
-    cache_ttl: Annotated[
-        int, Meta(description="Seconds for which it is kept; moved into 60 to 86,400 if outside.")
-    ] = 3600
-    max_age: Annotated[
-        Annotated[int, Meta(ge=0)] | None,
-        Meta(description="Take nothing older than this many seconds from the cache."),
-    ] = None
 
 
 class FetchQuery(CacheQuery):
@@ -69,30 +66,25 @@ class Fetch:
         bare = _wants_markdown(exchange.header(b"accept") or "")
         settle_formats(body, query, bare=bare)
         wish = wish_of(body.url, body, tier)
-        reply, status = await within_limits(
-            exchange, self._upgrade_url, self._read(exchange, body, query, wish)
+        caller = exchange.caller
+        work = through_cache(
+            exchange,
+            body,
+            query,
+            partial(self._reader.read, wish, caller),
+            partial(self._reader.read_through, wish, caller),
         )
-        read = reply.read
+        read, part, status = await within_limits(exchange, self._upgrade_url, work)
         exchange.outcome = read.outcome
         shown = read_answer(
             read,
             tier_of(wish, read),
             exchange.request_id,
             self._reader.boundary(),
-            cache_metadata(reply, self._reader.clock()),
+            cache_metadata(part, self._reader.clock()),
         )
         headers = {"X-Cache-Status": status}
         return _bare(shown, headers) if bare else answer(shown, headers=headers)
-
-    async def _read(
-        self, exchange: Exchange, body: FetchRequest, query: FetchQuery, wish: Wish
-    ) -> tuple[Reply, str]:
-        caller = exchange.caller
-        if not caches(body, query):
-            return Reply(await self._reader.read(wish, caller)), "BYPASS"
-        reply = await self._reader.read_through(wish, caller, caching(body, caller.tenant_id))
-        exchange.cache_hit = reply.hit
-        return reply, "HIT" if reply.hit else "MISS"
 
     async def _is_cached(
         self, tier: Tier | None, exchange: Exchange, body: FetchRequest, query: FetchQuery

@@ -6,6 +6,7 @@ from typing import Annotated, Final, Literal, NamedTuple
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from gossamer.doors.http.caching import CacheOptions
 from gossamer.flows.obtain import Rendering
 from gossamer.flows.read import Wish
 from gossamer.problems import Problem, validation_error
@@ -28,6 +29,13 @@ HEADERS: Final = frozenset(
     }
 )
 
+SentHeaders = Annotated[
+    dict[str, Annotated[str, Meta(max_length=8000)]],
+    Meta(
+        max_length=20,
+        description=f"Sent to the page's own origin only. Of these: {', '.join(sorted(HEADERS))}.",
+    ),
+]
 Format = Literal["markdown", "llm", "html", "rawHtml", "text", "links", "metadata"]
 Tier = Literal["basic", "pro"]
 Selector = Annotated[str, Meta(min_length=1, max_length=500)]
@@ -49,7 +57,7 @@ _ALLOWED: Final[Mapping[Tier | None, Allowed]] = {
 _TIMEOUTS: Final[Mapping[Rendering, int]] = {"never": 10_000, "auto": 30_000, "always": 30_000}
 
 
-class ReadOptions(msgspec.Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
+class ReadOptions(CacheOptions, kw_only=True):
     """What is wanted of a page, whichever way it is asked for."""
 
     formats: Annotated[list[Format], Meta(min_length=1, max_length=7, description="What to answer with.")] = (
@@ -58,18 +66,16 @@ class ReadOptions(msgspec.Struct, rename="camel", forbid_unknown_fields=True, kw
     main_content: Annotated[
         bool, Meta(description="Only the main content, without navigation and the like; else the full page.")
     ] = True
-    include: Annotated[Selectors, Meta(description="CSS selectors: only what matches.")] = []
-    exclude: Annotated[Selectors, Meta(description="CSS selectors: not what matches.")] = []
+    include: Annotated[Selectors, Meta(description="CSS selectors: only what matches.")] = msgspec.field(
+        default_factory=list
+    )
+    exclude: Annotated[Selectors, Meta(description="CSS selectors: not what matches.")] = msgspec.field(
+        default_factory=list
+    )
     max_tokens: Annotated[
         int, Meta(ge=FEWEST, le=MOST, description="The most that the format `llm` may have.")
     ] = DEFAULT
-    headers: Annotated[
-        dict[str, Annotated[str, Meta(max_length=8000)]],
-        Meta(
-            max_length=20,
-            description=f"Sent to the page's own origin only. Of these: {', '.join(sorted(HEADERS))}.",
-        ),
-    ] = {}
+    headers: SentHeaders = msgspec.field(default_factory=dict)
     timeout: Annotated[
         Annotated[int, Meta(ge=1, le=LONGEST_TIMEOUT)] | UnsetType,
         Meta(

@@ -1,5 +1,6 @@
 """Search: a question in, pages out."""
 
+from functools import partial
 from typing import Annotated, Final, Literal
 
 import msgspec
@@ -8,7 +9,15 @@ from starlette.responses import Response
 
 from gossamer import problems
 from gossamer.doors.http import moments
-from gossamer.doors.http.caching import CacheMetadata, CacheQuery, cache_metadata, caches, caching
+from gossamer.doors.http.caching import (
+    CacheMetadata,
+    CacheOptions,
+    CacheQuery,
+    cache_metadata,
+    caches,
+    caching,
+    through_cache,
+)
 from gossamer.doors.http.exchange import Exchange, answer
 from gossamer.doors.http.routing import Route
 from gossamer.flows import find
@@ -25,7 +34,7 @@ MOST_RESULTS: Final = 50
 LANGUAGE: Final = r"^[A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*$"
 
 
-class SearchRequest(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+class SearchRequest(CacheOptions):
     """What to search for, and where."""
 
     query: Annotated[
@@ -49,16 +58,6 @@ class SearchRequest(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     language: Annotated[
         Annotated[str, Meta(max_length=35, pattern=LANGUAGE)] | None,
         Meta(description="Only pages in this language, such as `de`.", examples=["de"]),
-    ] = None
-    cache: Annotated[
-        bool | None, Meta(description="Answer from the cache if it can, and keep the answer. Off by default.")
-    ] = None
-    cache_ttl: Annotated[
-        int, Meta(description="Seconds for which it is kept; moved into 60 to 86,400 if outside.")
-    ] = 3600
-    max_age: Annotated[
-        Annotated[int, Meta(ge=0)] | None,
-        Meta(description="Take nothing older than this many seconds from the cache."),
     ] = None
 
 
@@ -102,20 +101,16 @@ class Search:
 
     async def search_web(self, exchange: Exchange, body: SearchRequest, query: CacheQuery) -> Response:
         question = _question(body)
-        found, part, status = await self._found(exchange, body, query, question)
+        found, part, status = await through_cache(
+            exchange,
+            body,
+            query,
+            partial(self._finder.find, question, exchange.caller.tenant_id),
+            partial(self._finder.find_through, question),
+        )
         exchange.outcome = Outcome.OK
         shown = _answer(body.query, found, part, exchange.request_id, self._finder.clock())
         return answer(shown, headers={"X-Cache-Status": status})
-
-    async def _found(
-        self, exchange: Exchange, body: SearchRequest, query: CacheQuery, question: Question
-    ) -> tuple[Found, Part, str]:
-        tenant = exchange.caller.tenant_id
-        if not caches(body, query):
-            return await self._finder.find(question, tenant), Part(), "BYPASS"
-        found, part = await self._finder.find_through(question, caching(body, tenant))
-        exchange.cache_hit = part.hit
-        return found, part, "HIT" if part.hit else "MISS"
 
     async def _has(self, exchange: Exchange, body: SearchRequest, query: CacheQuery) -> bool:
         return caches(body, query) and await self._finder.has(_question(body), caching(body, PUBLIC))

@@ -1,6 +1,7 @@
 """Screenshots and PDF: a URL in, the page as it looks out; in JSON, or bare for who wants the file itself."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 
 from msgspec import UNSET
@@ -8,7 +9,7 @@ from starlette.responses import Response
 
 from gossamer import problems
 from gossamer.doors.http import moments
-from gossamer.doors.http.caching import CacheQuery, cache_metadata, caches, caching
+from gossamer.doors.http.caching import CacheQuery, cache_metadata, caches, caching, through_cache
 from gossamer.doors.http.exchange import Exchange, answer
 from gossamer.doors.http.limiting import within_limits
 from gossamer.doors.http.negotiation import preferred
@@ -77,21 +78,17 @@ class Shoot:
         self, exchange: Exchange, body: CaptureOptions, query: CacheQuery, wish: Wish
     ) -> tuple[Captured, Part, dict[str, str]]:
         self._dialer.admit(wish.url.host, wish.url.port)
-        work = exchange.unless_gone(self._captured(exchange, body, query, wish))
-        captured, part, status = await within_limits(exchange, self._upgrade_url, work)
+        caller = exchange.caller
+        work = through_cache(
+            exchange,
+            body,
+            query,
+            partial(self._shooter.shoot, wish, caller),
+            partial(self._shooter.shoot_through, wish, caller),
+        )
+        captured, part, status = await within_limits(exchange, self._upgrade_url, exchange.unless_gone(work))
         exchange.outcome = captured.outcome
         return captured, part, {"X-Cache-Status": status, "Vary": "Accept"}
-
-    async def _captured(
-        self, exchange: Exchange, body: CaptureOptions, query: CacheQuery, wish: Wish
-    ) -> tuple[Captured, Part, str]:
-        caller = exchange.caller
-        if not caches(body, query):
-            return await self._shooter.shoot(wish, caller), Part(), "BYPASS"
-        keeping = caching(body, caller.tenant_id)
-        captured, part = await self._shooter.shoot_through(wish, caller, keeping)
-        exchange.cache_hit = part.hit
-        return captured, part, "HIT" if part.hit else "MISS"
 
     async def _has_screenshot(self, exchange: Exchange, body: ScreenshotRequest, query: CacheQuery) -> bool:
         return await self._has(body, query, _screenshot_wish(body, _liked(exchange, body)))

@@ -6,8 +6,8 @@ from typing import Annotated, Final, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from gossamer.doors.http.caching import CacheMetadata
-from gossamer.doors.http.read_options import HEADERS, SHORTEST_RENDER, Selector
+from gossamer.doors.http.caching import CacheMetadata, CacheOptions
+from gossamer.doors.http.read_options import SHORTEST_RENDER, Selector, SentHeaders
 from gossamer.reach.shot import TALLEST
 from gossamer.reach.visit import Format, Paper, Print, Shot
 from gossamer.web.outcome import Outcome
@@ -22,7 +22,7 @@ Length = Annotated[
 ]
 
 
-class CaptureOptions(msgspec.Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
+class CaptureOptions(CacheOptions, kw_only=True):
     """What a screenshot and a PDF have in common."""
 
     wait_for_selector: Annotated[
@@ -32,23 +32,7 @@ class CaptureOptions(msgspec.Struct, rename="camel", forbid_unknown_fields=True,
     timeout: Annotated[
         int, Meta(ge=SHORTEST_RENDER, le=LONGEST_TIMEOUT, description="Milliseconds for everything.")
     ] = 10_000
-    headers: Annotated[
-        dict[str, Annotated[str, Meta(max_length=8000)]],
-        Meta(
-            max_length=20,
-            description=f"Sent to the page's own origin only. Of these: {', '.join(sorted(HEADERS))}.",
-        ),
-    ] = {}
-    cache: Annotated[
-        bool | None, Meta(description="Answer from the cache if it can, and keep the answer. Off by default.")
-    ] = None
-    cache_ttl: Annotated[
-        int, Meta(description="Seconds for which it is kept; moved into 60 to 86,400 if outside.")
-    ] = 3600
-    max_age: Annotated[
-        Annotated[int, Meta(ge=0)] | None,
-        Meta(description="Take nothing older than this many seconds from the cache."),
-    ] = None
+    headers: SentHeaders = msgspec.field(default_factory=dict)
 
 
 class Viewport(msgspec.Struct, forbid_unknown_fields=True):

@@ -6,7 +6,7 @@ from alembic import op
 revision = "0005"
 down_revision = "0004"
 
-PUBLIC = "0" * 26
+PUBLIC = "7" + "Z" * 25
 
 
 def upgrade() -> None:
