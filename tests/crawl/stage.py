@@ -55,6 +55,11 @@ class Stage:
     async def until_stored(self, pages: int, *, within: float = 60.0) -> None:
         await self.until(lambda: self._has_stored(pages), within=within)
 
+    async def until_under_way(self, pages: int) -> None:
+        """So many are stored, and more are to come."""
+        await self.until_stored(pages)
+        assert not (await self.crawl()).is_over, "it is over before anything could happen to it"
+
     async def until_done(self, *, within: float = 120.0) -> None:
         await self.until(self._is_done, within=within)
 

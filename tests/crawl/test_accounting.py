@@ -8,6 +8,8 @@ from tests.crawl.web import Web
 from tests.doors.houses import AS_ADMIN, Visiting
 from tests.servers.daemon import free_port
 
+GAP = 0.05  # seconds between two requests to a host, so that a crawl takes some
+
 
 async def test_a_crawl_stores_what_is_there_and_nothing_else(
     tmp_path: Path, anywhere: Mapping[str, str]
@@ -26,13 +28,13 @@ async def test_workers_that_are_killed_or_overtaken_lose_nothing_and_write_nothi
     tmp_path: Path, on_servers: Mapping[str, str]
 ) -> None:
     """A worker that was frozen goes on as if nothing had been, with leases that others have long taken."""
-    web = Web(hosts=12, pages=100, port=free_port(), odd=False, latency=0.01)
+    web = Web(hosts=12, pages=100, port=free_port(), odd=False)
     async with staged(tmp_path / "stage", web, on_servers, workers=4) as stage:
-        await stage.begin()
+        await stage.begin(delay=GAP)
         stage.crew.fill()
-        await stage.until_stored(100)
+        await stage.until_under_way(100)
         await stage.crew.kill_one()
-        await stage.until_stored(300)
+        await stage.until_under_way(300)
         overtaken = await stage.crew.overtake_one()
         await stage.until_stored(600)
         stage.crew.thaw(overtaken)
@@ -46,11 +48,11 @@ async def test_workers_that_are_killed_or_overtaken_lose_nothing_and_write_nothi
 async def test_when_all_workers_are_gone_the_api_answers_and_others_go_on_where_they_were(
     tmp_path: Path, on_servers: Mapping[str, str], visiting: Visiting
 ) -> None:
-    web = Web(hosts=8, pages=100, port=free_port(), odd=False, latency=0.01)
+    web = Web(hosts=8, pages=100, port=free_port(), odd=False)
     async with staged(tmp_path / "stage", web, on_servers, workers=2) as stage:
-        await stage.begin()
+        await stage.begin(delay=GAP)
         stage.crew.fill()
-        await stage.until_stored(100)
+        await stage.until_under_way(100)
         await stage.crew.kill_all()
         stored = await stage.stored()
         assert stored < web.hosts * web.pages

@@ -15,6 +15,7 @@ from tests.servers.s3 import S3
 from tests.servers.valkey import Valkey
 
 AWAY_SECONDS = 3.0
+GAP = 0.05  # seconds between two requests to a host, so that a crawl takes some
 HOUR_MS, MINUTE_MS = 3_600_000, 60_000
 HOSTS = text("SELECT host, next_at FROM hosts")
 NOW = text("SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)")
@@ -30,11 +31,11 @@ async def test_without_redis_the_database_answers(
     tmp_path: Path, on_own_servers: Mapping[str, str], own_valkey: Valkey
 ) -> None:
     """It is away from the middle of the crawl on, and does not come back."""
-    web = Web(hosts=6, pages=60, port=free_port(), odd=False, latency=0.01)
+    web = Web(hosts=6, pages=100, port=free_port(), odd=False)
     async with staged(tmp_path / "stage", web, on_own_servers, workers=2) as stage:
-        await stage.begin()
+        await stage.begin(delay=GAP)
         stage.crew.fill()
-        await stage.until_stored(50)
+        await stage.until_under_way(50)
         own_valkey.kill()
         await ended_well(stage)
         assert (await stage.account()).refetched == 0
@@ -44,11 +45,11 @@ async def test_while_postgresql_is_away_workers_pause_and_then_go_on(
     tmp_path: Path, on_own_servers: Mapping[str, str], postgres: PostgresServer, visiting: Visiting
 ) -> None:
     """Nobody is told that a URL was taken which was not."""
-    web = Web(hosts=6, pages=100, port=free_port(), odd=False, latency=0.01)
+    web = Web(hosts=6, pages=100, port=free_port(), odd=False)
     async with staged(tmp_path / "stage", web, on_own_servers, workers=2) as stage:
-        await stage.begin()
+        await stage.begin(delay=GAP)
         stage.crew.fill()
-        await stage.until_stored(50)
+        await stage.until_under_way(50)
         async with visiting(database_url=postgres.url, echo_tables=False) as visit:
             postgres.kill()
             for answer in (
@@ -64,11 +65,11 @@ async def test_while_postgresql_is_away_workers_pause_and_then_go_on(
 async def test_while_the_object_store_is_away_no_page_is_stored_and_none_is_lost(
     tmp_path: Path, on_own_servers: Mapping[str, str], own_s3: S3
 ) -> None:
-    web = Web(hosts=6, pages=100, port=free_port(), odd=False, latency=0.01)
+    web = Web(hosts=6, pages=100, port=free_port(), odd=False)
     async with staged(tmp_path / "stage", web, on_own_servers, workers=2) as stage:
-        await stage.begin()
+        await stage.begin(delay=GAP)
         stage.crew.fill()
-        await stage.until_stored(50)
+        await stage.until_under_way(50)
         own_s3.kill()
         await asyncio.sleep(AWAY_SECONDS)
         own_s3.start()

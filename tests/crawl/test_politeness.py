@@ -21,7 +21,7 @@ async def test_hosts_are_asked_one_request_at_a_time_and_not_too_soon_also_while
         await stage.begin(max_depth=4)
         stage.crew.fill()
         for stored in (40, 120):
-            await stage.until_stored(stored)
+            await stage.until_under_way(stored)
             await stage.crew.kill_one()
         await stage.until_done()
         assert stage.complaints(DELAY) == []
