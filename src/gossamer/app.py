@@ -190,6 +190,7 @@ class House:
             asyncio.create_task(upkeep.keep_up(self.database, self.admission, self.log)),
             asyncio.create_task(upkeep.tend(self.page_cache, self.usage, self.log)),
             asyncio.create_task(upkeep.keep_indexed(self.index, self.log)),
+            asyncio.create_task(upkeep.keep_crawling(self.crawls, self.frontier, self.log)),
             asyncio.create_task(Watch(self.crawl_stats, self.metrics, self.log).run()),
         ]
         if self.payments is not None:

@@ -7,7 +7,9 @@ from gossamer.flows.admit import Admission
 from gossamer.logs import Log
 from gossamer.problems import Unavailable
 from gossamer.state import batches, heartbeats, job_table, once, tenants
+from gossamer.state.crawls import Crawls
 from gossamer.state.database import Database
+from gossamer.state.frontier import Frontier
 from gossamer.state.page_cache import PageCache
 from gossamer.state.search_index import SearchIndex
 from gossamer.state.usage import Usage
@@ -37,6 +39,17 @@ async def once_over(database: Database, admission: Admission) -> None:
         await job_table.forget_old(connection, days=JOB_DAYS)
         await batches.forget(connection)
         await batches.forget_headers(connection)
+
+
+async def keep_crawling(crawls: Crawls, frontier: Frontier, log: Log) -> None:
+    """Run until cancelled: give back what a lost worker had taken, and wake what a crash has left asleep."""
+    while True:
+        await asyncio.sleep(EVERY_SECONDS)
+        try:
+            await frontier.recover()
+            await crawls.rouse()
+        except Unavailable as away:
+            log.warning("upkeep_postponed", "upkeep will be tried again", why=away.detail)
 
 
 async def keep_indexed(index: SearchIndex, log: Log) -> None:
