@@ -30,6 +30,7 @@ IN_HAND = text(
     "SELECT count(*) FROM frontier JOIN hosts ON hosts.host = frontier.host"
     " WHERE hosts.locked_by = :worker AND frontier.state = 'in_progress'"
 )
+HOLDERS = text("SELECT DISTINCT locked_by FROM hosts WHERE locked_by IS NOT NULL")
 BRIEFLY = text("SET LOCAL lock_timeout = '200ms'")
 # A lease that its holder cannot see the end of.
 LAPSE = text("UPDATE hosts SET locked_until = 1, due_at = 1 WHERE locked_by = :worker")
@@ -111,7 +112,7 @@ class Crew:
             self._awake.append(WorkerProcess(next(self._names), self._environment, self.log))
 
     async def kill_one(self) -> None:
-        process = self._awake.pop(self._random.randrange(len(self._awake)))
+        process = await self._chosen()
         await asyncio.to_thread(process.kill)
         self.kills += 1
         self.in_hand += await self._in_hand(process)
@@ -128,7 +129,7 @@ class Crew:
 
     async def freeze_one(self, seconds: float = LEASE_MS / 1000 * PAST) -> None:
         """For so long, in the background."""
-        process = self._frozen_one()
+        process = await self._frozen_one()
         self.in_hand += await self._in_hand(process)
         task = asyncio.create_task(self._thaw(process, seconds))
         self._thawing.add(task)
@@ -136,7 +137,7 @@ class Crew:
 
     async def overtake_one(self) -> WorkerProcess:
         """Freeze one, and let its leases run out at once: when it is thawed, it believes in them still."""
-        process = self._frozen_one()
+        process = await self._frozen_one()
         while (in_hand := await self._lapse(process)) is None:
             process.thaw()
             await asyncio.sleep(MOMENT)
@@ -155,8 +156,17 @@ class Crew:
         for process in [*self._awake, *self._frozen]:
             await asyncio.to_thread(process.kill)
 
-    def _frozen_one(self) -> WorkerProcess:
-        process = self._awake.pop(self._random.randrange(len(self._awake)))
+    async def _chosen(self) -> WorkerProcess:
+        """One that is awake, and of those that hold hosts if there are any."""
+        async with self._database.read() as connection:
+            holders = set(await connection.scalars(HOLDERS))
+        busy = [process for process in self._awake if process.name in holders]
+        process = self._random.choice(busy or self._awake)
+        self._awake.remove(process)
+        return process
+
+    async def _frozen_one(self) -> WorkerProcess:
+        process = await self._chosen()
         self._frozen.append(process)
         process.freeze()
         self.freezes += 1

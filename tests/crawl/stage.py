@@ -38,6 +38,7 @@ class Stage:
             "scope": "any",
             "max_pages": 1_000_000,
             "max_depth": DEPTH,
+            **spec,
         }
         async with self.database.write() as connection:
             tenant = (await tenants.ensure_tenant(connection, "crawl@example.com")).id

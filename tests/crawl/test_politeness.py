@@ -27,7 +27,7 @@ async def test_hosts_are_asked_one_request_at_a_time_and_not_too_soon_also_while
         assert stage.complaints(DELAY) == []
         account = await stage.account()
         assert account.wrong == []
-        assert account.refetched <= stage.crew.in_hand
+        assert account.refetched <= stage.crew.in_hand > 0
 
 
 def test_what_the_hosts_would_complain_of() -> None:
