@@ -147,7 +147,14 @@ async def test_every_route_declares_who_may_call_it(visit: Visit) -> None:
     open_routes = {
         route.path for face in faces(visit.house) for route in face.routes() if route.needs is Role.NOBODY
     }
-    assert open_routes == {"/api/prices", "/health", "/health/live", "/health/ready", "/metrics"}
+    assert open_routes == {
+        "/api/prices",
+        "/api/stats",
+        "/health",
+        "/health/live",
+        "/health/ready",
+        "/metrics",
+    }
 
 
 async def test_the_last_use_is_written_down(visit: Visit) -> None:
