@@ -16,11 +16,11 @@ async def test_hosts_are_asked_one_request_at_a_time_and_not_too_soon_also_while
     tmp_path: Path, on_servers: Mapping[str, str]
 ) -> None:
     """robots.txt, sitemaps, redirects and retries count as well as pages."""
-    web = Web(hosts=20, pages=12, port=free_port(), delay=DELAY, latency=0.02)
+    web = Web(hosts=12, pages=8, port=free_port(), delay=DELAY, latency=0.02)
     async with staged(tmp_path / "stage", web, on_servers, workers=4) as stage:
         await stage.begin(max_depth=4)
         stage.crew.fill()
-        for stored in (40, 120):
+        for stored in (15, 40):
             await stage.until_under_way(stored)
             await stage.crew.kill_one()
         await stage.until_done()
