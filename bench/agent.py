@@ -92,7 +92,7 @@ def main() -> None:
         scripts, missing = peers(Path(scratch), urls)
     rows = [
         Row(operation, at_once, run, scripts.get((operation.script, at_once)))
-        for (operation, at_once), run in ours.items()
+        for operation, at_once, run in ours
     ]
     text = report(machine, rows, len(urls), missing)
     print(text)
@@ -116,15 +116,15 @@ def gossamer(scratch: Path) -> Iterator[Caller]:
         yield Caller(server.address, {"Authorization": f"Bearer {key}", "Content-Type": "application/json"})
 
 
-def measured(caller: Caller, urls: Sequence[str]) -> dict[tuple[Operation, int], Run]:
-    found = {}
+def measured(caller: Caller, urls: Sequence[str]) -> list[tuple[Operation, int, Run]]:
+    found = []
     for operation in OPERATIONS:
         ask = _asking(caller, operation)
         for url in urls[:2] if operation.repeats == 1 else urls:  # starts a browser, or fills the cache
             ask(url)
         for at_once in AT_ONCE:
             run = run_in_threads(ask, [*urls] * operation.repeats, at_once)
-            found[operation, at_once] = run
+            found.append((operation, at_once, run))
             servers.say(f"Gossamer, {operation.name}, {at_once} at once: {_cell(run, 50)} ms")
     return found
 

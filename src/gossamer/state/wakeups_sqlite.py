@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+import threading
 from pathlib import Path
 from typing import Final
 
@@ -18,34 +19,43 @@ class SqliteWakeups(Wakeups):
 
     async def _watch(self) -> None:
         try:
-            connection = await asyncio.to_thread(_open, self._path)
+            version = await asyncio.to_thread(Version, self._path)
         except sqlite3.Error:
             await asyncio.sleep(RETRY_SECONDS)
             self.wake()
             return
         try:
-            await self._compare(connection)
+            await self._compare(version)
         except sqlite3.Error:
             self.wake()
         finally:
-            connection.close()
+            version.close()
 
-    async def _compare(self, connection: sqlite3.Connection) -> None:
+    async def _compare(self, version: "Version") -> None:
         known, idle = -1, 0
         while idle < LINGER:
             idle = 0 if self._waiters else idle + 1
-            version = await asyncio.to_thread(_version, connection)
-            if version != known:
-                known = version
+            now = await asyncio.to_thread(version.read)
+            if now != known:
+                known = now
                 self.wake()
             await asyncio.sleep(EVERY_SECONDS)
 
 
-def _open(path: Path) -> sqlite3.Connection:
-    address = f"{path.absolute().as_uri()}?mode=ro"
-    return sqlite3.connect(address, uri=True, check_same_thread=False, isolation_level=None)
+class Version:
+    """The number. Whoever waits for it may be cancelled while a thread still reads it: a connection that is
+    closed under a statement would crash the process."""
 
+    def __init__(self, path: Path) -> None:
+        address = f"{path.absolute().as_uri()}?mode=ro"
+        self._connection = sqlite3.connect(address, uri=True, check_same_thread=False, isolation_level=None)
+        self._lock = threading.Lock()
 
-def _version(connection: sqlite3.Connection) -> int:
-    (version,) = connection.execute("PRAGMA data_version").fetchone()
-    return int(version)
+    def read(self) -> int:
+        with self._lock:
+            (version,) = self._connection.execute("PRAGMA data_version").fetchone()
+        return int(version)
+
+    def close(self) -> None:
+        with self._lock:
+            self._connection.close()
