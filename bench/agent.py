@@ -42,7 +42,8 @@ class Operation:
     repeats: int = 1
 
     def request(self, url: str) -> Request:
-        subject = {"query": url.rpartition("/")[2].partition(".")[0].replace("-", " ")}
+        name = url.rstrip("/").rpartition("/")[2].partition(".")[0]
+        subject = {"query": name.replace("-", " ")}
         body = {**(subject if self.path == "/search" else {"url": url}), **self.body}
         return Request("POST", self.path, json.dumps(body).encode())
 
@@ -120,8 +121,8 @@ def measured(caller: Caller, urls: Sequence[str]) -> list[tuple[Operation, int, 
     found = []
     for operation in OPERATIONS:
         ask = _asking(caller, operation)
-        for url in urls[:2] if operation.repeats == 1 else urls:  # starts a browser, or fills the cache
-            ask(url)
+        first = urls[:2] if operation.repeats == 1 else urls  # starts a browser, or fills the cache
+        run_in_threads(ask, first, 1)
         for at_once in AT_ONCE:
             run = run_in_threads(ask, [*urls] * operation.repeats, at_once)
             found.append((operation, at_once, run))
