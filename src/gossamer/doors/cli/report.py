@@ -9,6 +9,7 @@ import click
 
 from gossamer.doors.wording import PURPOSES, SEVERITIES, band, moment, size, verdict
 from gossamer.web.audit import Finding, Report, Severity, ThemeScore
+from gossamer.web.site_audit import SiteReport
 
 NARROWEST: Final = 40
 WIDEST: Final = 100
@@ -35,8 +36,8 @@ def render(report: Report, *, width: int = 80, full: bool = False) -> str:
             lines += [*_group(severity, found, room), ""]
     lines += _agent(report, room)
     if full:
-        lines += ["", *_rest(report, room)]
-    return "\n".join([*lines, "", *_end(report, room)]) + "\n"
+        lines += ["", *rest(report, room)]
+    return "\n".join([*lines, "", *end(report, room)]) + "\n"
 
 
 def _head(report: Report, room: int) -> Iterator[str]:
@@ -110,7 +111,7 @@ def _agent(report: Report, room: int) -> Iterator[str]:
         yield from wrapped(f"{name}: {told}", room, "  ", "    ")
 
 
-def _rest(report: Report, room: int) -> Iterator[str]:
+def rest(report: Report | SiteReport, room: int) -> Iterator[str]:
     yield click.style("Passed", bold=True)
     for passed in report.passed:
         yield f"  {click.style('✓', fg='green')} {cut(passed.title, room - 4)}"
@@ -120,7 +121,7 @@ def _rest(report: Report, room: int) -> Iterator[str]:
         yield click.style(f"  - {cut(f'{one.title}: {one.reason}', room - 4)}", dim=True)
 
 
-def _end(report: Report, room: int) -> Iterator[str]:
+def end(report: Report | SiteReport, room: int) -> Iterator[str]:
     counts = [
         f"{count} {SEVERITIES[severity][0].lower()}" for severity, count in report.counted().items() if count
     ]

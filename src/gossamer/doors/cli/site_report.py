@@ -12,6 +12,8 @@ from gossamer.doors.cli.report import (
     WIDEST,
     clean,
     cut,
+    end,
+    rest,
     styled,
     theme_rows,
     wrapped,
@@ -39,8 +41,8 @@ def render(
         if found:
             lines += [*_group(severity, found, room), ""]
     if full:
-        lines += [*_rest(report, room), ""]
-    return "\n".join([*lines, *_end(report, room)]) + "\n"
+        lines += [*rest(report, room), ""]
+    return "\n".join([*lines, *end(report, room)]) + "\n"
 
 
 def _head(report: SiteReport, room: int) -> Iterator[str]:
@@ -99,21 +101,3 @@ def _place(place: Place, room: int) -> Iterator[str]:
         yield click.style("      " + cut(clean(url), room - 6), dim=True)
     if more := len(place.urls[MOST_URLS:]) + place.more:
         yield click.style(f"      and {more:,} more pages", dim=True)
-
-
-def _rest(report: SiteReport, room: int) -> Iterator[str]:
-    yield click.style("Passed", bold=True)
-    for passed in report.passed:
-        yield f"  {click.style('✓', fg='green')} {cut(passed.title, room - 4)}"
-    yield ""
-    yield click.style("Not checked", bold=True)
-    for one in report.not_checked:
-        yield click.style(f"  - {cut(f'{one.title}: {one.reason}', room - 4)}", dim=True)
-
-
-def _end(report: SiteReport, room: int) -> Iterator[str]:
-    counts = [
-        f"{count} {SEVERITIES[severity][0].lower()}" for severity, count in report.counted().items() if count
-    ]
-    told = [*counts, f"{len(report.passed)} passed", f"{len(report.not_checked)} not checked"]
-    yield from wrapped(", ".join(told) + ".", room)
