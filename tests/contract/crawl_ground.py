@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Table, func, select
 
-from gossamer.state import tables, tenants
+from gossamer.state import crawl_tables, tenants
 from gossamer.state.crawls import Crawl, Crawls, Spec
 from gossamer.state.database import Database
 from gossamer.state.frontier import CrawledPage, End, Frontier, NewUrl, Settlement, Task, TaskEnd
@@ -67,14 +67,14 @@ class Ground:
     async def check_counts(self) -> None:
         """What is counted along is what counting the rows would find."""
         async with self.database.read() as connection:
-            kept = tables.frontier.c
+            kept = crawl_tables.frontier.c
             grouped = select(kept.crawl_id, kept.host, kept.state, func.count())
             rows = await connection.execute(grouped.group_by(kept.crawl_id, kept.host, kept.state))
             counted = {(crawl, host, state): number for crawl, host, state, number in rows}
-            noted = (await connection.execute(select(tables.crawl_hosts))).all()
-            crawls = (await connection.execute(select(tables.crawls))).all()
-            stored = select(tables.crawled_pages.c.crawl_id, func.count())
-            found = await connection.execute(stored.group_by(tables.crawled_pages.c.crawl_id))
+            noted = (await connection.execute(select(crawl_tables.crawl_hosts))).all()
+            crawls = (await connection.execute(select(crawl_tables.crawls))).all()
+            stored = select(crawl_tables.crawled_pages.c.crawl_id, func.count())
+            found = await connection.execute(stored.group_by(crawl_tables.crawled_pages.c.crawl_id))
             pages = {row[0]: row[1] for row in found}
         for state in ("pending", "in_progress", "completed", "failed", "blocked"):
             for row in noted:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from tests.contract.crawl_ground import NOW, SECOND, Ground, done, page, url, urls
 
-from gossamer.state import tables
+from gossamer.state import crawl_tables
 from gossamer.state.crawl_stats import CrawlStats, Stretch
 from gossamer.state.crawls import Counts, Spec
 from gossamer.state.database import Database
@@ -111,7 +111,7 @@ async def test_no_more_pages_are_stored_than_a_crawl_may(ground: Ground) -> None
     assert await ground.frontier.settle(two, done(last), now=NOW)
     assert await ground.frontier.take(two, 10, now=NOW) == []
     assert await ground.crawls.finished(now=NOW) == [crawl.id]
-    assert len(await ground.rows(tables.crawled_pages)) == 4
+    assert len(await ground.rows(crawl_tables.crawled_pages)) == 4
     await ground.check_counts()
 
 
@@ -172,7 +172,7 @@ async def test_what_was_to_be_sent_along_is_forgotten_when_a_crawl_is_over(groun
     assert (await ground.crawls.some([canceled.id]))[canceled.id].spec == spec
     await ground.crawls.cancel(canceled.id, now=NOW)
     assert set(await ground.crawls.finished(now=NOW + 2 * HOUR)) == {done_with.id}
-    for row in await ground.rows(tables.crawls):
+    for row in await ground.rows(crawl_tables.crawls):
         assert "secret" not in row.spec_json
     over = await ground.crawls.some([canceled.id, done_with.id])
     assert {crawl.spec for crawl in over.values()} == {replace(spec, headers=())}

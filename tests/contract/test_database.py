@@ -17,8 +17,9 @@ from tests.servers.postgres import PostgresServer
 
 from gossamer.problems import Unavailable
 from gossamer.state import database as database_module
+from gossamer.state.columns import metadata
 from gossamer.state.database import HEAD, Database, DatabaseTooNew, clock, insert_into, open_database
-from gossamer.state.tables import metadata, tenants
+from gossamer.state.tables import tenants
 from gossamer.state.tenants import PUBLIC
 
 MIGRATE = """

@@ -7,7 +7,7 @@ import pytest
 from tests.contract.crawl_ground import LEASE, NOW, SECOND, Ground, done, page, url, urls
 
 from gossamer.problems import Unavailable
-from gossamer.state import stray_blobs, tables
+from gossamer.state import crawl_tables, stray_blobs, tables
 from gossamer.state.database import Database
 from gossamer.state.frontier import CrawledPage, HostNews, NewUrl, Settlement, State, TaskEnd
 from gossamer.state.hosts import HostLease
@@ -166,7 +166,7 @@ async def test_a_page_is_kept_as_it_was_told(ground: Ground) -> None:
     )
     ends = [TaskEnd(task=task, page=odd, reason="x" * 600)]
     assert await ground.frontier.settle(lease, Settlement(ends=ends), now=NOW + 5)
-    (row,) = await ground.rows(tables.crawled_pages)
+    (row,) = await ground.rows(crawl_tables.crawled_pages)
     assert (row.title, row.description, row.simhash) == ("onetwo", "half a pair: ?.", -1)
     assert (row.url, row.final_url, row.crawled_at) == (task.url, "http://a:80/ü", NOW + 5)
     (listed,) = await ground.frontier.listing(task.crawl_id)
@@ -188,7 +188,7 @@ async def test_blobs_are_adopted_with_the_pages_that_speak_of_them(ground: Groun
         await stray_blobs.take_due(connection, 9, now=NOW + 3_600 * SECOND)
     with pytest.raises(Unavailable):
         await ground.frontier.settle(lease, done([two]), blobs=["late"], now=NOW)
-    assert len(await ground.rows(tables.crawled_pages)) == 1
+    assert len(await ground.rows(crawl_tables.crawled_pages)) == 1
     await ground.check_counts()
 
 

@@ -18,7 +18,7 @@ from hypothesis.stateful import (
 from sqlalchemy import delete
 from tests.contract.crawl_ground import LEASE, NOW, SECOND, Ground, page, url
 
-from gossamer.state import tables
+from gossamer.state.columns import metadata
 from gossamer.state.database import Database, open_database
 from gossamer.state.frontier import End, HostNews, Settlement, Task, TaskEnd
 from gossamer.state.hosts import HostLease
@@ -81,7 +81,7 @@ class Crawling(RuleBasedStateMachine):
     async def _clear(self) -> None:
         async with self.ground.database.write() as connection:
             for name in TABLES:
-                await connection.execute(delete(tables.metadata.tables[name]))
+                await connection.execute(delete(metadata.tables[name]))
 
     def _add(self, crawl_id: str, new: list[Any]) -> int:
         known = self.crawls[crawl_id].states

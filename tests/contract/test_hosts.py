@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from tests.contract.crawl_ground import LEASE, NOW, SECOND, Ground, done, url, urls
 
-from gossamer.state import tables
+from gossamer.state import crawl_tables
 from gossamer.state.database import Database
 from gossamer.state.frontier import HostNews, Settlement
 from gossamer.state.hosts import LOST, MOST_LAPSES, StoredRobots
@@ -190,7 +190,7 @@ async def test_hosts_are_listed_by_name(ground: Ground) -> None:
 async def test_a_host_that_slept_in_error_is_roused(ground: Ground) -> None:
     await ground.crawl(urls("a:80", 1))
     async with ground.database.write() as connection:
-        await connection.execute(tables.hosts.update().values(due_at=None))
+        await connection.execute(crawl_tables.hosts.update().values(due_at=None))
     assert await ground.lease() == []
     assert await ground.crawls.rouse(now=NOW) == 1
     assert await ground.crawls.rouse(now=NOW) == 0

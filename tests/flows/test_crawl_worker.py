@@ -15,8 +15,8 @@ from gossamer.app import House
 from gossamer.flows.crawl import seeds_of
 from gossamer.flows.crawl_content import kept_page
 from gossamer.flows.crawl_host import MOST_TASKS
+from gossamer.state.crawl_tables import crawled_pages, hosts
 from gossamer.state.crawls import Crawl, Spec
-from gossamer.state.tables import crawled_pages, hosts
 from gossamer.state.tenants import PUBLIC
 
 SECONDS = 60.0

@@ -14,6 +14,7 @@ from gossamer.flows import keys
 from gossamer.flows.keys import NewKey, Rotation
 from gossamer.problems import INTERNAL_ERROR, NOT_FOUND, UNPROCESSABLE_ENTITY, VALIDATION_ERROR, Problem
 from gossamer.state import once, tables, tenants
+from gossamer.state.columns import metadata
 from gossamer.state.database import Database
 from gossamer.state.tenants import Action, Key, KeyEvent, Role, Tier
 
@@ -88,7 +89,7 @@ async def test_the_secret_is_kept_nowhere_and_never_shown_by_accident(database: 
     new = await created(database)
     assert new.secret not in repr(new)
     async with database.read() as connection:
-        for table in tables.metadata.sorted_tables:
+        for table in metadata.sorted_tables:
             rows = (await connection.execute(select(table))).all()
             assert new.secret not in str(rows)
 

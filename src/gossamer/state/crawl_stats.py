@@ -7,9 +7,9 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, Select, func, select
 
 from gossamer.state.crawl_counts import MINUTE_COUNTS, MINUTE_MS
+from gossamer.state.crawl_tables import crawl_hosts, crawl_minutes, crawls, hosts
 from gossamer.state.crawls import Counts
 from gossamer.state.database import Database, clock
-from gossamer.state.tables import crawl_hosts, crawl_minutes, crawls, hosts
 
 _minutes: Final = crawl_minutes.c
 _COUNTED: Final = ("pending", "in_progress", "completed", "failed", "blocked", "pages", "bytes")

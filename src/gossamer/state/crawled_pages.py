@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 from sqlalchemy import ColumnElement, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from gossamer.state.crawl_tables import crawled_pages
 from gossamer.state.database import DEADLINE, clock
-from gossamer.state.tables import crawled_pages
 
 SETTLED_MS: Final = round(DEADLINE * 1000) + 1_000
 

@@ -18,9 +18,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
 
 from gossamer.state import new_urls
+from gossamer.state.crawl_tables import crawl_hosts, crawls, hosts
 from gossamer.state.database import Database, clock, insert_into
 from gossamer.state.new_urls import NewUrl
-from gossamer.state.tables import crawl_hosts, crawls, hosts
 
 State = Literal["running", "paused", "done", "canceled"]
 ENDLESS: Final = 2**53  # pages

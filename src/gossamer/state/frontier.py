@@ -23,13 +23,13 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from gossamer.state import crawl_counts, new_urls, settling
 from gossamer.state.alone import Rows
 from gossamer.state.crawl_counts import Tally
+from gossamer.state.crawl_tables import crawls, frontier
 from gossamer.state.crawled_page import CrawledPage
 from gossamer.state.database import Database
 from gossamer.state.given import given
 from gossamer.state.hosts import HostLease, Hosts, standing
 from gossamer.state.new_urls import NewUrl
 from gossamer.state.settling import End, HostNews, LeasesLost, Settlement, Task, TaskEnd
-from gossamer.state.tables import crawls, frontier
 
 __all__ = [
     "Frontier", "NewUrl", "Task", "TaskEnd", "End", "State", "HostNews", "Settlement", "CrawledPage",

@@ -19,9 +19,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state import crawl_counts, new_urls
 from gossamer.state.crawl_counts import Tally
+from gossamer.state.crawl_tables import crawl_hosts, host_robots, hosts
 from gossamer.state.database import Database, insert_into
 from gossamer.state.given import given, storable
-from gossamer.state.tables import crawl_hosts, host_robots, hosts
 
 LEASE_MS: Final = 15_000
 CAREFUL_MS: Final = 1_000  # the delay of a host whose own is not known yet

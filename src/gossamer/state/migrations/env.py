@@ -2,7 +2,8 @@
 
 from alembic import context
 
-from gossamer.state.tables import metadata
+from gossamer.state import crawl_tables  # noqa: F401  (with these, all tables are known)
+from gossamer.state.columns import metadata
 
 context.configure(connection=context.config.attributes["connection"], target_metadata=metadata)
 context.run_migrations()

@@ -1,0 +1,188 @@
+"""The tables of crawls: what is to be fetched, by whom, and what came of it. A change needs a revision."""
+
+from typing import Final
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    SmallInteger,
+    String,
+    Table,
+    Text,
+)
+
+from gossamer.state.columns import id_, metadata, text_, time_, where_
+from gossamer.state.tables import tenants
+
+# What is to be fetched, and what came of it. `frontier.py` says in which order these are locked. Counts are
+# kept beside what they count, in the same transaction. No foreign keys in what is written by the thousand.
+crawls: Final = Table(
+    "crawls",
+    metadata,
+    id_(primary_key=True),
+    id_("tenant_id", ForeignKey(tenants.c.id), nullable=False),
+    text_("name"),
+    text_("state"),
+    Column(
+        "is_default", Boolean, nullable=False
+    ),  # takes what is added to no crawl in particular; never done
+    Column("spec_json", Text, nullable=False),
+    Column("max_pages", BigInteger, nullable=False),
+    Column("pending", BigInteger, nullable=False),
+    Column("in_progress", BigInteger, nullable=False),
+    Column("completed", BigInteger, nullable=False),
+    Column("failed", BigInteger, nullable=False),
+    Column("blocked", BigInteger, nullable=False),
+    Column("pages", BigInteger, nullable=False),
+    Column("bytes", BigInteger, nullable=False),
+    time_("created_at"),
+    time_("started_at", nullable=True),
+    time_("finished_at", nullable=True),
+    text_("request_id"),
+    CheckConstraint("state IN ('running', 'paused', 'done', 'canceled')", name="state"),
+    CheckConstraint("(state IN ('done', 'canceled')) = (finished_at IS NOT NULL)", name="finished_when_over"),
+    CheckConstraint("pending >= 0 AND in_progress >= 0", name="counts"),
+    CheckConstraint("pages + in_progress <= max_pages", name="most_pages"),
+    Index(None, "tenant_id", "id"),
+    Index("uq_crawls_default", "tenant_id", unique=True, **where_("is_default")),
+    Index("ix_crawls_running", "id", **where_("state = 'running'")),
+)
+
+# Who a host belongs to and how it wants to be asked, whoever crawls it.
+hosts: Final = Table(
+    "hosts",
+    metadata,
+    Column("host", String, primary_key=True),  # with its port
+    time_(
+        "due_at", nullable=True
+    ),  # when it can be leased; the end of its lease; empty: nothing is to be done
+    time_("next_at"),  # no request before
+    time_("resting_until"),
+    Column("lease_token", String(32), nullable=True),
+    time_("locked_until", nullable=True),
+    Column("locked_by", String, nullable=True),
+    Column("delay_ms", Integer, nullable=True),
+    Column("failures", Integer, nullable=False),  # one after another
+    Column("is_allowed", Boolean, nullable=False),
+    Column("renders", Boolean, nullable=False),  # its pages are empty without JavaScript
+    Column("pages", BigInteger, nullable=False),
+    Column("bytes", BigInteger, nullable=False),
+    time_("added_at"),
+    CheckConstraint("(lease_token IS NULL) = (locked_until IS NULL)", name="lease_ends"),
+    CheckConstraint("lease_token IS NULL OR due_at = locked_until", name="due_when_the_lease_ends"),
+    Index("ix_hosts_due", "due_at", **where_("due_at IS NOT NULL")),
+    Index("ix_hosts_leased", "locked_until", **where_("lease_token IS NOT NULL")),
+)
+
+host_robots: Final = Table(
+    "host_robots",
+    metadata,
+    Column("host", String, primary_key=True),
+    Column("status", SmallInteger, nullable=True),  # empty: there was no answer
+    Column("body", Text, nullable=False),
+    time_("fetched_at"),
+    time_("expires_at"),
+)
+
+# What of a crawl lies on a host.
+crawl_hosts: Final = Table(
+    "crawl_hosts",
+    metadata,
+    id_("crawl_id", primary_key=True),
+    Column("host", String, primary_key=True),
+    Column("pending", BigInteger, nullable=False),
+    Column("in_progress", BigInteger, nullable=False),
+    Column("completed", BigInteger, nullable=False),
+    Column("failed", BigInteger, nullable=False),
+    Column("blocked", BigInteger, nullable=False),
+    time_("taken_at"),  # crawls take turns
+    CheckConstraint("pending >= 0 AND in_progress >= 0", name="counts"),
+    Index("ix_crawl_hosts_pending", "host", "taken_at", **where_("pending > 0")),
+)
+
+frontier: Final = Table(
+    "frontier",
+    metadata,
+    id_("crawl_id", primary_key=True),
+    Column("url_hash", String(64), primary_key=True),
+    Column("url", Text, nullable=False),
+    text_("host"),
+    Column("priority", SmallInteger, nullable=False),
+    Column("depth", SmallInteger, nullable=False),
+    text_("state"),
+    Column("attempt", SmallInteger, nullable=False),
+    Column("lapses", SmallInteger, nullable=False),  # how often a worker was lost with it
+    time_("due_at"),
+    time_("added_at"),
+    time_("updated_at"),
+    Column("reason", Text, nullable=False),
+    CheckConstraint("priority BETWEEN 1 AND 3", name="priority"),
+    CheckConstraint("state IN ('pending', 'in_progress', 'completed', 'failed', 'blocked')", name="state"),
+    Index(
+        "ix_frontier_pending",
+        "crawl_id",
+        "host",
+        "priority",
+        "due_at",
+        **where_("state = 'pending'"),
+    ),
+    Index("ix_frontier_in_progress", "host", **where_("state = 'in_progress'")),
+    Index("ix_frontier_refused", "crawl_id", "state", "url_hash", **where_("state IN ('failed', 'blocked')")),
+)
+
+crawled_pages: Final = Table(
+    "crawled_pages",
+    metadata,
+    id_("crawl_id", primary_key=True),
+    Column("url_hash", String(64), primary_key=True),
+    Column("url", Text, nullable=False),
+    Column("final_url", Text, nullable=False),
+    text_("host"),
+    Column("status_code", SmallInteger, nullable=True),  # empty: there was no answer
+    text_("content_type"),
+    Column("content_length", BigInteger, nullable=False),
+    text_("content_hash"),
+    Column("simhash", BigInteger, nullable=True),  # 64 bits, as a signed number
+    Column("duplicate_of", String(64), nullable=True),
+    Column("title", Text, nullable=False),
+    Column("description", Text, nullable=False),
+    text_("language"),
+    Column("canonical", Text, nullable=False),
+    text_("directives"),  # what the page asks of robots, with commas
+    Column("links_count", Integer, nullable=False),
+    Column("depth", SmallInteger, nullable=False),
+    text_("via"),
+    time_("crawled_at"),  # only grows, in the order of a crawl's transactions
+    Column("duration_ms", Integer, nullable=False),
+    Column("error", Text, nullable=False),
+    text_("outcome"),
+    Column("blob", String, nullable=True),
+    Column("blob_offset", BigInteger, nullable=False),
+    Column("blob_size", BigInteger, nullable=False),
+    Index(None, "crawl_id", "crawled_at", "url_hash"),
+    Index(None, "crawl_id", "host", "crawled_at", "url_hash"),
+)
+
+crawl_minutes: Final = Table(
+    "crawl_minutes",
+    metadata,
+    id_("crawl_id", primary_key=True),
+    Column("minute", Integer, primary_key=True, autoincrement=False),  # since 1970-01-01
+    Column("fetched", BigInteger, nullable=False),
+    Column("failed", BigInteger, nullable=False),
+    Column("blocked", BigInteger, nullable=False),
+    Column("retried", BigInteger, nullable=False),
+    Column("added", BigInteger, nullable=False),
+    Column("bytes", BigInteger, nullable=False),
+    Column("duration_ms", BigInteger, nullable=False),
+    Column("status_2xx", BigInteger, nullable=False),
+    Column("status_3xx", BigInteger, nullable=False),
+    Column("status_4xx", BigInteger, nullable=False),
+    Column("status_5xx", BigInteger, nullable=False),
+    Index(None, "minute"),
+)
