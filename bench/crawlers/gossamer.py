@@ -10,7 +10,7 @@ import uvloop
 
 from bench.crawlers.store import Seeds, told
 from gossamer.app import House
-from gossamer.flows.crawl import seeds_of
+from gossamer.flows.crawl.seeds import seeds_of
 from gossamer.flows.keys import FIRST_EMAIL
 from gossamer.logs import Log
 from gossamer.settings import Settings

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gossamer.flows.crawl import seeds_of
+from gossamer.flows.crawl.seeds import seeds_of
 from gossamer.settings import Settings
 from gossamer.state import tenants
 from gossamer.state.crawls import Crawl, Crawls, Spec

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
 
-from gossamer.flows.crawl import seeds_of
+from gossamer.flows.crawl.seeds import seeds_of
 from gossamer.state.crawls import Crawls, Spec
 from gossamer.state.database import open_database
 from gossamer.state.tenants import PUBLIC

@@ -106,9 +106,9 @@ async def pay(chains: Chains, network: str, server: str, url: str, version: int)
 
 def balances(chains: Chains, network: str) -> None:
     chain = getattr(chains, network)
-    for name in (PAYER, PAYEE):
-        address = payers.address(network, name)
-        print(f"{name:<6} {address:<44} {dollars(chain.balance(address)):>14}")
+    addresses = [payers.address(network, name) for name in (PAYER, PAYEE)]
+    for name, address, units in zip((PAYER, PAYEE), addresses, chain.balances(*addresses), strict=True):
+        print(f"{name:<6} {address:<44} {dollars(units):>14}")
 
 
 def dollars(units: int) -> str:

@@ -64,7 +64,7 @@ class Till:
         return holds - held
 
     def _balances(self) -> tuple[int, int]:
-        payer, payee = map(self._chain.balance, self._owners)
+        payer, payee = self._chain.balances(*self._owners)
         return payer, payee
 
 

@@ -42,16 +42,17 @@ class Buyers:
         self.payments: dict[str, dict[str, str]] = {}
         for name in PHASES:
             chains.base.fund(self.address(name), 10 * BASIC)
-        self._before = {name: chains.base.balance(self.address(name)) for name in PHASES}
+        self._before = self._balances()
 
     @staticmethod
     def address(name: str) -> str:
         return wallets.evm(name).address
 
     def paid(self) -> dict[str, int]:
-        return {
-            name: had - self.chains.base.balance(self.address(name)) for name, had in self._before.items()
-        }
+        return {name: self._before[name] - has for name, has in self._balances().items()}
+
+    def _balances(self) -> dict[str, int]:
+        return dict(zip(PHASES, self.chains.base.balances(*map(self.address, PHASES)), strict=True))
 
     async def sign(self, client: httpx.AsyncClient) -> None:
         for name in PHASES:

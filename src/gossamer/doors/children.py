@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from gossamer.doors.worker import first
-from gossamer.flows import crawl_worker
+from gossamer.flows.crawl import worker as crawl_worker
 from gossamer.logs import Log
 from gossamer.problems import Unavailable
 from gossamer.settings import Settings, declared, render, variable

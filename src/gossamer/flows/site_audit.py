@@ -18,8 +18,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer import problems
 from gossamer.flows.audit import Auditor, Options, Payload, Step
-from gossamer.flows.crawl import seeds_of
-from gossamer.flows.crawl_content import unpacked
+from gossamer.flows.crawl.content import unpacked
+from gossamer.flows.crawl.seeds import seeds_of
 from gossamer.flows.site_beside import Surroundings, links_outside, surroundings
 from gossamer.problems import Problem
 from gossamer.reach.fetch import Ask

@@ -63,10 +63,10 @@ class EvmChain:
         with self._lock:
             self._send(self._token.functions.mint(owner, units))
 
-    def balance(self, owner: str) -> int:
+    def balances(self, *owners: str) -> list[int]:
+        """All at one moment: no payment is on its way between two of them."""
         with self._lock:
-            units: int = self._token.functions.balanceOf(owner).call()
-            return units
+            return [self._token.functions.balanceOf(owner).call() for owner in owners]
 
     def broadcasts(self) -> int:
         """How many transactions the facilitator has ever sent, whether or not they went well."""

@@ -47,9 +47,10 @@ class SvmChain:
         """An account without tokens must be funded with 0 before it can be paid."""
         self.ask("fund", owner, units)
 
-    def balance(self, owner: str) -> int:
-        units: int = self.ask("balance", owner)
-        return units
+    def balances(self, *owners: str) -> list[int]:
+        """All at one moment: no payment is on its way between two of them."""
+        with self._lock:
+            return [self.ask("balance", owner) for owner in owners]
 
     def expire(self) -> None:
         """As if minutes had passed: whatever was signed for the last blockhash is worthless now."""

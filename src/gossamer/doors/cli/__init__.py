@@ -15,8 +15,8 @@ from gossamer.doors.http.express import Lane
 from gossamer.doors.worker import Worker
 from gossamer.flows.admit import Admission
 from gossamer.flows.audit import Auditor
-from gossamer.flows.crawl_results import CrawlResults
-from gossamer.flows.crawl_worker import Crawling
+from gossamer.flows.crawl.results import CrawlResults
+from gossamer.flows.crawl.worker import Crawling
 from gossamer.flows.find import Finder
 from gossamer.flows.keys import NewKey
 from gossamer.flows.read import Reader

@@ -17,8 +17,8 @@ from gossamer.doors.http.crawl_shapes import DEEPEST, LONGEST_DELAY, MOST_PAGES
 from gossamer.doors.http.exchange import new_request_id
 from gossamer.doors.http.read_options import sendable
 from gossamer.flows import upkeep
-from gossamer.flows.crawl import seeds_of
-from gossamer.flows.crawl_results import Stored
+from gossamer.flows.crawl.results import Stored
+from gossamer.flows.crawl.seeds import seeds_of
 from gossamer.flows.keys import FIRST_EMAIL
 from gossamer.flows.obtain import Rendering
 from gossamer.state import tenants

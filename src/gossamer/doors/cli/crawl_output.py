@@ -11,7 +11,7 @@ import msgspec
 from gossamer.doors.cli.fetch import file_name
 from gossamer.doors.http import moments
 from gossamer.doors.http.crawl_page_lines import csv_head, csv_lines, json_line
-from gossamer.flows.crawl_results import Shape, Stored
+from gossamer.flows.crawl.results import Shape, Stored
 from gossamer.web.outcome import Outcome
 
 Shown = Literal["jsonl", "csv", "markdown"]

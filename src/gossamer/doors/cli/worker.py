@@ -12,7 +12,7 @@ import uvloop
 from gossamer import logs
 from gossamer.doors.cli import Build, House, load, with_settings
 from gossamer.doors.kinds import KINDS
-from gossamer.flows import crawl_worker
+from gossamer.flows.crawl import worker as crawl_worker
 from gossamer.settings import Settings
 
 _SETTINGS: Final = (

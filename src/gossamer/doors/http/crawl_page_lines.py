@@ -10,7 +10,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from gossamer.doors.http import moments
 from gossamer.doors.http.crawl_shapes import EXAMPLE_ID
-from gossamer.flows.crawl_results import Stored
+from gossamer.flows.crawl.results import Stored
 from gossamer.state.crawled_pages import Position
 
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")  # what makes a spreadsheet reckon

@@ -25,7 +25,7 @@ from gossamer.doors.http.exchange import LARGEST_ANSWER, Exchange, answer, bound
 from gossamer.doors.http.jobs import LONGEST_STREAM
 from gossamer.doors.http.negotiation import preferred
 from gossamer.doors.http.routing import Route
-from gossamer.flows.crawl_results import CrawlResults, Shape, Stored
+from gossamer.flows.crawl.results import CrawlResults, Shape, Stored
 from gossamer.problems import Problem, validation_error
 from gossamer.state.crawled_pages import PageFilter, PageRow, Position
 from gossamer.state.crawls import Crawl, Crawls

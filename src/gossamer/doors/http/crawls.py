@@ -19,7 +19,7 @@ from gossamer.doors.http.crawl_shapes import (
 from gossamer.doors.http.exchange import Exchange, answer
 from gossamer.doors.http.jobs import tenant_seen_by
 from gossamer.doors.http.routing import Route
-from gossamer.flows.crawl import seeds_of
+from gossamer.flows.crawl.seeds import seeds_of
 from gossamer.problems import Problem
 from gossamer.reach.dial import Dialer
 from gossamer.state import crawls as table

@@ -21,7 +21,7 @@ from gossamer.doors.http.crawl_shapes import (
 from gossamer.doors.http.crawls import asked_crawl
 from gossamer.doors.http.exchange import Exchange, answer
 from gossamer.doors.http.routing import Route
-from gossamer.flows.crawl import new_url
+from gossamer.flows.crawl.seeds import new_url
 from gossamer.problems import Problem
 from gossamer.reach.dial import Dialer
 from gossamer.state import new_urls

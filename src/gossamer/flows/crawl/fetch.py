@@ -6,7 +6,7 @@ from typing import Final
 
 from gossamer.flows.admit import Caller
 from gossamer.flows.browse import Browsing
-from gossamer.flows.crawl_plan import Plan
+from gossamer.flows.crawl.plan import Plan
 from gossamer.flows.serve import LimitReached
 from gossamer.problems import Problem
 from gossamer.reach.fetch import Ask, Fetcher

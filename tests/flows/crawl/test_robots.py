@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 import pytest
 from tests.doors.houses import Visit, Visiting
 
-from gossamer.flows.crawl import seeds_of
-from gossamer.flows.crawl_desk import Desk
-from gossamer.flows.crawl_robots import BELIEVED_SECONDS, RobotsFiles
+from gossamer.flows.crawl.desk import Desk
+from gossamer.flows.crawl.robots import BELIEVED_SECONDS, RobotsFiles
+from gossamer.flows.crawl.seeds import seeds_of
 from gossamer.problems import Problem
 from gossamer.state.crawls import Spec
 from gossamer.state.hosts import HostLease, Hosts, StoredRobots

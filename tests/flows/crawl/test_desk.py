@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import pytest
 from tests.doors.houses import Visiting
 
-from gossamer.flows.crawl import seeds_of
-from gossamer.flows.crawl_desk import TOGETHER, Desk, Together
-from gossamer.flows.crawl_watch import Watch
+from gossamer.flows.crawl.desk import TOGETHER, Desk, Together
+from gossamer.flows.crawl.seeds import seeds_of
+from gossamer.flows.crawl.watch import Watch
 from gossamer.metrics import Metrics
 from gossamer.problems import Unavailable
 from gossamer.state.crawl_stats import CrawlStats

@@ -12,9 +12,9 @@ from tests.doors.houses import Visiting
 from tests.doors.renders import APP, PROSE
 
 from gossamer.app import House
-from gossamer.flows.crawl import seeds_of
-from gossamer.flows.crawl_content import kept_page
-from gossamer.flows.crawl_host import MOST_TASKS
+from gossamer.flows.crawl.content import kept_page
+from gossamer.flows.crawl.host import MOST_TASKS
+from gossamer.flows.crawl.seeds import seeds_of
 from gossamer.state.crawl_tables import crawled_pages, hosts
 from gossamer.state.crawls import Crawl, Spec
 from gossamer.state.tenants import PUBLIC

@@ -9,9 +9,9 @@ import contextlib
 import math
 from typing import Final
 
-from gossamer.flows.crawl_gate import Gates
-from gossamer.flows.crawl_host import Crew, Walk
-from gossamer.flows.crawl_lease import Held
+from gossamer.flows.crawl.gate import Gates
+from gossamer.flows.crawl.host import Crew, Walk
+from gossamer.flows.crawl.lease import Held
 from gossamer.logs import Log
 from gossamer.problems import Unavailable
 from gossamer.state import heartbeats

@@ -13,10 +13,10 @@ from functools import partial
 from itertools import count
 from typing import Final, TypeVar
 
-from gossamer.flows.crawl_content import Parcel, Place, parcel
-from gossamer.flows.crawl_known import Known
-from gossamer.flows.crawl_lease import Held
-from gossamer.flows.crawl_visit import End, Visited
+from gossamer.flows.crawl.content import Parcel, Place, parcel
+from gossamer.flows.crawl.known import Known
+from gossamer.flows.crawl.lease import Held
+from gossamer.flows.crawl.visit import End, Visited
 from gossamer.logs import Log
 from gossamer.problems import Unavailable
 from gossamer.state import stray_blobs

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.flows.crawl_pace import LONGEST_AFTER, MOST_FAILURES, MOST_LANES, REST_SECONDS, Pace
+from gossamer.flows.crawl.pace import LONGEST_AFTER, MOST_FAILURES, MOST_LANES, REST_SECONDS, Pace
 
 
 def pace(*, usual: float = 1.0, asked: float | None = None, failures: int = 0) -> Pace:

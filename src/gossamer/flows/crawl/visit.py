@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from gossamer.flows.crawl_plan import Plan
+from gossamer.flows.crawl.plan import Plan
 from gossamer.problems import Problem
 from gossamer.reach.failures import is_transient, reason_of
 from gossamer.reach.retry import is_transient_status

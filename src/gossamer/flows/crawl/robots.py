@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from gossamer import problems
-from gossamer.flows.crawl_desk import Desk
+from gossamer.flows.crawl.desk import Desk
 from gossamer.problems import Problem, Unavailable
 from gossamer.reach.failures import is_transient, reason_of
 from gossamer.reach.fetch import Ask, Fetcher

@@ -7,10 +7,10 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from typing import Final
 
-from gossamer.flows.crawl import new_url
-from gossamer.flows.crawl_known import Known
-from gossamer.flows.crawl_plan import Plan
-from gossamer.flows.crawl_visit import End, Visited, again, is_to_be_tried_again
+from gossamer.flows.crawl.known import Known
+from gossamer.flows.crawl.plan import Plan
+from gossamer.flows.crawl.seeds import new_url
+from gossamer.flows.crawl.visit import End, Visited, again, is_to_be_tried_again
 from gossamer.problems import Problem
 from gossamer.reach.http import REDIRECTS
 from gossamer.reach.retry import is_transient_status

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from gossamer.flows.crawl_content import kept_page, parcel
-from gossamer.flows.crawl_known import Known
+from gossamer.flows.crawl.content import kept_page, parcel
+from gossamer.flows.crawl.known import Known
 from gossamer.state.blobs import open_blobs
 from gossamer.web.page import Hop, Page
 

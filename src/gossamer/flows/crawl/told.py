@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from gossamer.flows.crawl_visit import Visited
+from gossamer.flows.crawl.visit import Visited
 from gossamer.state.search_index import Document, SearchIndex
 from gossamer.web.outcome import Outcome
 

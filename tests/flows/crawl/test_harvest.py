@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from gossamer.flows.crawl import new_url, seeds_of
-from gossamer.flows.crawl_harvest import MOST_DENIED, MOST_HOPS, Harvest
-from gossamer.flows.crawl_known import Known
-from gossamer.flows.crawl_plan import MOST_ALIKE, Plan
-from gossamer.flows.crawl_visit import MOST_ATTEMPTS, End, Visited, unanswered
+from gossamer.flows.crawl.harvest import MOST_DENIED, MOST_HOPS, Harvest
+from gossamer.flows.crawl.known import Known
+from gossamer.flows.crawl.plan import MOST_ALIKE, Plan
+from gossamer.flows.crawl.seeds import new_url, seeds_of
+from gossamer.flows.crawl.visit import MOST_ATTEMPTS, End, Visited, unanswered
 from gossamer.problems import Problem
 from gossamer.reach.failures import failed, timed_out
 from gossamer.state.crawls import Counts, Crawl, Spec

@@ -14,15 +14,15 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from gossamer.flows.crawl_desk import Desk
-from gossamer.flows.crawl_fetch import LEARNED, Fetching
-from gossamer.flows.crawl_harvest import Harvest
-from gossamer.flows.crawl_lease import Held
-from gossamer.flows.crawl_pace import REFUSALS
-from gossamer.flows.crawl_plan import Plan, Plans
-from gossamer.flows.crawl_robots import RobotsFiles, Rules
-from gossamer.flows.crawl_visit import Visited, blocked, broken, unanswered
-from gossamer.flows.crawl_writer import Writer
+from gossamer.flows.crawl.desk import Desk
+from gossamer.flows.crawl.fetch import LEARNED, Fetching
+from gossamer.flows.crawl.harvest import Harvest
+from gossamer.flows.crawl.lease import Held
+from gossamer.flows.crawl.pace import REFUSALS
+from gossamer.flows.crawl.plan import Plan, Plans
+from gossamer.flows.crawl.robots import RobotsFiles, Rules
+from gossamer.flows.crawl.visit import Visited, blocked, broken, unanswered
+from gossamer.flows.crawl.writer import Writer
 from gossamer.logs import Log
 from gossamer.problems import Problem, Unavailable
 from gossamer.reach.retry import retry_after

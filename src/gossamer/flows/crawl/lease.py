@@ -3,7 +3,7 @@
 import asyncio
 from dataclasses import dataclass
 
-from gossamer.flows.crawl_pace import Pace
+from gossamer.flows.crawl.pace import Pace
 from gossamer.state.hosts import LEASE_MS, HostLease
 
 

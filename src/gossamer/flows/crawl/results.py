@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from gossamer import problems
-from gossamer.flows.crawl_content import unpacked
+from gossamer.flows.crawl.content import unpacked
 from gossamer.flows.workshop import Workshop
 from gossamer.problems import Problem
 from gossamer.state import crawled_pages

@@ -1,0 +1,10 @@
+"""Crawl: hosts are leased, walked at their pace, and what became of their URLs is written together.
+
+    worker ── leases a host ──> host ── robots, pace, gate: may it be asked now? ──┐
+      ^                          ^ batches of URLs, through the desk               v
+      │ plan: what the crawl wants                                             visit ── fetch ── harvest
+      │                                                                            │
+    watch <── counts ── database <── one transaction <── writer, content <─────────┘ told: the search index
+
+`seeds` is where a crawl begins, `known` what it need not write down again, `results` what it has stored.
+"""
