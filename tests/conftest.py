@@ -1,15 +1,16 @@
 """What every test may ask for."""
 
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from gossamer.state.database import Database, open_database
 
 IMPLEMENTATIONS = ("sqlite", "postgres", "memory", "redis", "folder", "s3")
 pytest_plugins = [
     "tests.servers.valkey",
+    "tests.servers.sqlite",
     "tests.servers.postgres",
     "tests.servers.s3",
     "tests.servers.tiers",
@@ -21,18 +22,28 @@ pytest_plugins = [
 ]
 
 
+def pytest_configure() -> None:
+    """Properties are tried with the same examples each time, however slow the machine is."""
+    settings.register_profile(
+        "gossamer",
+        deadline=None,
+        derandomize=True,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+    )
+    settings.load_profile("gossamer")
+
+
 @pytest.fixture(params=["sqlite", "postgres"])
-def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """A database of its own for the test, once of each kind."""
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path}/gossamer.db"
-    url: str = request.getfixturevalue("postgres").url
+def database_url(request: pytest.FixtureRequest) -> str:
+    """A database of its own for the test, once of each kind, its schema in place."""
+    found = request.getfixturevalue(request.param)
+    url: str = found if request.param == "sqlite" else found.url
     return url
 
 
 @pytest.fixture
 async def database(database_url: str) -> AsyncIterator[Database]:
-    """The same, open and migrated."""
+    """The same, open."""
     database = open_database(database_url)
     await database.migrate()
     yield database

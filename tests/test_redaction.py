@@ -324,6 +324,6 @@ def test_hostile_text_takes_linear_time(front: str) -> None:
     size = MEGABYTE if front == "" else MEGABYTE // 20
     for unit in HOSTILE.split("|"):
         text = front + unit * (size // len(unit))
-        started = time.perf_counter()
+        started = time.process_time()
         redact(text)
-        assert time.perf_counter() - started < 10 * size / MEGABYTE + 1, unit
+        assert time.process_time() - started < 10 * size / MEGABYTE + 1, unit

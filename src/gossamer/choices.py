@@ -30,8 +30,13 @@ if TYPE_CHECKING:
     from gossamer.reach.remote import Remotes
 
 
+def is_hot_shared(settings: Settings) -> bool:
+    """With the other processes."""
+    return settings.redis_url not in ("", "memory://")
+
+
 def open_hot(settings: Settings) -> Hot:
-    if settings.redis_url in ("", "memory://"):
+    if not is_hot_shared(settings):
         return MemoryHot()
     from gossamer.state.hot_redis import RedisHot  # an extra
 

@@ -74,7 +74,7 @@ def faces(house: "House") -> list[Face]:
         BatchFace(house.jobs, house.lines, house.workshop),
         CrawlsFace(house.crawls, house.dialer, house.settings.crawl_delay),
         CrawlPages(house.crawls, house.crawl_results),
-        Domains(house.crawls, house.hosts),
+        Domains(house.crawls, house.hosts, house.hot),
         StatsFace(house.crawls, house.crawl_stats, time.time),
         FrontierFace(house.crawls, house.frontier, house.dialer),
         Audits(house.jobs, house.dialer),

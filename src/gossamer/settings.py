@@ -181,7 +181,8 @@ class Settings:
     crawl_processes: int = setting(1, "Processes that serve starts for crawls while there are any; 0 leaves them to gossamer worker", parse=whole(0, 64))
     crawl_hosts: int = setting(200, "Hosts that a process crawls at the same time", parse=whole(1, 10_000))
     crawl_delay: float = setting(1.0, "Seconds between two requests to a host, where neither the crawl nor its robots.txt says otherwise", parse=duration(0, 3600))
-    crawl_address_connections: int = setting(8, "Requests of a process under way to one address, however many hosts it has; networks in egress_allow have no bound", parse=whole(1, 10_000))
+    crawl_longest_delay: float = setting(300.0, "Seconds up to which a Crawl-delay in robots.txt is kept; a longer one counts as this", parse=duration(0, 86_400))
+    crawl_address_connections: int = setting(8, "Requests under way to one address, however many hosts it has and processes crawl them; networks in egress_allow have no bound", parse=whole(1, 10_000))
 
     network: str = setting("base-sepolia", "Chain of payments: base (real money) or base-sepolia (test)", parse=choice("base", "base-sepolia"), alias="NETWORK")
     wallet_address: str = setting("", "EVM wallet that receives payments; they are on when wallet_svm is set too", parse=shaped("0x[0-9a-fA-F]{40}", "0x and 40 hexadecimal digits"), alias="WALLET_ADDRESS")

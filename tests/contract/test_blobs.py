@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.servers.s3 import BUCKET, Moto
 
@@ -21,9 +21,7 @@ from gossamer.state.blobs import CHUNK, Blobs, Missing, open_blobs
 
 numbers = itertools.count()
 names = st.from_regex(r"[a-z0-9][a-z0-9._-]{0,30}(/[a-z0-9][a-z0-9._-]{0,30}){0,4}", fullmatch=True)
-property_test = settings(
-    deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+property_test = settings(max_examples=50)
 OpenBlobs = Callable[[], Blobs]
 
 

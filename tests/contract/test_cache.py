@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator, Callable
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.servers.valkey import Valkey
+from tests.servers.valkey import PATIENCE, Valkey
 
 from gossamer.logs import Log
 from gossamer.state.cache import Cache, Kept
@@ -38,7 +38,7 @@ async def hots(request: pytest.FixtureRequest) -> AsyncIterator[Callable[[], Hot
     def make() -> Hot:
         if request.param == "redis":
             valkey: Valkey = request.getfixturevalue("valkey")
-            made.append(RedisHot(valkey.url, prefix))
+            made.append(RedisHot(valkey.url, prefix, deadline=PATIENCE))
         elif not made:
             made.append(MemoryHot())
         return made[-1]
@@ -118,7 +118,7 @@ async def test_it_is_fresh_until_its_time_is_over(cache: Cache, clock: Clock) ->
     assert await cache.get("a") is None
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100)
 @given(
     ttl=st.integers(60, 86_400),
     passed=st.integers(0, 100_000),

@@ -6,7 +6,7 @@ import pytest
 from tests.contract.crawl_ground import NOW, SECOND, Ground, done, page, url, urls
 
 from gossamer.state import crawl_tables
-from gossamer.state.crawl_stats import CrawlStats, Stretch
+from gossamer.state.crawl_stats import MANY, CrawlStats, Stretch
 from gossamer.state.crawls import Counts, Spec
 from gossamer.state.database import Database
 from gossamer.state.frontier import Settlement, TaskEnd
@@ -178,6 +178,15 @@ async def test_what_was_to_be_sent_along_is_forgotten_when_a_crawl_is_over(groun
     assert {crawl.spec for crawl in over.values()} == {replace(spec, headers=())}
 
 
+async def test_many_hosts_are_counted_once_a_minute(ground: Ground) -> None:
+    await ground.crawl([url(f"h{number}:80", 1) for number in range(MANY)])
+    seconds = iter((0.0, 1.0, 61.0))
+    stats = CrawlStats(ground.database, lambda: next(seconds))
+    assert (await stats.stats(now=NOW)).hosts == MANY
+    await ground.crawl([url("another:80", 1)])
+    assert [(await stats.stats(now=NOW)).hosts for _ in range(2)] == [MANY, MANY + 1]
+
+
 async def test_what_happened_is_counted_by_the_minute(ground: Ground) -> None:
     crawl, other = await ground.crawl(urls("a:80", 4)), await ground.crawl([url("b:80", 1)])
     stats = CrawlStats(ground.database)
@@ -213,6 +222,9 @@ async def test_what_happened_is_counted_by_the_minute(ground: Ground) -> None:
     everything = await stats.stats(now=NOW)
     assert (everything.counts.urls, everything.counts.pages, everything.hosts) == (5, 2, 2)
     assert (everything.running, everything.workers, everything.recent.fetched) == (2, 1, 1)
+    await ground.crawls.cancel(other.id, now=NOW)  # nobody waits for what is left of it
+    assert (await stats.stats(crawl_id=other.id, now=NOW)).counts.pending == 0
+    assert (await stats.stats(now=NOW)).counts.urls == 4
     assert await stats.stats(tenant="nobody", now=NOW + HOUR) == await stats.stats(
         crawl_id="none", now=NOW + HOUR
     )

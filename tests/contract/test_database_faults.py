@@ -5,6 +5,7 @@ import os
 import resource
 import signal
 import sqlite3
+import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -12,15 +13,35 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
-from sqlalchemy import insert, select
+from sqlalchemy import insert, select, text, update
 from tests.servers.postgres import UNPRIVILEGED, PostgresServer
 
 from gossamer.problems import Unavailable
-from gossamer.state.database import UNCERTAIN, Database, open_database
+from gossamer.state.database import SILENT_TIMES, UNCERTAIN, Database, open_database
 from gossamer.state.tables import tenants
 from gossamer.state.tenants import PUBLIC
 
+FREEZE = """
+import asyncio, os, signal, sys
+from sqlalchemy import text
+from gossamer.problems import Unavailable
+from gossamer.state.database import open_database
+
+async def main():
+    database = open_database(sys.argv[1], deadline=1.0)
+    try:
+        async with database.write() as connection:
+            await connection.execute(text("UPDATE tenants SET name = 'frozen'"))
+            os.kill(os.getpid(), signal.SIGSTOP)
+        print("written")
+    except Unavailable as away:
+        print(away.detail)
+    await database.close()
+
+asyncio.run(main())
+"""
 ROW = {"id": "1" * 26, "email": "a@example.com", "name": "", "created_at": 1}
+SOON = 20.0  # seconds, on a busy machine: what is not bounded takes much longer
 
 
 @contextmanager
@@ -39,6 +60,15 @@ async def add(database: Database, number: int = 0) -> None:
 async def count(database: Database) -> int:
     async with database.read() as connection:
         return len((await connection.execute(select(tenants.c.id).where(tenants.c.id != PUBLIC))).all())
+
+
+async def again(database: Database) -> None:
+    """Until it answers."""
+    while True:
+        try:
+            return await database.ping()
+        except Unavailable:
+            await asyncio.sleep(0.05)
 
 
 @pytest.fixture
@@ -70,7 +100,7 @@ async def local(folder: Path) -> AsyncIterator[Database]:
 
 async def test_stopped_then_started(remote: Database, postgres: PostgresServer) -> None:
     postgres.stop()
-    with within(2):
+    with within(SOON):
         for _ in range(5):
             with pytest.raises(Unavailable, match=r"refused|lost|shutting down"):
                 await remote.ping()
@@ -102,14 +132,28 @@ async def test_stopped_within_a_transaction(remote: Database, postgres: Postgres
 
 async def test_frozen_with_connections_open(remote: Database, postgres: PostgresServer) -> None:
     postgres.freeze()
-    with within(2.5):
+    with within(SOON):
         answers = await asyncio.gather(
             *(remote.ping() for _ in range(6)), *(add(remote, 99) for _ in range(6)), return_exceptions=True
         )
     assert all(isinstance(answer, Unavailable) for answer in answers), answers
     postgres.thaw()
-    await remote.ping()
+    await again(remote)
     await add(remote, 100)
+
+
+async def test_who_comes_while_it_is_silent_is_told_so_at_once(postgres: PostgresServer) -> None:
+    database = open_database(postgres.url, deadline=1.0)
+    postgres.freeze()
+    for _ in range(SILENT_TIMES):
+        with pytest.raises(Unavailable, match="in time"):
+            await database.ping()
+    with pytest.raises(Unavailable, match="silent a moment ago"):
+        await database.ping()
+    postgres.thaw()
+    with within(SOON):
+        await again(database)
+    await database.close()
 
 
 async def test_frozen_within_a_transaction(remote: Database, postgres: PostgresServer) -> None:
@@ -119,7 +163,7 @@ async def test_frozen_within_a_transaction(remote: Database, postgres: PostgresS
             postgres.freeze()
             await connection.execute(select(tenants.c.id))
 
-    with within(2.5), pytest.raises(Unavailable, match="no answer within 1 s") as caught:
+    with within(SOON), pytest.raises(Unavailable, match="no answer within 1 s") as caught:
         await write()
     assert caught.value.hint != UNCERTAIN
     postgres.thaw()
@@ -132,17 +176,53 @@ async def test_frozen_while_committing_nobody_knows(remote: Database, postgres: 
             await connection.execute(insert(tenants), ROW)
             postgres.freeze()
 
-    with within(2.5), pytest.raises(Unavailable, match="no answer within 1 s") as caught:
+    with within(SOON), pytest.raises(Unavailable, match="no answer within 1 s") as caught:
         await write()
     assert caught.value.hint == UNCERTAIN
     postgres.thaw()
     assert await count(remote) in (3, 4)
 
 
+async def test_a_client_that_is_frozen_within_a_transaction_stands_in_nobodys_way_for_long(
+    remote: Database, postgres: PostgresServer
+) -> None:
+    """What it had locked is free after two of its deadlines; it learns of it when it is thawed."""
+    command = (sys.executable, "-W", "error", "-c", FREEZE, postgres.url)
+    client = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
+    await asyncio.to_thread(os.waitid, os.P_PID, client.pid, os.WSTOPPED | os.WNOWAIT)
+    refused = 0
+    async with asyncio.timeout(30):
+        while not await _renamed(remote):
+            refused += 1
+    client.send_signal(signal.SIGCONT)
+    said, _ = await client.communicate()
+    assert refused  # it was in the way
+    assert b"not answering" in said
+    async with remote.read() as connection:
+        assert set(await connection.scalars(select(tenants.c.name))) == {"awake"}
+
+
+async def _renamed(database: Database) -> bool:
+    try:
+        async with database.write() as connection:
+            await connection.execute(update(tenants).values(name="awake"))
+    except Unavailable:
+        return False
+    return True
+
+
+async def test_who_asks_for_more_time_gets_it_from_the_server_too(remote: Database) -> None:
+    async with remote.write(seconds=60.0) as connection:
+        assert await connection.scalar(text("SHOW statement_timeout")) == "2min"
+        assert await connection.scalar(text("SHOW lock_timeout")) == "1min"
+    async with remote.write() as connection:
+        assert await connection.scalar(text("SHOW idle_in_transaction_session_timeout")) == "2s"
+
+
 async def test_frozen_before_the_first_connection(postgres: PostgresServer) -> None:
     database = open_database(postgres.url, deadline=0.5)
     postgres.freeze()
-    with within(2), pytest.raises(Unavailable, match="in time"):
+    with within(SOON), pytest.raises(Unavailable, match="in time"):
         await database.ping()
     postgres.thaw()
     await database.ping()
@@ -164,7 +244,7 @@ async def test_wrong_address(postgres: PostgresServer) -> None:
     }
     for url, why in wrong.items():
         database = open_database(url)
-        with within(2), pytest.raises(Unavailable, match=why):
+        with within(SOON), pytest.raises(Unavailable, match=why):
             await database.ping()
         await database.close()
 
@@ -184,7 +264,7 @@ async def test_a_writer_that_was_made_read_only(remote: Database) -> None:
 async def test_locked_by_another_process(local: Database, folder: Path) -> None:
     with closing(sqlite3.connect(folder / "gossamer.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        with within(2), pytest.raises(Unavailable, match="locked by another process"):
+        with within(SOON), pytest.raises(Unavailable, match="locked by another process"):
             await add(local)
         assert await count(local) == 0
         other.execute("ROLLBACK")
@@ -213,9 +293,9 @@ async def test_read_only_file(folder: Path) -> None:
     folder.chmod(0o555)
     with without_privileges():
         database = open_database(str(path), deadline=0.5)
-        with within(2), pytest.raises(Unavailable, match=r"read-only|cannot be opened"):
+        with within(SOON), pytest.raises(Unavailable, match=r"read-only|cannot be opened"):
             await add(database)
-        with within(2), pytest.raises(Unavailable, match=r"cannot be created|cannot be opened|read-only"):
+        with within(SOON), pytest.raises(Unavailable, match=r"cannot be created|cannot be opened|read-only"):
             await open_database(str(folder / "new" / "gossamer.db"), deadline=0.5).migrate()
         await database.close()
 

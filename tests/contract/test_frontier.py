@@ -217,7 +217,7 @@ async def test_urls_are_listed_by_state_and_host(ground: Ground) -> None:
     states: tuple[State, ...] = get_args(State)
     listed = {state: len(await ground.frontier.listing(crawl.id, state=state)) for state in states}
     assert listed == {"pending": 3, "in_progress": 1, "completed": 0, "failed": 1, "blocked": 0}
-    assert len(await ground.frontier.listing(crawl.id, host="b:80")) == 2
+    assert len(await ground.frontier.listing(crawl.id, hosts=["b:80"])) == 2
 
 
 async def test_many_urls_are_added_in_short_transactions(ground: Ground) -> None:

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from tests.contract.crawl_ground import LEASE, NOW, SECOND, Ground, done, url, urls
 
-from gossamer.state import crawl_tables
+from gossamer.state import crawl_tables, heartbeats
 from gossamer.state.database import Database
 from gossamer.state.frontier import HostNews, Settlement
 from gossamer.state.hosts import LOST, MOST_LAPSES, StoredRobots
@@ -32,6 +32,17 @@ async def test_workers_that_lease_at_once_get_different_hosts(ground: Ground) ->
     assert len(hosts) == len(set(hosts))
     rest = await ground.hosts.lease("w", 30)
     assert len(hosts) + len(rest) == 30
+
+
+async def test_workers_that_share_what_there_is_take_their_part_of_it(ground: Ground) -> None:
+    for worker in ("v", "w", "x", "y"):
+        async with ground.database.write() as connection:
+            await heartbeats.beat(connection, worker, (heartbeats.CRAWL,), 0, now=NOW)
+    await ground.crawl([url(f"h{number}:80", 0) for number in range(10)])
+    assert [len(await ground.lease(4)) for _ in range(7)] == [3, 2, 2, 1, 1, 1, 0]
+    await ground.crawl([url(f"i{number}:80", 0) for number in range(10)])
+    assert len(await ground.lease(2)) == 2  # there is plenty
+    assert len(await ground.lease(9, now=NOW + LEASE)) == 9  # nobody else was heard of since
 
 
 async def test_a_lease_lasts_as_long_as_it_is_extended(ground: Ground) -> None:
@@ -163,6 +174,16 @@ async def test_a_host_that_rests_can_be_tried_at_once(ground: Ground) -> None:
     assert (again.failures, again.resting_until, again.robots) == (0, 0, None)
 
 
+async def test_a_rest_is_no_part_of_a_hosts_pace(ground: Ground) -> None:
+    crawl = await ground.crawl(urls("a:80", 2))
+    (lease,) = await ground.lease()
+    assert await ground.hosts.release(lease, next_at=NOW + SECOND, resting_until=NOW + 60 * SECOND, now=NOW)
+    await ground.frontier.add(crawl.id, [url("a:80", "x")], now=NOW)
+    assert await ground.lease(now=NOW + 60 * SECOND - 1) == []
+    assert await ground.hosts.reset("a:80", now=NOW)
+    assert len(await ground.lease(now=NOW + SECOND)) == 1
+
+
 async def test_robots_are_kept_by_who_holds_the_host(ground: Ground) -> None:
     crawl = await ground.crawl(urls("a:80", 1))
     (lease,) = await ground.lease()
@@ -171,8 +192,9 @@ async def test_robots_are_kept_by_who_holds_the_host(ground: Ground) -> None:
     assert await ground.hosts.robots("a:80") is None
     assert await ground.hosts.keep_robots(lease, silent, now=NOW)
     assert await ground.hosts.keep_robots(lease, robots, now=NOW)
-    assert not await ground.hosts.keep_robots(lease, silent, now=NOW + LEASE)
+    assert not await ground.hosts.keep_robots(lease, silent, is_allowed=False, now=NOW + LEASE)
     assert await ground.hosts.robots("a:80") == robots
+    assert [host.is_allowed for host in await ground.hosts.listing()] == [True]
     (again,) = await ground.lease(now=NOW + LEASE)
     assert again.robots == robots
     assert [host.pending for host in await ground.hosts.listing(crawl_id=crawl.id)] == [1]

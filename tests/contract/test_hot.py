@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.servers.valkey import Valkey
+from tests.servers.valkey import PATIENCE, Valkey
 
 from gossamer.state.hot import Claim, Hot, Window
 from gossamer.state.hot_memory import MemoryHot
@@ -22,9 +22,7 @@ SOON = 5.0  # seconds within which what must happen has happened
 FOREVER = 60.0
 
 numbers = itertools.count()
-property_test = settings(
-    deadline=None, max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+property_test = settings(max_examples=200)
 
 MakeHot = Callable[..., Hot]
 
@@ -39,7 +37,7 @@ async def make_hot(request: pytest.FixtureRequest) -> AsyncIterator[MakeHot]:
             hot = MemoryHot(max_pages, max_page_bytes)
         else:
             valkey: Valkey = request.getfixturevalue("valkey")
-            hot = RedisHot(valkey.url, f"test{next(numbers)}", max_pages, max_page_bytes)
+            hot = RedisHot(valkey.url, f"test{next(numbers)}", max_pages, max_page_bytes, deadline=PATIENCE)
         made.append(hot)
         return hot
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gossamer.state import ledger
@@ -211,7 +211,7 @@ DRAWN = {
 }
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25)
 @given(steps=st.lists(st.sampled_from(list(STEPS)), min_size=1, max_size=12), number=st.integers(0, 2**64))
 async def test_only_the_steps_that_are_drawn_are_made(
     database: Database, steps: list[str], number: int

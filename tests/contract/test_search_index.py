@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import func, select, text, update
 from tests.servers.postgres import PostgresServer
@@ -142,7 +142,7 @@ HOSTILE = st.text(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150)
 @given(query=HOSTILE)
 async def test_no_question_is_an_error_or_finds_what_is_not_ours(database: Database, query: str) -> None:
     index = index_of(database)
@@ -151,7 +151,7 @@ async def test_no_question_is_an_error_or_finds_what_is_not_ours(database: Datab
     assert set(await found(index, query)) <= {"ours"}
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50)
 @given(said=st.text(max_size=200))
 async def test_whatever_a_page_says_can_be_kept_and_shown(database: Database, said: str) -> None:
     index = index_of(database)

@@ -37,12 +37,12 @@ LAPSE = text("UPDATE hosts SET locked_until = 1, due_at = 1 WHERE locked_by = :w
 
 
 class WorkerProcess:
-    def __init__(self, name: str, environment: Mapping[str, str], said: Path) -> None:
+    def __init__(self, name: str, environment: Mapping[str, str], said: Path, kind: str = "crawl") -> None:
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload([__name__])
         self.name = name
         whole = {**environment, "GOSSAMER_WORKER_ID": name}
-        self._process = context.Process(target=_run, args=(whole, said), daemon=True)
+        self._process = context.Process(target=_run, args=(whole, said, kind), daemon=True)
         self._process.start()
 
     def kill(self) -> None:
@@ -70,14 +70,14 @@ class WorkerProcess:
             os.kill(self._process.pid, number)
 
 
-def _run(environment: Mapping[str, str], said: Path) -> None:
+def _run(environment: Mapping[str, str], said: Path, kind: str) -> None:
     with said.open("ab") as file:
         for number in (1, 2):
             os.dup2(file.fileno(), number)
     for name in [name for name in os.environ if name.startswith("GOSSAMER_")]:
         del os.environ[name]
     os.environ.update(environment)
-    worker.main(args=["--kinds", "crawl"], prog_name="gossamer worker", obj=House)
+    worker.main(args=["--kinds", kind], prog_name="gossamer worker", obj=House)
 
 
 class Crew:
@@ -107,23 +107,31 @@ class Crew:
         """Nobody has ended without being told to."""
         return all(process.is_alive for process in [*self._awake, *self._frozen])
 
+    @property
+    def names(self) -> set[str]:
+        return {process.name for process in [*self._awake, *self._frozen]}
+
+    def grow(self, count: int) -> None:
+        self._count = count
+        self.fill()
+
     def fill(self) -> None:
         while len(self._awake) + len(self._frozen) < self._count:
             self._awake.append(WorkerProcess(next(self._names), self._environment, self.log))
 
-    async def kill_one(self) -> None:
-        process = await self._chosen()
-        await asyncio.to_thread(process.kill)
-        self.kills += 1
-        self.in_hand += await self._in_hand(process)
+    def indexer(self) -> WorkerProcess:
+        """One that brings what was crawled into the search index; not of the crew."""
+        return WorkerProcess(next(self._names), self._environment, self.log, "index")
+
+    async def kill_one(self, *, lapse: bool = False) -> None:
+        """`lapse`: others need not wait until its leases have run out."""
+        await self._kill(await self._chosen(), lapse)
         self.fill()
 
-    async def kill_all(self) -> None:
+    async def kill_all(self, *, lapse: bool = False) -> None:
         """And leave it so."""
         for process in [*self._awake, *self._frozen]:
-            await asyncio.to_thread(process.kill)
-            self.kills += 1
-            self.in_hand += await self._in_hand(process)
+            await self._kill(process, lapse)
         self._awake.clear()
         self._frozen.clear()
 
@@ -138,11 +146,7 @@ class Crew:
     async def overtake_one(self) -> WorkerProcess:
         """Freeze one, and let its leases run out at once: when it is thawed, it believes in them still."""
         process = await self._frozen_one()
-        while (in_hand := await self._lapse(process)) is None:
-            process.thaw()
-            await asyncio.sleep(MOMENT)
-            process.freeze()
-        self.in_hand += in_hand
+        self.in_hand += await self._lapsed(process)
         return process
 
     def thaw(self, process: WorkerProcess) -> None:
@@ -155,6 +159,11 @@ class Crew:
             task.cancel()
         for process in [*self._awake, *self._frozen]:
             await asyncio.to_thread(process.kill)
+
+    async def _kill(self, process: WorkerProcess, lapse: bool) -> None:
+        await asyncio.to_thread(process.kill)
+        self.kills += 1
+        self.in_hand += await (self._lapsed(process) if lapse else self._in_hand(process))
 
     async def _chosen(self) -> WorkerProcess:
         """One that is awake, and of those that hold hosts if there are any."""
@@ -171,6 +180,13 @@ class Crew:
         process.freeze()
         self.freezes += 1
         return process
+
+    async def _lapsed(self, process: WorkerProcess) -> int:
+        while (in_hand := await self._lapse(process)) is None:
+            process.thaw()
+            await asyncio.sleep(MOMENT)
+            process.freeze()
+        return in_hand
 
     async def _lapse(self, process: WorkerProcess) -> int | None:
         """What it had in hand; None: it has locked what is to be changed, and was frozen at a bad moment."""

@@ -22,6 +22,16 @@ PAGES = text("SELECT url, status_code, content_hash FROM crawled_pages WHERE cra
 LEFT = text("SELECT count(*) FROM frontier WHERE crawl_id = :crawl AND state IN ('pending', 'in_progress')")
 COUNTED = text("SELECT pages, completed + failed + blocked FROM crawls WHERE id = :crawl")
 SETTLED = text("SELECT count(*) FROM frontier WHERE crawl_id = :crawl")
+# The same things, as three tables count them.
+STORED = "(SELECT sum(content_length) FROM crawled_pages WHERE crawl_id = :crawl)"
+SUMMED = [
+    text(f"SELECT {counts} FROM {table} WHERE {crawl} = :crawl")
+    for counts, table, crawl in (
+        ("completed, failed, blocked, bytes", "crawls", "id"),
+        ("sum(fetched), sum(failed), sum(blocked), sum(bytes)", "crawl_minutes", "crawl_id"),
+        (f"sum(completed), sum(failed), sum(blocked), {STORED}", "crawl_hosts", "crawl_id"),
+    )
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +87,11 @@ async def account(
         left = await connection.scalar(LEFT, which)
         pages, settled = (await connection.execute(COUNTED, which)).one()
         urls = await connection.scalar(SETTLED, which)
+        sums = [tuple(map(int, (await connection.execute(one, which)).one())) for one in SUMMED]
     stored = Counter(url.removesuffix(TRACKED) for url, status, content in rows if status == 200 and content)
     good = web.all_good(depth)
     counted = {"pages": (pages, len(rows)), "URLs": (settled, (urls or 0) - (left or 0))}
+    counted |= {"by the minute": (sums[1], sums[0]), "by host": (sums[2], sums[0])}
     return Account(
         lost=frozenset(good - stored.keys()),
         twice=frozenset(url for url, times in stored.items() if times > 1),

@@ -95,9 +95,11 @@ class _Connection(asyncio.Protocol):
         target = head.split(b" ", 2)[1].decode()
         self._asked = time.monotonic(), target
         answer = self._servers.answer(self._servers.web.number(self._address), target)
-        if answer and self._servers.web.latency:
+        if answer is None:
+            self._transport.close()
+        elif self._servers.web.latency:
             asyncio.get_running_loop().call_later(self._servers.web.latency, self._send, answer)
-        elif answer:
+        else:
             self._send(answer)
 
     def connection_lost(self, error: Exception | None) -> None:

@@ -33,7 +33,7 @@ async def test_workers_that_are_killed_or_overtaken_lose_nothing_and_write_nothi
         await stage.begin(delay=GAP)
         stage.crew.fill()
         await stage.until_under_way(100)
-        await stage.crew.kill_one()
+        await stage.crew.kill_one(lapse=True)
         await stage.until_under_way(300)
         overtaken = await stage.crew.overtake_one()
         await stage.until_stored(600)
@@ -53,7 +53,7 @@ async def test_when_all_workers_are_gone_the_api_answers_and_others_go_on_where_
         await stage.begin(delay=GAP)
         stage.crew.fill()
         await stage.until_under_way(100)
-        await stage.crew.kill_all()
+        await stage.crew.kill_all(lapse=True)
         stored = await stage.stored()
         assert stored < web.hosts * web.pages
         async with visiting(database_url=on_servers["GOSSAMER_DATABASE_URL"], echo_tables=False) as visit:

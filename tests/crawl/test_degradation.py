@@ -17,7 +17,7 @@ from tests.servers.valkey import Valkey
 AWAY_SECONDS = 3.0
 GAP = 0.05  # seconds between two requests to a host, so that a crawl takes some
 HOUR_MS, MINUTE_MS = 3_600_000, 60_000
-HOSTS = text("SELECT host, next_at FROM hosts")
+HOSTS = text("SELECT host, resting_until FROM hosts WHERE NOT is_allowed")
 NOW = text("SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)")
 
 
@@ -100,5 +100,5 @@ async def _rest(stage: Stage, numbers: tuple[int, ...]) -> bool:
     async with stage.database.read() as connection:
         now = await connection.scalar(NOW)
         rows = list(await connection.execute(HOSTS))
-    resting = {row.host for row in rows if row.next_at > now + HOUR_MS - MINUTE_MS}
+    resting = {row.host for row in rows if row.resting_until > now + HOUR_MS - MINUTE_MS}
     return {f"{stage.web.address(number)}:{stage.web.port}" for number in numbers} <= resting

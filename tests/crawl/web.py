@@ -48,7 +48,7 @@ class Web(msgspec.Struct, frozen=True, kw_only=True):
     words: int = 150  # of a page
     crossing: int = 5  # links of a page to others anywhere in the tree
     latency: float = 0.0  # seconds that every answer takes
-    silent_robots: tuple[int, ...] = ()  # hosts that never answer the question for robots.txt
+    silent_robots: tuple[int, ...] = ()  # hosts that hang up when they are asked for robots.txt
     failing_robots: tuple[int, ...] = ()  # hosts that answer it with 503
 
     @classmethod
@@ -86,7 +86,7 @@ class Web(msgspec.Struct, frozen=True, kw_only=True):
         return target.startswith(("/private/", "/hidden.html"))
 
     def answer(self, host: int, target: str, *, times: int = 1) -> Answer | None:
-        """To the question that is asked for so many times now; None is silence."""
+        """To the question that is asked for so many times now; None: it hangs up without a word."""
         path, _, query = target.partition("?")
         if path == "/robots.txt":
             return self._robots(host)

@@ -16,12 +16,15 @@ from tests.site.server import Reply, Request, Site
 PROSE = "Orb weavers build a new web nearly every day, mostly at night, and eat the old one first. " * 5
 OPEN = {"egress_allow": "127.0.0.0/8", "egress_ports": "*", "crawl_delay": "0", "limit_admin": "1000000/60"}
 ROBOTS: dict[str, str] = {}  # by host and port
+NOT_SAID = "503"
 
 
 @path("robots.txt")
 async def robots(site: Site, request: Request, reply: Reply) -> None:
     """What a test wants to be said at an origin of its own."""
-    if request.origin in ROBOTS:
+    if ROBOTS.get(request.origin) == NOT_SAID:
+        await reply.send(b"", status="503 Busy")
+    elif request.origin in ROBOTS:
         await reply.send(ROBOTS[request.origin].encode(), "Content-Type: text/plain")
     else:
         await not_found(site, request, reply)

@@ -64,13 +64,13 @@ Visiting = Callable[..., AbstractAsyncContextManager[Visit]]
 
 
 @pytest.fixture
-def visiting(tmp_path: Path) -> Visiting:
+def visiting(tmp_path: Path, sqlite: str) -> Visiting:
     """Opens a house with these settings: `async with visiting(limit_user="5/60") as visit`."""
 
     @asynccontextmanager
     async def visit(*, echo_tables: bool = True, **flags: Any) -> AsyncIterator[Visit]:
         flags = {
-            "data_dir": str(tmp_path),
+            "data_dir": str(tmp_path),  # where the database is already
             "bootstrap_key": ADMIN_KEY,
             "public_url": PUBLIC_URL,
             "limit_anonymous_post": "1000000/60",

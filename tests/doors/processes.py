@@ -5,6 +5,8 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -40,14 +42,14 @@ class Process:
 Start = Callable[..., Process]
 
 
-@pytest.fixture
-def processes(tmp_path: Path) -> Iterator[Start]:
-    """Starts a module with settings by name, and ends it with the test."""
+@contextmanager
+def processes_in(folder: Path) -> Iterator[Start]:
+    """Starts a module with settings by name, and ends it at the end."""
     started: list[Process] = []
 
     def start(module: str, *arguments: str, **settings: Any) -> Process:
         settings = {
-            "data_dir": tmp_path,
+            "data_dir": folder,
             "port": 0,
             "bootstrap_key": ADMIN_KEY,
             "limit_anonymous_post": "1000000000/60",
@@ -60,21 +62,29 @@ def processes(tmp_path: Path) -> Iterator[Start]:
         started.append(Process(module, arguments, environment))
         return started[-1]
 
-    yield start
-    for process in started:
-        process.kill()
+    try:
+        yield start
+    finally:
+        for process in started:
+            process.kill()
+
+
+def started_server(processes: Start, **settings: Any) -> Process:
+    """A server with the test routes."""
+    process = processes("tests.doors.process", **settings)
+    process.port = int(process.line() or pytest.fail(process.process.communicate()[1]))
+    return process
+
+
+@pytest.fixture
+def processes(tmp_path: Path) -> Iterator[Start]:
+    with processes_in(tmp_path) as start:
+        yield start
 
 
 @pytest.fixture
 def start_server(processes: Start) -> Start:
-    """Starts a server with the test routes."""
-
-    def start(**settings: Any) -> Process:
-        process = processes("tests.doors.process", **settings)
-        process.port = int(process.line() or pytest.fail(process.process.communicate()[1]))
-        return process
-
-    return start
+    return partial(started_server, processes)
 
 
 @pytest.fixture

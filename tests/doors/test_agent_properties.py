@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.doors.fetches import numbers, say
@@ -22,9 +22,7 @@ from tests.doors.test_problems import VALIDATOR
 from tests.site.server import Site
 
 KEY = re.compile(r"weblens:[a-z]+:[0-9a-f]{12}")
-with_browser = settings(
-    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+with_browser = settings(max_examples=12)
 ARTICLE, SHELL, MISSING = article("Orb webs"), app_page(), say(article(), status="404 Not Found")
 PLAIN = say(ARTICLE)
 
@@ -150,7 +148,7 @@ bodies = st.fixed_dictionaries(
 everything = st.sampled_from([*sorted(ENDPOINTS), "/search", "/batch/fetch"])
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80)
 @given(asked=st.lists(st.tuples(everything, bodies), min_size=4, max_size=8))
 async def test_p10_and_p11_every_answer_has_its_headers_and_every_error_its_members(
     house: Rendering, asked: list[tuple[str, dict[str, Any]]]

@@ -1,34 +1,15 @@
 """The command line, as a person or a script would use it."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import httpx
 import pytest
 
+from tests.doors.commands import gossamer
 from tests.doors.houses import bearer
 from tests.doors.processes import Process
-
-
-def gossamer(
-    *arguments: str, folder: Path, check: bool = True, **environment: str
-) -> subprocess.CompletedProcess[str]:
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("GOSSAMER_")}
-    done = subprocess.run(
-        [sys.executable, "-m", "gossamer", *arguments],
-        env={**clean, "GOSSAMER_DATA_DIR": str(folder), **environment},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        cwd=folder,
-    )
-    assert not check or done.returncode == 0, done.stderr
-    assert "Traceback" not in done.stderr
-    return done
 
 
 @pytest.fixture

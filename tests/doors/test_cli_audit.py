@@ -7,11 +7,11 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.doors.commands import gossamer
 from tests.doors.crawls import page
 from tests.doors.fetches import say
 from tests.doors.houses import ADMIN_KEY, bearer
 from tests.doors.processes import Start
-from tests.doors.test_cli import gossamer
 from tests.site.server import Site
 
 OPEN = ("--egress-allow", "127.0.0.0/8", "--egress-ports", "*", "--max-links", "0")

@@ -6,8 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.doors.commands import gossamer
 from tests.doors.fetches import say
-from tests.doors.test_cli import gossamer
 from tests.site.server import Site
 
 OPEN = ("--egress-allow", "127.0.0.1/32", "--egress-ports", "*")

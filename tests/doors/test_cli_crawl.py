@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.doors.crawls import PROSE, Web, page
+from tests.doors.commands import gossamer
+from tests.doors.crawls import PROSE, ROBOTS, Web, page
 from tests.doors.fetches import say
-from tests.doors.test_cli import gossamer
 from tests.site.server import Site
 
 OPEN = ("--egress-allow", "127.0.0.1/32", "--egress-ports", "*", "--dns-servers", "127.0.0.1:9")
@@ -32,6 +32,8 @@ def test_pages_are_printed_as_lines_of_json(tmp_path: Path, web: Web) -> None:
     assert {one["url"] for one in pages} == web.urls
     assert all(one["outcome"] == "ok" and PROSE.strip() in one["content"] for one in pages)
     assert done.stderr == ""
+    found = gossamer("search", "orb weavers", "--format", "json", folder=tmp_path)
+    assert {json.loads(line)["url"] for line in found.stdout.splitlines()} == web.urls
 
 
 def test_a_table_and_a_folder_of_markdown(tmp_path: Path, web: Web) -> None:
@@ -71,12 +73,17 @@ def test_ctrl_c_leaves_a_crawl_that_goes_on_where_it_was(tmp_path: Path, site: S
     assert process.returncode == 130, told
     found = re.search(r"gossamer crawl --resume (\w{26})", told)
     assert found is not None, told
+    for verb, state in (("pause", "paused"), ("resume", "running")):
+        turned = gossamer("crawls", verb, found[1], "--json", folder=tmp_path).stdout
+        assert [one["status"] for one in json.loads(turned)] == [state]
     say(f"<title>The last</title><p>{PROSE}", target=last)
+    other = gossamer("crawl", *FAST, origin + leaf, "--max-depth", "0", folder=tmp_path)
+    assert other.stderr == "Another crawl is running here too, and will go on: see gossamer crawls list.\n"
     done = gossamer("crawl", *FAST, "--resume", found[1], folder=tmp_path)
     assert {json.loads(line)["url"] for line in done.stdout.splitlines()} == {
         origin + target for target in (root, leaf, last)
     }
-    assert [len(site.seen(target)) for target in (root, last)] == [1, 2]
+    assert (len(site.seen(root)), len(site.seen(last)) > 1) == (1, True)
 
 
 @pytest.mark.parametrize(
@@ -92,6 +99,39 @@ def test_a_mistake_is_one_clear_message(tmp_path: Path, arguments: tuple[str, ..
     done = gossamer("crawl", *OPEN, *arguments, folder=tmp_path, check=False)
     assert done.returncode != 0
     assert words in done.stderr
+
+
+def test_why_nothing_could_be_had_is_told(tmp_path: Path, site: Site) -> None:
+    origin = site.origins(1)[0]
+    ROBOTS[origin.removeprefix("http://")] = "User-agent: *\nDisallow: /"
+    forbidden = gossamer("crawl", *FAST, f"{origin}/said/1", folder=tmp_path, check=False)
+    assert (forbidden.returncode, forbidden.stdout) == (1, "")
+    assert "not a single page could be had: robots.txt forbids it." in forbidden.stderr
+    huge = f"{site.origins(1)[0]}/huge-declared"
+    failed = gossamer("crawl", *FAST, huge, "-o", "none/", "--no-sitemaps", folder=tmp_path, check=False)
+    assert (failed.returncode, list((tmp_path / "none").iterdir())) == (1, [])
+    assert "not a single page could be had: too_large." in failed.stderr
+
+
+def test_a_crawl_that_cannot_be_written_can_be_gone_on_with(tmp_path: Path, web: Web) -> None:
+    done = gossamer("crawl", *FAST, web.seed, "-o", "/dev/full", folder=tmp_path, check=False)
+    assert (done.returncode, "Traceback" in done.stderr) == (1, False)
+    assert "Cannot write to /dev/full: No space left on device." in done.stderr
+    assert re.search(r"gossamer crawl(s pages| --resume) \w{26}", done.stderr)  # it may be done already
+
+
+def test_crawls_are_listed_and_printed_again(tmp_path: Path, web: Web) -> None:
+    named = ("--name", "A \x1b[31mweb", "--max-urls-per-page", "1")
+    gossamer("crawl", *FAST, web.seed, *named, folder=tmp_path)
+    table = gossamer("crawls", "list", folder=tmp_path).stdout.splitlines()
+    crawl_id, state, pages, *_ = table[1].split()
+    assert (state, pages) == ("done", "2")
+    assert "A ?[31mweb" in table[1]
+    gossamer("crawls", "pages", crawl_id, "-o", "again.jsonl", folder=tmp_path)
+    lines = (tmp_path / "again.jsonl").read_text("utf-8").splitlines()
+    assert {json.loads(line)["url"] for line in lines} == {web.seed, web.origin + web.leaf}
+    unknown = gossamer("crawls", "stop", "01JGGR2Z3W8Q4T6V9X0Y1B2C3D", folder=tmp_path, check=False)
+    assert (unknown.returncode, "There is no crawl" in unknown.stderr) == (1, True)
 
 
 def test_it_does_not_wait_for_hosts_that_do_not_answer(tmp_path: Path) -> None:

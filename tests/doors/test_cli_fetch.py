@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.doors.commands import gossamer
 from tests.doors.fetches import say
 from tests.doors.renders import APP
-from tests.doors.test_cli import gossamer
 from tests.site.server import Site
 
 ARTICLE = """<!doctype html><html lang="en"><title>Orb webs</title><nav><a href="/home">Navigation</a></nav>

@@ -8,9 +8,9 @@ from pathlib import Path
 import psutil  # type: ignore[import-untyped]
 import pytest
 
+from tests.doors.commands import gossamer
 from tests.doors.fetches import say
 from tests.doors.renders import APP, article
-from tests.doors.test_cli import gossamer
 from tests.site.server import Site
 
 OPEN = ("--egress-allow", "127.0.0.1/32", "--egress-ports", "*")

@@ -7,9 +7,9 @@ import pypdfium2
 import pytest
 
 from gossamer.web.picture import size_of
+from tests.doors.commands import gossamer
 from tests.doors.fetches import say
 from tests.doors.renders import article
-from tests.doors.test_cli import gossamer
 from tests.site.server import Site
 
 OPEN = ("--egress-allow", "127.0.0.1/32", "--egress-ports", "*")

@@ -1,24 +1,28 @@
-"""The processes that a server starts for crawls."""
+"""The processes that a server starts for crawls, and for what becomes of them in the search index."""
 
 import asyncio
 import signal
 from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
+from sqlalchemy import select
 
 from gossamer.flows.crawl.seeds import seeds_of
 from gossamer.state.crawls import Crawls, Spec
-from gossamer.state.database import open_database
+from gossamer.state.database import Database, open_database
+from gossamer.state.tables import search_pages
 from gossamer.state.tenants import PUBLIC
 from tests.doors.processes import Start
 from tests.site.server import Site
 
 SECONDS = 60.0
+KINDS = ("crawl", "index")
 
 
 async def crawl(folder: Path, url: str) -> None:
-    """Until it is done, by whoever does it."""
+    """Until it is done, and what it stored can be found, by whoever does it."""
     database = open_database(f"sqlite:///{folder}/gossamer.db")
+    await database.migrate()
     crawls, spec = Crawls(database), Spec(seeds=(url,), max_depth=0, delay=0.0)
     made = await crawls.create(PUBLIC, spec, urls=seeds_of(spec))
     async with asyncio.timeout(SECONDS):
@@ -26,7 +30,23 @@ async def crawl(folder: Path, url: str) -> None:
             await asyncio.sleep(0.05)
     assert found is not None
     assert (found.state, found.counts.pages) == ("done", 1)
+    await until_found(database, url)
     await database.close()
+
+
+async def until_found(database: Database, url: str) -> None:
+    which = select(search_pages.c.id).where(search_pages.c.final_url == url)
+    async with asyncio.timeout(SECONDS):
+        while True:
+            async with database.read() as connection:
+                if await connection.scalar(which) is not None:
+                    return
+            await asyncio.sleep(0.05)
+
+
+def child_of(server: psutil.Process, kind: str) -> psutil.Process:
+    (child,) = [child for child in server.children() if kind in child.cmdline()]
+    return child
 
 
 async def test_a_server_crawls_in_a_child_that_is_there_when_it_is_needed_and_ends_with_it(
@@ -37,11 +57,23 @@ async def test_a_server_crawls_in_a_child_that_is_there_when_it_is_needed_and_en
     server = psutil.Process(serving.process.pid)
     assert server.children() == []
     await crawl(tmp_path, site.url("/ok?children"))
-    (child,) = server.children()
-    assert "crawl" in child.cmdline()
-    child.send_signal(signal.SIGKILL)  # another takes its place
+    children = [child_of(server, kind) for kind in KINDS]
+    for child in children:
+        child.send_signal(signal.SIGKILL)  # another takes its place
     await crawl(tmp_path, site.url("/ok?children=2"))
-    (other,) = server.children()
-    assert other.pid != child.pid
+    others = [child_of(server, kind) for kind in KINDS]
+    assert {other.pid for other in others}.isdisjoint(child.pid for child in children)
     serving.process.send_signal(signal.SIGKILL)
-    await asyncio.to_thread(other.wait, SECONDS)
+    for other in others:
+        await asyncio.to_thread(other.wait, SECONDS)
+
+
+async def test_a_worker_leaves_the_search_index_to_a_child(
+    processes: Start, tmp_path: Path, site: Site
+) -> None:
+    working = processes("gossamer", "worker", egress_allow="127.0.0.0/8", egress_ports="*", port=8080)
+    await crawl(tmp_path, site.url("/ok?worker"))
+    child = child_of(psutil.Process(working.process.pid), "index")
+    working.process.send_signal(signal.SIGTERM)
+    assert await asyncio.to_thread(working.process.wait, SECONDS) == 0
+    await asyncio.to_thread(child.wait, SECONDS)

@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -90,11 +91,15 @@ async def test_the_same_with_the_server_killed_in_between(
 async def test_8_processes_on_one_redis_admit_exactly_the_limit(
     start_server: Start, own_valkey: Valkey
 ) -> None:
-    servers = [start_server(redis_url=own_valkey.url, limit_anonymous_read="100/60") for _ in range(8)]
+    def start(_: int) -> int:
+        return start_server(redis_url=own_valkey.url, limit_anonymous_read="100/60").port
+
+    with ThreadPoolExecutor() as pool:
+        ports = list(pool.map(start, range(8)))
 
     async def get(client: httpx.AsyncClient, port: int) -> int:
         return (await client.get(f"http://127.0.0.1:{port}/test/client")).status_code
 
     async with httpx.AsyncClient(timeout=60) as client:
-        statuses = await asyncio.gather(*(get(client, server.port) for server in servers for _ in range(40)))
+        statuses = await asyncio.gather(*(get(client, port) for port in ports for _ in range(40)))
     assert (statuses.count(200), statuses.count(429)) == (100, 220)

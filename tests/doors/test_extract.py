@@ -5,7 +5,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.doors.fetches import Fetching, OpenFetching, fetching, open_fetching, say
@@ -186,7 +186,7 @@ wishes = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60)
 @given(wish=wishes)
 async def test_whatever_is_wished_the_answer_is_data_or_a_problem(
     fetching: Fetching, wish: dict[str, Any]

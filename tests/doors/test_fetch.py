@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import httpx
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.doors.fetches import Fetching, OpenFetching, fetching, fetching_on_each_hot, open_fetching, say
@@ -26,9 +26,7 @@ from tests.web.pdf_files import pdf
 __all__ = ["fetching", "fetching_on_each_hot", "open_fetching"]
 
 numbers = itertools.count()
-seed_property = settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+seed_property = settings(max_examples=100)
 
 ARTICLE = """<!doctype html><html lang="en"><head><title>Orb webs</title>
 <meta name="description" content="How spiders build."><meta name="author" content="A. Diadema">

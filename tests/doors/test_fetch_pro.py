@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.doors.fetches import Fetching, OpenFetching, fetching, open_fetching, say
@@ -180,7 +180,7 @@ SEEN = st.sampled_from(
 )
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12)
 @given(target=SEEN, cache=st.booleans(), ttl=st.integers())
 async def test_p5_p7_p10_p11_hold_with_a_browser(
     fetching: Fetching, target: str, cache: bool, ttl: int

@@ -4,7 +4,7 @@ import asyncio
 
 import httpx
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gossamer.doors.http.idempotency import canonical
@@ -207,7 +207,7 @@ async def test_a_secret_that_is_shown_once_is_sealed_in_the_store(
         await client.close()
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["x", "y"])), max_size=12), st.integers())
 async def test_any_sequence_of_keys_and_bodies_is_answered_as_the_model_says(
     visit: Visit, sequence: list[tuple[str, str]], salt: int

@@ -88,7 +88,7 @@ options = st.fixed_dictionaries(
 )
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(tier=st.sampled_from([("/fetch/basic", BASIC), ("/fetch/pro", PRO)]), url=urls, body=options)
 async def test_property_3_tier_pricing_consistency(
     shop: Shop, tier: tuple[str, int], url: str, body: dict[str, Any]
@@ -97,7 +97,7 @@ async def test_property_3_tier_pricing_consistency(
     assert amounts(await quoted(shop, path, {"url": url, **body})) == {price}
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(url=urls, body=options)
 async def test_property_4_legacy_endpoint_backward_compatibility(
     shop: Shop, url: str, body: dict[str, Any]
@@ -110,7 +110,7 @@ async def test_property_4_legacy_endpoint_backward_compatibility(
     ]
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(body=options, path=st.sampled_from(["/fetch", "/fetch/basic"]))
 async def test_property_6_cache_hit_returns_reduced_price(
     shop: Shop, path: str, body: dict[str, Any]
@@ -134,7 +134,7 @@ def test_property_6_the_reduced_price_of_any_price(price: int, discount: int) ->
     assert cached == 1 or abs(cached - price * (100 - discount) / 100) <= 0.5
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(
     path=st.sampled_from(["/fetch", "/fetch/basic", "/fetch/pro"]),
     body=options,

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 import httpx
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
@@ -192,7 +192,7 @@ async def test_no_cross_origin_access_unless_configured(visit: Visit, visiting: 
         assert "x-request-id" in preflight.headers
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=150)
 @given(
     route=st.integers(0, 10_000),
     method=st.sampled_from(["GET", "POST", "PUT", "DELETE", "PATCH"]),

@@ -156,7 +156,7 @@ def test_wcag_1_4_3_every_colour_of_text_stands_out(dark: bool) -> None:
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=200)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(texts, texts)
 def test_any_page_has_a_report(title: str, body: str) -> None:
     report = audit(subject(f"<title>{title}</title><p>{body}</p>"))

@@ -15,9 +15,9 @@ from gossamer.settings import SettingError, Settings
 from gossamer.state import tenants
 from gossamer.state.search_index import Document
 from gossamer.state.tenants import PUBLIC
+from tests.doors.commands import gossamer
 from tests.doors.fetches import Fetching, OpenFetching, fetching, open_fetching, say
 from tests.doors.houses import AS_ADMIN, Visiting, bearer
-from tests.doors.test_cli import gossamer
 from tests.doors.test_problems import assert_problem
 from tests.servers.search_engines import KEY, Engines, Page, Status, search_engines
 

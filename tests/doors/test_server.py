@@ -5,7 +5,7 @@ import contextlib
 import json
 import re
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 
 import httpx
@@ -13,7 +13,7 @@ import pytest
 
 from gossamer.doors.http import server as server_module
 from tests.doors.houses import Visit, Visiting
-from tests.doors.processes import Start
+from tests.doors.processes import processes_in, started_server
 
 
 class Raw:
@@ -49,9 +49,11 @@ async def connect() -> AsyncIterator[Connect]:
             await raw.writer.wait_closed()
 
 
-@pytest.fixture
-def port(start_server: Start) -> int:
-    return start_server().port
+@pytest.fixture(scope="module")
+def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    """One server for all that is sent to it: none of it may keep it from answering the next."""
+    with processes_in(tmp_path_factory.mktemp("server")) as processes:
+        yield started_server(processes).port
 
 
 @pytest.mark.parametrize(

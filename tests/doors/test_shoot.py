@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pypdfium2
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from gossamer.flows.shoot import KEPT
@@ -76,10 +76,7 @@ async def test_the_picture_comes_with_what_it_shows(house: Fetching) -> None:
 
 browsed = settings(
     max_examples=12,
-    deadline=None,
     phases=[Phase.explicit, Phase.generate],
-    derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 
 
@@ -214,7 +211,7 @@ bodies = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150)
 @given(body=bodies, path=st.sampled_from(["/screenshot", "/pdf"]))
 async def test_whatever_is_wished_the_answer_is_a_problem_that_is_declared(
     house: Fetching, body: dict[str, Any], path: str

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gossamer.state.tenants import Role
-from tests.doors.crawls import OPEN, ROBOTS, crawling
+from tests.doors.crawls import NOT_SAID, OPEN, ROBOTS, crawling
 from tests.doors.houses import AS_ADMIN, Visit, Visiting, bearer
 from tests.doors.test_audits import working
 from tests.doors.test_pages import Reader
@@ -185,6 +185,7 @@ async def test_a_site_from_asking_to_report_and_to_the_next_run(visit: Visit, gr
         again = await audited(visit, ground.url())
     comparison = again["comparison"]
     assert (comparison["auditId"], comparison["beforeScore"]) == (told["auditId"], told["score"])
+    assert told["createdAt"] < comparison["beforeAt"] < again["createdAt"]
     changes = {change["id"]: change for change in comparison["changes"]}
     assert changes["site-links-broken"]["fixed"] == 1
     assert changes["titles-shared"]["fixedUrls"] == [ground.url("funnel"), ground.url("twin")]
@@ -231,6 +232,19 @@ async def test_links_to_other_sites_are_tried(visit: Visit, ground: Ground, site
         told = await audited(visit, ground.url(), maxLinks=5)
     outside = next(one for one in told["findings"] if one["id"] == "site-links-broken-outside")
     assert outside["places"] == [{"evidence": f"{dead} (404)", "urls": [ground.url()], "more": 0}]
+
+
+async def test_a_site_that_keeps_robots_out_is_told_so_at_once(visiting: Visiting, ground: Ground) -> None:
+    """Its crawl would try again in an hour."""
+    ROBOTS[ground.host] = NOT_SAID
+    async with visiting(**OPEN) as visit:
+        async with at_work(visit):
+            told = await audited(visit, ground.url())
+        facts = told["site"]["pages"], told["findings"][0]["id"], told["score"] < 50
+        assert facts == (0, "site-unread", True)
+        crawl = await visit.house.crawls.get(told["crawlId"])
+        assert crawl is not None
+        assert crawl.state == "canceled"
 
 
 async def test_an_audit_goes_on_with_its_crawl_and_ends_it_when_nobody_wants_it(

@@ -47,6 +47,9 @@ def test_a_report_tells_every_finding_and_every_change() -> None:
     assert f"{report.score} of 100" in words
     assert "Since the audit before" in words
     assert f"New {compared().new:,}" in words
+    same = Reader(html.render(report, compare(report, report)).body.decode()).words
+    assert "No finding is fixed or new." in same
+    assert "No finding is fixed or new." not in words
     assert "Since the audit before" not in Reader(html.render(report).body.decode()).words
 
 

@@ -21,6 +21,7 @@ from gossamer.state import heartbeats, tenants
 from gossamer.state.database import Database, open_database
 from gossamer.state.database_postgres import PostgresDatabase
 from gossamer.state.jobs import Filter, Job, Jobs, NewJob, RetryPolicy, State, open_wakeups
+from gossamer.state.wakeups import POLL_SECONDS
 from tests.doors.worker_process import KIND, PATIENCE, Options, WorkerProcess, make_effects
 from tests.servers.postgres import PostgresServer
 from tests.soak.jobs import freeze_alone, storm
@@ -220,10 +221,10 @@ async def test_each_kind_has_its_own_concurrency(jobs: Jobs, tenant: str) -> Non
 
 async def test_a_lease_is_renewed_while_the_work_goes_on(jobs: Jobs, tenant: str, database_url: str) -> None:
     async def run(_work: Work[Task]) -> None:
-        await asyncio.sleep(1.5)
+        await asyncio.sleep(3.5)
 
     job_id = await put(jobs, tenant)
-    async with working(jobs, run, lease_seconds=0.6), working(jobs, run, name="other", lease_seconds=0.6):
+    async with working(jobs, run, lease_seconds=1.5), working(jobs, run, name="other", lease_seconds=1.5):
         job = await over(jobs, job_id)
     assert (job.status, job.attempt) == (State.DONE, 1)
 
@@ -385,7 +386,7 @@ async def test_an_idle_worker_asks_nothing_and_wakes_at_once(
             await over(jobs, await put(others, tenant))
             waits.append(began[-1] - put_at)
     await elsewhere.close()
-    assert min(waits) < 0.3
+    assert min(waits) < 5  # and not at the next poll
 
 
 @pytest.mark.parametrize("how", ["release", "fail"])
@@ -403,7 +404,7 @@ async def test_what_another_gives_back_is_begun_at_once(
         await over(jobs, await put(jobs, tenant))  # it is up, and has nothing left to do
         given_back = others.release(lease) if how == "release" else others.fail(lease, "no", retry_in=0.0)
         assert await given_back
-        async with asyncio.timeout(3):
+        async with asyncio.timeout(POLL_SECONDS / 2):
             await over(jobs, job_id)
     await elsewhere.close()
 
@@ -419,7 +420,7 @@ async def test_a_delayed_job_begins_in_time(jobs: Jobs, tenant: str) -> None:
         put_at = time.monotonic()
         with statements(jobs.database) as asked:
             await over(jobs, await put(jobs, tenant, delay=0.5))
-    assert 0.5 <= began[-1] - put_at < 1.5
+    assert 0.5 <= began[-1] - put_at < POLL_SECONDS / 2
     assert sum("WITH RECURSIVE" in statement for statement in asked) <= 4  # claims
 
 

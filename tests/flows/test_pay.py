@@ -18,6 +18,7 @@ from tests.servers.chains import facilitator as servers
 from tests.servers.chains.facilitator import Fault
 from x402.schemas import SettleResponse, SupportedKind, SupportedResponse, VerifyResponse
 
+from gossamer.breaker import Breaker
 from gossamer.flows.pay import Payments, Sale, Used
 from gossamer.flows.quotes import Prices, Purchase, Quotes
 from gossamer.flows.settling import OFFERED_MS, Settling
@@ -25,7 +26,6 @@ from gossamer.flows.till import Refused, Till
 from gossamer.logs import Log
 from gossamer.metrics import Metrics
 from gossamer.problems import Problem, Unavailable
-from gossamer.reach.breaker import Breaker
 from gossamer.reach.facilitator import Facilitator
 from gossamer.setting_values import Rate
 from gossamer.state import ledger
@@ -228,7 +228,7 @@ events = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(story=st.lists(events, max_size=8))
 async def test_never_charged_twice_and_never_without_an_answer(counter: Counter, story: list[Any]) -> None:
     payment = signed()

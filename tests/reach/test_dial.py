@@ -436,7 +436,7 @@ async def test_an_address_that_hangs_gets_company(names: Names, dns: NameServer)
         before = open_files()
         started = time.monotonic()
         assert await greeted(dialer, "both.test", port) == "127.0.0.9"
-        assert time.monotonic() - started < 3
+        assert time.monotonic() - started < 4.5
         assert await only(before)
 
 
@@ -454,7 +454,7 @@ async def test_a_hung_connection_ends_at_the_deadline(dialer: Dialer) -> None:
         started = time.monotonic()
         details = await refusal(dial(dialer, "127.0.0.1", port, seconds=0.3), FETCH_TIMEOUT)
         assert details == {"host": "127.0.0.1", "reason": "connect"}
-        assert 0.25 < time.monotonic() - started < 3
+        assert 0.25 < time.monotonic() - started < 4.5
         assert await only(before)
 
 
@@ -463,7 +463,7 @@ async def test_a_hung_connection_ends_at_its_own_limit(names: Names) -> None:
     async with full() as port:
         started = time.monotonic()
         assert (await refusal(dial(dialer, "127.0.0.1", port), FETCH_TIMEOUT))["reason"] == "connect"
-        assert time.monotonic() - started < 3
+        assert time.monotonic() - started < 4.5
 
 
 async def test_a_hung_handshake_ends_at_its_limit(names: Names) -> None:

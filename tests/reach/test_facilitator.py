@@ -7,8 +7,8 @@ from tests.flows.test_pay import RESOURCE, Ledgerless, signed
 from tests.servers.chains import facilitator as servers
 from tests.servers.chains.facilitator import Fault
 
+from gossamer.breaker import Breaker
 from gossamer.problems import Unavailable
-from gossamer.reach.breaker import Breaker
 from gossamer.reach.facilitator import KINDS_SECONDS, RETRY_SECONDS, Facilitator, Uncertain
 from gossamer.web import x402
 from gossamer.web.x402 import BASE_SEPOLIA

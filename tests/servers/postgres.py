@@ -17,8 +17,8 @@ from typing import Any
 import psutil  # type: ignore[import-untyped]
 import pytest
 
-from gossamer.state.database import open_database
 from tests.servers.daemon import free_port
+from tests.servers.sqlite import migrate
 
 TEMPLATE = "gossamer_template"
 UNPRIVILEGED = 65534  # "nobody": PostgreSQL refuses to run as root
@@ -159,12 +159,6 @@ def _programs() -> Path:
     return Path(package.origin).with_name("pginstall18") / "bin"
 
 
-async def _migrate(url: str) -> None:
-    database = open_database(url)
-    await database.migrate()
-    await database.close()
-
-
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[PostgresServer]:
     server = PostgresServer()
@@ -172,7 +166,7 @@ def postgres_server() -> Iterator[PostgresServer]:
         server.start()
         server.sql(f"CREATE DATABASE {TEMPLATE}")
         with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
-            runner.run(_migrate(server.url_of(TEMPLATE)))
+            runner.run(migrate(server.url_of(TEMPLATE)))
         yield server
     finally:
         server.remove()

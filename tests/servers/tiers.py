@@ -25,7 +25,7 @@ from gossamer.state.resp_address import Address
 from gossamer.state.tables import cached_pages, stray_blobs
 from tests.servers.postgres import PostgresServer
 from tests.servers.s3 import BUCKET, Moto
-from tests.servers.valkey import Valkey
+from tests.servers.valkey import PATIENCE, Valkey
 
 numbers = itertools.count()
 NOON = 1_800_000_000_000
@@ -118,14 +118,14 @@ def stores(request: pytest.FixtureRequest, tmp_path: Path) -> Tiers:
         return Tiers(
             MemoryHot(),
             open_blobs(f"file://{tmp_path}/blobs", {}),
-            open_database(f"sqlite:///{tmp_path}/gossamer.db"),
+            open_database(request.getfixturevalue("sqlite")),
         )
     valkey: Valkey = request.getfixturevalue("valkey")
     moto: Moto = request.getfixturevalue("moto")
     server: PostgresServer = request.getfixturevalue("postgres")
     number = next(numbers)
     return Tiers(
-        RedisHot(valkey.url, f"pages{number}"),
+        RedisHot(valkey.url, f"pages{number}", deadline=PATIENCE),
         open_blobs(moto.url_of(BUCKET, f"tiers{number}"), moto.environ),
         open_database(server.url),
         valkey=valkey,

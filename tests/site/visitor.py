@@ -44,7 +44,7 @@ async def main(authority: str, good: str, url: str, timeout: str = "10") -> None
     names = Names()
     context = client_context(authorities=authority)
     dialer = Dialer(names, allow=(ip_network("127.0.0.0/8"),), ports="*", context=context)
-    fetcher = Fetcher(dialer, "Gossamer/0 (tests)", bounds=Bounds(first_byte=0.4, slow_after=0.4))
+    fetcher = Fetcher(dialer, "Gossamer/0 (tests)", bounds=Bounds(first_byte=1.0, slow_after=1.0))
     assert (await visit(fetcher, good, 10)).startswith("200")
     before, started = peak(), time.monotonic()
     outcome = await visit(fetcher, url, float(timeout))

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.servers.valkey import Valkey
+from tests.servers.valkey import PATIENCE, Valkey
 
 from gossamer.state.backoff import (
     FORGOTTEN,
@@ -101,7 +101,7 @@ async def hot(request: pytest.FixtureRequest) -> AsyncIterator[Hot]:
     if request.param == "memory":
         yield MemoryHot()
         return
-    redis = RedisHot(request.getfixturevalue("valkey").url, "backoff")
+    redis = RedisHot(request.getfixturevalue("valkey").url, "backoff", deadline=PATIENCE)
     yield redis
     await redis.close()
 

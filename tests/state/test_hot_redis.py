@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import pytest
-from tests.servers.valkey import Valkey
+from tests.servers.valkey import PATIENCE, Valkey
 
 from gossamer.problems import Unavailable
 from gossamer.state.hot import Hot, Window
@@ -24,7 +24,7 @@ numbers = itertools.count()
 
 @pytest.fixture
 async def hot(valkey: Valkey) -> AsyncIterator[RedisHot]:
-    hot = RedisHot(valkey.url, prefix=f"own{next(numbers)}")
+    hot = RedisHot(valkey.url, prefix=f"own{next(numbers)}", deadline=PATIENCE)
     yield hot
     await hot.close()
 
@@ -80,7 +80,7 @@ from gossamer.state.hot import Window
 from gossamer.state.hot_redis import RedisHot
 
 async def main():
-    hot = RedisHot(sys.argv[1], prefix="children")
+    hot = RedisHot(sys.argv[1], prefix="children", deadline=20.0)
     await hot.ping()
     print("ready", flush=True)
     sys.stdin.readline()
@@ -155,10 +155,10 @@ async def test_a_killed_server_fails_everything_at_once(own_valkey: Valkey, own_
     for call in calls:
         with pytest.raises(Unavailable):
             await call()
-    assert time.monotonic() - started < 1
+    assert time.monotonic() - started < 5, "each waited for the deadline"
 
 
-async def test_a_frozen_server_fails_everything_within_a_second(
+async def test_a_frozen_server_fails_everything_at_the_deadline(
     own_valkey: Valkey, own_hot: RedisHot
 ) -> None:
     await of_each_kind(own_hot)
@@ -172,7 +172,7 @@ async def test_a_frozen_server_fails_everything_within_a_second(
         return_exceptions=True,
     )
     assert all(isinstance(answer, Unavailable) for answer in answers)
-    assert time.monotonic() - started < 2
+    assert time.monotonic() - started < 20
     own_valkey.cont()
     await eventually(own_hot.ping)
     await of_each_kind(own_hot)

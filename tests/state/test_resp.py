@@ -15,7 +15,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
-from tests.servers.valkey import Valkey
+from tests.servers.valkey import PATIENCE, Valkey
 
 from gossamer.problems import Unavailable
 from gossamer.state.resp import Client, Script, ServerError
@@ -30,7 +30,7 @@ HELLO = b"%1\r\n$7\r\nversion\r\n$5\r\n7.2.4\r\n"
 
 @pytest.fixture
 async def client(valkey: Valkey) -> AsyncIterator[Client]:
-    async with connected(valkey.url) as client:
+    async with connected(valkey.url, deadline=PATIENCE) as client:
         yield client
 
 
@@ -247,13 +247,13 @@ async def test_where_nobody_listens_calls_fail_at_once(own_valkey: Valkey) -> No
         for _ in range(10):
             with pytest.raises(Unavailable, match="connection refused"):
                 await client.call("PING")
-        assert time.monotonic() - started < 1
+        assert time.monotonic() - started < 5, "each waited for the deadline"
         own_valkey.start()
         assert await eventually(lambda: client.call("PING")) == b"PONG"
 
 
 async def test_a_killed_server_fails_what_is_outstanding_at_once(own_valkey: Valkey) -> None:
-    async with connected(own_valkey.url) as client:
+    async with connected(own_valkey.url, deadline=60) as client:
         await client.open()
         outstanding = asyncio.gather(
             *(client.call("BLPOP", "never", 0) for _ in range(3)), return_exceptions=True
@@ -265,7 +265,7 @@ async def test_a_killed_server_fails_what_is_outstanding_at_once(own_valkey: Val
         with pytest.raises(Unavailable):
             await client.call("PING")
         client.tell("PING")
-        assert time.monotonic() - started < 0.9, "it waited for the deadline"
+        assert time.monotonic() - started < 30, "it waited for the deadline"
         own_valkey.start()
         assert await eventually(lambda: client.call("PING")) == b"PONG"
 
@@ -277,11 +277,12 @@ async def test_a_frozen_server_fails_calls_within_their_deadline(own_valkey: Val
         started = time.monotonic()
         with pytest.raises(Unavailable, match="no answer within 1 s"):
             await client.call("PING")
-        assert 0.9 < time.monotonic() - started < 2
+        assert time.monotonic() - started > 0.9
         started = time.monotonic()
-        with pytest.raises(Unavailable):
-            await client.call("PING")
-        assert time.monotonic() - started < 0.5, "while it is away, nobody waits"
+        for _ in range(20):
+            with pytest.raises(Unavailable):
+                await client.call("PING")
+        assert time.monotonic() - started < 10, "while it is away, nobody waits"
         own_valkey.cont()
         assert await eventually(lambda: client.call("PING")) == b"PONG"
 

@@ -212,7 +212,7 @@ names = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     st.lists(PIECES | st.text(max_size=10), max_size=30).map("".join),
     st.lists(st.tuples(names, header_values), max_size=8),

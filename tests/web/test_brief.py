@@ -194,7 +194,7 @@ blocks = st.one_of(
 )
 pages = st.lists(blocks, max_size=14).map("\n\n".join)
 budgets = st.one_of(st.integers(FEWEST, 400), st.integers(FEWEST, 4_000))
-property_ = settings(max_examples=300, deadline=None)
+property_ = settings(max_examples=300)
 
 
 @property_

@@ -559,5 +559,5 @@ def test_hostile_documents_take_bounded_time(name: str) -> None:
     body, media_type = HOSTILE[name]
     started = time.process_time()
     read = document(body, media_type)
-    assert time.process_time() - started < 2.0
+    assert time.process_time() - started < 5
     assert len(read.markdown) <= 3 * MOST + 1000  # a fence may be as long as what it fences

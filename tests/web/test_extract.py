@@ -188,7 +188,7 @@ SOUP = st.lists(
 ).map("".join)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(SOUP, st.booleans())
 def test_no_soup_of_tags_makes_it_fail(html: str, main: bool) -> None:
     article = of(html, main_content=main)
@@ -196,7 +196,7 @@ def test_no_soup_of_tags_makes_it_fail(html: str, main: bool) -> None:
     assert pickle.loads(pickle.dumps(article)) == article
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(SOUP)
 def test_no_letter_of_the_full_page_is_missing_in_its_markdown(html: str) -> None:
     article = of(f"<body>{html}", main_content=False)
@@ -204,7 +204,7 @@ def test_no_letter_of_the_full_page_is_missing_in_its_markdown(html: str) -> Non
     assert all(letter in letters for letter in article.text if letter.isalnum())
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.text(max_size=200), st.text(max_size=50))
 def test_no_text_and_no_url_makes_it_fail(html: str, url: str) -> None:
     extract(html, url)

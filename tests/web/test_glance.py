@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.web.directives import Directives
-from gossamer.web.glance import LONGEST, LONGEST_LINK, MOST_TEXT, Glance, glance
+from gossamer.web.glance import LONGEST, LONGEST_LINK, MOST_TEXT, Glance, glance, text_of
 from gossamer.web.page import Page
 from gossamer.web.simhash import simhash
 
@@ -31,7 +31,9 @@ def seen(
         media_type=media_type,
         charset="utf-8",
     )
-    return glance(page, agent="GossamerBot/1.0", most_links=most_links)
+    found = glance(page, agent="GossamerBot/1.0", most_links=most_links)
+    assert found.text == text_of(page)
+    return found
 
 
 def test_what_the_head_says() -> None:

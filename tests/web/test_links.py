@@ -26,6 +26,11 @@ PARTS = st.sampled_from(
         "www",
         ":",
         "80",
+        ":8080",
+        ":08080",
+        "10.0.0.1",
+        "1.2.3.256",
+        "0x7f.1",
         "xn--",
         "~",
         " ",
@@ -40,7 +45,9 @@ PARTS = st.sampled_from(
 @settings(max_examples=500)
 @given(
     st.lists(PARTS, max_size=9).map("".join),
-    st.sampled_from(["", "/", "../", "../../../../", "a/b/", "http://a.example", "https://b.example/"]),
+    st.sampled_from(
+        ["", "/", "../", "../../../../", "a/b/", "http://", "http://a.example", "https://b.example/"]
+    ),
 )
 def test_the_short_way_says_what_the_standard_says(rest: str, start: str) -> None:
     reference = start + rest

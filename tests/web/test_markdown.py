@@ -266,7 +266,7 @@ def test_plain_text_reads_back_as_plain_text(text: str) -> None:
     _reads_back(text)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.text(alphabet="ab1 #*_`[]()<>!&;\\~|-+=.:^\"'", max_size=20))
 @example("*a *")
 def test_any_plain_text_reads_back_as_plain_text(text: str) -> None:
@@ -281,7 +281,7 @@ def _reads_back(text: str) -> None:
     assert {node.tag for node in tree.css("body *")} <= {"p"}
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.lists(
         st.tuples(

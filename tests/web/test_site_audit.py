@@ -12,7 +12,7 @@ from tests.web.audit_subjects import GOOD, URL, subject
 from tests.web.site_pages import HOME, NAMES, at, gone, good, page, site
 from tests.web.test_site_checks import FAULTS
 
-from gossamer.web.audit import THEMES, Severity, Theme, audit
+from gossamer.web.audit import CEILINGS, THEMES, Severity, Theme, audit
 from gossamer.web.checks import CHECKS
 from gossamer.web.checks.rule import Unanswered
 from gossamer.web.site_audit import (
@@ -152,7 +152,7 @@ def verdicts(draw: st.DrawFn) -> list[Verdict]:
     ]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.data())
 def test_fixing_a_place_never_lowers_the_score(data: st.DataObject) -> None:
     before = data.draw(verdicts())
@@ -169,7 +169,7 @@ def test_fixing_a_place_never_lowers_the_score(data: st.DataObject) -> None:
     assert all((one.score or 0) <= (two.score or 0) for one, two in zip(themes, better_themes, strict=True))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(verdicts())
 def test_100_means_that_nothing_costs_anything(given_verdicts: list[Verdict]) -> None:
     points, _ = site_score(given_verdicts, 1_000)
@@ -196,6 +196,15 @@ def test_themes_of_which_nothing_is_known_do_not_count() -> None:
 
 
 # Two runs.
+
+
+def test_a_site_that_nobody_could_read_is_not_praised() -> None:
+    told = report(replace(good(), pages=(gone("", None, blocked=True),)))
+    assert (told.score <= CEILINGS[Severity.CRITICAL], told.worst) == (True, Severity.CRITICAL)
+    assert told.findings[0].id == "site-unread"
+    assert told.findings[0].places[0].evidence == "/ (robots.txt closes it, or cannot be had)"
+    assert told.passed == ()
+    assert {one.theme for one in told.themes if one.score is not None} <= {Theme.STATUS, Theme.ROBOTS}
 
 
 def test_what_was_fixed_what_is_new_and_what_remains() -> None:

@@ -430,7 +430,7 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(documents=st.lists(json_values, max_size=3), body=st.text(max_size=100))
 def test_whatever_a_page_says_the_types_are_the_schemas(documents: list[Any], body: str) -> None:
     given_schema = schema.read(

@@ -203,7 +203,7 @@ SHAPES = [
 ]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(data=values, shape=st.sampled_from(SHAPES))
 def test_data_is_valid_or_something_required_is_missing(data: Any, shape: dict[str, Any]) -> None:
     read = schema.read(shape)

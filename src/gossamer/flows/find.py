@@ -12,10 +12,10 @@ from typing import Any, ClassVar, Final, Literal, Protocol
 
 import msgspec
 
+from gossamer.breaker import Breaker
 from gossamer.flows.caching import Caching, Made, Part, has, keys, through
 from gossamer.logs import Log
 from gossamer.problems import Problem, Unavailable
-from gossamer.reach.breaker import Breaker
 from gossamer.reach.search import Provider
 from gossamer.state.cache import Cache
 from gossamer.state.search_index import SearchIndex

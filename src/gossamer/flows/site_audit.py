@@ -104,7 +104,7 @@ class SiteAuditor:
         rules = robots.from_answer(beside.files["robots"].status, beside.files["robots"].text, self.agent)
         site = Site(
             start=form(start.final_url),
-            pages=_together(pages, beside, rules, host_of(form(start.final_url))),
+            pages=_together(pages, beside, rules, form(start.final_url)),
             is_complete=_is_complete(crawl),
             listed=beside.listed,
             named=beside.named,
@@ -168,9 +168,14 @@ class SiteAuditor:
             if (percent := _percent(crawl)) * TOLD_STEPS // 100 > told or is_canceled():
                 told = percent * TOLD_STEPS // 100
                 await step(f"crawling: {crawl.counts.pages:,} pages", percent * CRAWLED // 100)
-            if asyncio.get_running_loop().time() >= until:
+            if asyncio.get_running_loop().time() >= until or await self._is_kept_out(crawl):
                 await self.crawls.cancel(crawl_id)
             await self.sleep(LOOK_SECONDS)
+
+    async def _is_kept_out(self, crawl: Crawl) -> bool:
+        """Is there nothing left but hosts that do not hand out their robots.txt? That takes an hour."""
+        waiting = await self.crawls.waiting(crawl)
+        return waiting is not None and waiting.reason == "robots_unreachable"
 
     async def _pages(
         self, crawl: Crawl, beside: Surroundings, gathering: Gathering, form: Form, step: Step
@@ -242,13 +247,13 @@ def _unread(row: PageRow, form: Form) -> SitePage:
 
 
 def _together(
-    pages: Sequence[SitePage], beside: Surroundings, rules: robots.Robots, host: str
+    pages: Sequence[SitePage], beside: Surroundings, rules: robots.Robots, start: str
 ) -> tuple[SitePage, ...]:
     """With where redirects end, and with the addresses that nobody was allowed to ask for."""
     known = {page.url for page in pages}
-    named = [*(beside.listed or ()), *(beside.named or ())]
+    named = [start, *(beside.listed or ()), *(beside.named or ())]
     linked: Iterable[str] = (link.url for page in pages for link in page.links)
-    unknown = (url for url in (*named, *linked) if url not in known and host_of(url) == host)
+    unknown = (url for url in (*named, *linked) if url not in known and host_of(url) == host_of(start))
     return (*resolved(pages), *closed(unknown, rules))
 
 

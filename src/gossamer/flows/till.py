@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from gossamer import problems
+from gossamer.breaker import Breaker
 from gossamer.problems import Problem, Unavailable
-from gossamer.reach.breaker import Breaker
 from gossamer.reach.facilitator import Facilitator
 from gossamer.settings import SettingError, Settings
 from gossamer.web import x402

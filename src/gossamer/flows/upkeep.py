@@ -4,9 +4,10 @@ import asyncio
 from typing import Final
 
 from gossamer.flows.admit import Admission
+from gossamer.flows.crawl.indexing import Indexing
 from gossamer.logs import Log
 from gossamer.problems import Unavailable
-from gossamer.state import batches, heartbeats, job_table, once, tenants
+from gossamer.state import batches, heartbeats, job_table, once, search_drops, tenants
 from gossamer.state.crawls import Crawls
 from gossamer.state.database import Database
 from gossamer.state.frontier import Frontier
@@ -16,6 +17,7 @@ from gossamer.state.usage import Usage
 
 EVERY_SECONDS: Final = 60.0
 PAGES_EVERY_SECONDS: Final = 5.0
+INDEXING_SECONDS: Final = 10.0  # for which somebody waits
 JOB_DAYS: Final = 30.0
 
 
@@ -39,6 +41,7 @@ async def once_over(database: Database, admission: Admission) -> None:
         await job_table.forget_old(connection, days=JOB_DAYS)
         await batches.forget(connection)
         await batches.forget_headers(connection)
+        await search_drops.forget(connection)
 
 
 async def keep_crawling(crawls: Crawls, frontier: Frontier, log: Log) -> None:
@@ -63,6 +66,17 @@ async def settle_index(index: SearchIndex, log: Log) -> None:
     """The same, once."""
     try:
         await index.flush()
+    except Unavailable as away:
+        log.warning("upkeep_postponed", "upkeep will be tried again", why=away.detail)
+
+
+async def settle_crawled(indexing: Indexing, log: Log) -> None:
+    """For who crawls without a server: what was crawled gets into the index now, or by who comes next."""
+    try:
+        async with asyncio.timeout(INDEXING_SECONDS):
+            await indexing.catch_up(asyncio.Event())
+    except TimeoutError:
+        log.debug("indexing_postponed", "not all that was crawled is in the index yet")
     except Unavailable as away:
         log.warning("upkeep_postponed", "upkeep will be tried again", why=away.detail)
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from gossamer.breaker import Breaker
 from gossamer.problems import Unavailable
-from gossamer.reach.breaker import Breaker
 from gossamer.web import x402
 from gossamer.web.x402 import Terms
 

@@ -321,10 +321,11 @@ def _leads_on(answer: Answer) -> bool:
 
 
 def _read(fields: list[tuple[bytes, bytes]], most_bytes: int) -> tuple[tuple[str, str], ...]:
-    if sum(len(name) + len(value) for name, value in fields) > most_bytes:
+    whole = b"\0".join([part for pair in fields for part in pair])  # once for all: half of the time
+    if len(whole) > most_bytes:
         raise failed("headers_too_large", f"more than {most_bytes:,} bytes")
-    if any(b"\0" in value for _, value in fields):
+    parts = whole.decode("latin-1").split("\0")
+    if len(parts) > 2 * len(fields) > 0:
         raise failed("not_http", "a NUL in a header")
-    return tuple(
-        (str(name, "latin-1").strip().lower(), str(value, "latin-1").strip()) for name, value in fields
-    )
+    names = [name.strip().lower() for name in parts[::2]]
+    return tuple(zip(names, map(str.strip, parts[1::2]), strict=False))

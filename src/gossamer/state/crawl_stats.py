@@ -1,15 +1,23 @@
-"""Statistics of crawls, read from what is counted along: no rows of pages or URLs are gone through."""
+"""Statistics of crawls, read from what is counted along: no rows of pages or URLs are gone through.
 
-from collections.abc import Sequence
+Only hosts are counted where they stand. Where there are many, that is done once a minute.
+"""
+
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Select, func, select
+from sqlalchemy import ColumnElement, Select, case, func, select
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl_counts import MINUTE_COUNTS, MINUTE_MS
 from gossamer.state.crawl_tables import crawl_hosts, crawl_minutes, crawls, hosts
 from gossamer.state.crawls import Counts
 from gossamer.state.database import Database, clock
+
+MANY: Final = 10_000  # hosts
+BELIEVED_SECONDS: Final = 60.0
 
 _minutes: Final = crawl_minutes.c
 _COUNTED: Final = ("pending", "in_progress", "completed", "failed", "blocked", "pages", "bytes")
@@ -37,7 +45,7 @@ class Stretch:
 class Stats:
     """How it stands with all crawls, or with some of them."""
 
-    counts: Counts
+    counts: Counts  # what is left of a crawl that is over does not count as pending
     crawls: int
     running: int
     hosts: int
@@ -46,19 +54,22 @@ class Stats:
 
 
 class CrawlStats:
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._database = database
+        self._monotonic = monotonic
+        self._many: dict[tuple[str | None, str | None], tuple[float, int]] = {}  # hosts, and until when
 
     async def stats(
         self, *, crawl_id: str | None = None, tenant: str | None = None, now: int | None = None
     ) -> Stats:
         """Of one crawl, of a tenant's or of all."""
-        summed: list[ColumnElement[Any]] = [_total(crawls.c[name]) for name in _COUNTED]
+        columns = {name: crawls.c[name] for name in _COUNTED} | {"pending": _waiting()}
+        summed: list[ColumnElement[Any]] = [_total(column) for column in columns.values()]
         totals = _narrowed(select(*summed, func.count(), _running()), crawl_id, tenant)
         leased = select(func.count(hosts.c.locked_by.distinct())).where(hosts.c.locked_until > clock(now))
         async with self._database.read() as connection:
             found: Sequence[Any] = (await connection.execute(totals)).one()
-            known = int(await connection.scalar(_hosts(crawl_id, tenant)) or 0)
+            known = await self._known(connection, crawl_id, tenant)
             workers = int(await connection.scalar(leased.where(hosts.c.lease_token.is_not(None))) or 0)
             minute = int(await connection.scalar(select(clock(now) // MINUTE_MS)) or 0)
         recent = await self.timeseries(minute - 1, minute + 1, 2, crawl_id=crawl_id, tenant=tenant)
@@ -70,6 +81,18 @@ class CrawlStats:
             workers=workers,
             recent=recent[0],
         )
+
+    async def _known(self, connection: AsyncConnection, crawl_id: str | None, tenant: str | None) -> int:
+        """How many hosts there are."""
+        now, key = self._monotonic(), (crawl_id, tenant)
+        until, known = self._many.get(key, (now, 0))
+        if now < until:
+            return known
+        self._many = {each: one for each, one in self._many.items() if now < one[0]}
+        known = int(await connection.scalar(_hosts(crawl_id, tenant)) or 0)
+        if known >= MANY:
+            self._many[key] = (now + BELIEVED_SECONDS, known)
+        return known
 
     async def timeseries(
         self, first: int, end: int, step: int, *, crawl_id: str | None = None, tenant: str | None = None
@@ -116,6 +139,11 @@ def _narrowed(query: Select[Any], crawl_id: str | None, tenant: str | None) -> S
 
 def _running() -> ColumnElement[int]:
     return func.count().filter(crawls.c.state == "running")
+
+
+def _waiting() -> ColumnElement[int]:
+    """What is left of a crawl that is over is not waited for."""
+    return case((crawls.c.state.in_(("running", "paused")), crawls.c.pending), else_=0)
 
 
 def _total(value: ColumnElement[int]) -> ColumnElement[int]:

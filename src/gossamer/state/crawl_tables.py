@@ -135,6 +135,13 @@ frontier: Final = Table(
     Index("ix_frontier_refused", "crawl_id", "state", "url_hash", **where_("state IN ('failed', 'blocked')")),
 )
 
+
+def _odd(column: str, condition: str) -> Index:
+    """For those who look for the few pages of a crawl that are not as the others."""
+    name = f"ix_crawled_pages_odd_{column}"
+    return Index(name, "crawl_id", column, "crawled_at", "url_hash", **where_(condition))
+
+
 crawled_pages: Final = Table(
     "crawled_pages",
     metadata,
@@ -166,6 +173,21 @@ crawled_pages: Final = Table(
     Column("blob_size", BigInteger, nullable=False),
     Index(None, "crawl_id", "crawled_at", "url_hash"),
     Index(None, "crawl_id", "host", "crawled_at", "url_hash"),
+    _odd("outcome", "outcome <> 'ok'"),
+    _odd("status_code", "status_code <> 200"),
+)
+
+# Pages of one crawl and one object that the search index does not have yet.
+unindexed: Final = Table(
+    "unindexed",
+    metadata,
+    Column("blob", String, primary_key=True),
+    id_("crawl_id", primary_key=True),
+    id_("tenant_id", nullable=False),
+    time_("crawled_at"),
+    time_("due_at"),  # when they can be taken; the end of the time of who has taken them
+    Column("attempt", SmallInteger, nullable=False),
+    Index(None, "due_at"),
 )
 
 crawl_minutes: Final = Table(

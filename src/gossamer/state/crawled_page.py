@@ -69,6 +69,11 @@ SELECT crawl_id, url_hash, url, host, depth, {{now}}, {", ".join(_OWN)} FROM {{g
 )
 
 
+def unsigned(number: int) -> int:
+    """The bits of a database's number."""
+    return number % (2 * _SIGN)
+
+
 def signed(bits: int | None) -> int | None:
     """As a database's number of 64 bits."""
     return bits - 2 * _SIGN if bits is not None and bits >= _SIGN else bits

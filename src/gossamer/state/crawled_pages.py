@@ -6,16 +6,20 @@ reads until that long ago, and misses nothing.
 """
 
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
-from sqlalchemy import ColumnElement, select, tuple_
+from sqlalchemy import ColumnElement, literal_column, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl_tables import crawled_pages
+from gossamer.state.crawled_page import unsigned
 from gossamer.state.database import DEADLINE, clock
 
+USUAL_STATUS: Final = 200
+USUAL_OUTCOME: Final = "ok"
 SETTLED_MS: Final = round(DEADLINE * 1000) + 1_000
 
+T = TypeVar("T", int, str)
 _pages: Final = crawled_pages.c
 
 
@@ -58,14 +62,24 @@ class Position(NamedTuple):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageFilter:
     crawl_id: str
-    host: str | None = None
+    hosts: tuple[str, ...] | None = None
     status_code: int | None = None
     outcome: str | None = None
 
     def conditions(self) -> list[ColumnElement[bool]]:
-        wanted = {_pages.host: self.host, _pages.status_code: self.status_code, _pages.outcome: self.outcome}
-        own = [column == value for column, value in wanted.items() if value is not None]
-        return [_pages.crawl_id == self.crawl_id, *own]
+        conditions: list[ColumnElement[bool]] = [_pages.crawl_id == self.crawl_id]
+        if self.status_code is not None:
+            conditions += _either(_pages.status_code, self.status_code, USUAL_STATUS)
+        if self.outcome is not None:
+            conditions += _either(_pages.outcome, self.outcome, USUAL_OUTCOME)
+        if self.hosts is not None:
+            conditions.append(_pages.host.in_(self.hosts))
+        return conditions
+
+
+def _either(column: ColumnElement[Any], value: T, usual: T) -> list[ColumnElement[bool]]:
+    """What is unusual has an index of its own, which is used where the query says so in the same words."""
+    return [column == value, *([column != literal_column(repr(usual))] if value != usual else [])]
 
 
 _COLUMNS: Final = [_pages[name] for name in PageRow.__slots__]
@@ -94,3 +108,21 @@ async def get(connection: AsyncConnection, crawl_id: str, url_hash: str) -> Page
     query = select(*_COLUMNS).where(_pages.crawl_id == crawl_id, _pages.url_hash == url_hash)
     row = (await connection.execute(query)).first()
     return None if row is None else PageRow(**row._mapping)
+
+
+async def simhashes(
+    connection: AsyncConnection, crawl_id: str, *, before: Position | None = None, limit: int
+) -> tuple[list[tuple[int, str]], Position | None]:
+    """Of the pages that are like none before them, the newest first, with the hashes of their URLs; and where
+    to go on, if there are more."""
+    query = (
+        select(_pages.simhash, _pages.url_hash, _pages.crawled_at)
+        .where(_pages.crawl_id == crawl_id, _pages.simhash.is_not(None), _pages.duplicate_of.is_(None))
+        .order_by(_pages.crawled_at.desc(), _pages.url_hash.desc())
+        .limit(limit)
+    )
+    if before is not None:
+        query = query.where(tuple_(_pages.crawled_at, _pages.url_hash) < before)
+    rows = (await connection.execute(query)).all()
+    last = Position(rows[-1].crawled_at, rows[-1].url_hash) if len(rows) == limit else None
+    return [(unsigned(row.simhash), row.url_hash) for row in rows], last

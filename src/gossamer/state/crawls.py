@@ -17,15 +17,19 @@ from sqlalchemy import ColumnElement, Row, Select, and_, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
 
-from gossamer.state import new_urls
+from gossamer.state import new_urls, waiting
 from gossamer.state.crawl_tables import crawl_hosts, crawls, hosts
 from gossamer.state.database import Database, clock, insert_into
 from gossamer.state.new_urls import NewUrl
+from gossamer.state.waiting import Waiting
 
 State = Literal["running", "paused", "done", "canceled"]
 ENDLESS: Final = 2**53  # pages
 ROUSED_AT_ONCE: Final = 1_000
 EMPTY_MS: Final = 3_600_000  # a crawl that nothing was ever added to is done after this
+
+# Who sends one of these may see what others may not.
+_CREDENTIALS: Final = frozenset({"authorization", "cookie", "x-api-key"})
 
 _crawls: Final = crawls.c
 
@@ -45,7 +49,14 @@ class Spec:
     render: Literal["never", "auto", "always"] = "never"
     headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     sitemaps: bool = True
+    ignore_parameters: tuple[str, ...] = ()  # of queries, beside those that only track visitors
+    ignore_trailing_slash: bool = False
     tier: str = "free"  # of who asked for it: renders count against its limit
+    private: bool = False  # what it sees may be for its owner alone; headers are forgotten, this is not
+
+    def __post_init__(self) -> None:
+        if any(name.lower() in _CREDENTIALS for name, _ in self.headers):
+            object.__setattr__(self, "private", True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +70,10 @@ class Counts:
     blocked: int = 0
     pages: int = 0
     bytes: int = 0
+
+    @property
+    def left(self) -> int:
+        return self.pending + self.in_progress
 
     @property
     def urls(self) -> int:
@@ -145,6 +160,13 @@ class Crawls:
         """All nothing if there is no such crawl."""
         crawl = await self.get(crawl_id)
         return Counts() if crawl is None else crawl.counts
+
+    async def waiting(self, crawl: Crawl, *, now: int | None = None) -> Waiting | None:
+        """What it waits for, if nothing of it is being done."""
+        if crawl.state != "running" or crawl.counts.in_progress or not crawl.counts.pending:
+            return None
+        async with self.database.read() as connection:
+            return await waiting.of_crawl(connection, crawl.id, now=now)
 
     async def some(self, crawl_ids: Sequence[str]) -> dict[str, Crawl]:
         """Those that there are, by their ids."""

@@ -18,18 +18,21 @@ from typing import Any, ClassVar, Final
 
 from sqlalchemy import BigInteger, Connection, FunctionElement, Table, inspect, literal, text
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, InvalidRequestError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql import ColumnElement
 from sqlalchemy.sql.compiler import SQLCompiler
 
+from gossamer.breaker import Breaker
 from gossamer.problems import Unavailable
 from gossamer.state.alone import Hand
 
-HEAD: Final = "0009"  # the newest revision in migrations/versions
+HEAD: Final = "0011"  # the newest revision in migrations/versions
 DEADLINE: Final = 5.0
 MIGRATION_DEADLINE: Final = 600.0
+SILENT_TIMES: Final = 3  # in a row that no connection was had in time: then nobody waits for one,
+SILENT_SECONDS: Final = 1.0  # and who comes after that finds out for all
 
 # A database that goes away while it commits may have done so, or not.
 UNCERTAIN: Final = (
@@ -51,12 +54,16 @@ class DatabaseTooNew(Exception):
 class Database(ABC):
     dialect: ClassVar[str]
     _probe: ClassVar[str]
+    # What may come of connecting besides a DBAPIError. The pool's own: what it had, and what it had instead,
+    # was closed before it could be used.
+    _unconnected: ClassVar[tuple[type[Exception], ...]] = (InvalidRequestError,)
 
     def __init__(self, reader: AsyncEngine, writer: AsyncEngine, deadline: float) -> None:
         self._reader = reader
         self._writer = writer
         self._deadline = deadline
         self._uses: set[asyncio.Future[None]] = set()  # each is done when its use is over
+        self._breaker = Breaker(failures=SILENT_TIMES, seconds=SILENT_SECONDS, successes=1)
 
     @asynccontextmanager
     async def read(self, *, seconds: float | None = None) -> AsyncIterator[AsyncConnection]:
@@ -68,6 +75,8 @@ class Database(ABC):
         committing = False
         try:
             async with self._use(self._writer, seconds) as connection, connection.begin():
+                if seconds is not None:
+                    await self._grant(connection, seconds)
                 yield connection
                 committing = True
         except Unavailable as away:
@@ -129,12 +138,22 @@ class Database(ABC):
     async def _connect(
         self, engine: AsyncEngine, stack: AsyncExitStack, until: float
     ) -> tuple[AsyncConnection, Any]:
+        clock, breaker = asyncio.get_running_loop().time, self._breaker
+        if not breaker.allows(clock()):
+            raise Unavailable("database", "it was silent a moment ago")
         try:
             async with asyncio.timeout_at(until):
                 connection = await stack.enter_async_context(engine.connect())
                 raw = await connection.get_raw_connection()
         except TimeoutError as error:
+            breaker.failed(clock())
             raise Unavailable("database", "no connection could be had in time") from error
+        except BaseException as error:
+            breaker.given_up()  # whoever refuses at once need not be spared
+            if isinstance(error, self._unconnected):
+                raise Unavailable("database", "the connection was lost") from error
+            raise
+        breaker.succeeded(clock())
         return connection, raw.driver_connection
 
     @abstractmethod
@@ -144,6 +163,10 @@ class Database(ABC):
     @abstractmethod
     async def _lock_out(self, connection: AsyncConnection) -> None:
         """Wait until no other process migrates; lasts until the end of the transaction."""
+
+    @abstractmethod
+    async def _grant(self, connection: AsyncConnection, seconds: float) -> None:
+        """Have the database itself expect that this transaction takes as long."""
 
     @abstractmethod
     def _cut(self, driver: Any) -> None:

@@ -19,12 +19,15 @@ from gossamer.state.database import Database
 
 _MIGRATION_LOCK: Final = 0x676F_7373_616D_6572  # "gossamer"
 _CLOSE_SECONDS: Final = 2.0
+_DRIVERS: Final = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
 _SETTINGS: Final = {
     "application_name": "gossamer",
     "jit": "off",  # our statements are short; compiling them costs more than it gains
-    # What a client that vanished leaves behind ends by itself.
-    "statement_timeout": "30s",
-    "idle_in_transaction_session_timeout": "30s",
+}
+_TIMEOUTS: Final = {  # in deadlines of a use
+    "lock_timeout": 1,
+    "statement_timeout": 2,
+    "idle_in_transaction_session_timeout": 2,
 }
 _READ_ONLY: Final = "25006"
 _AWAY: Final = {  # SQLSTATE, or its class
@@ -50,9 +53,11 @@ _AWAY: Final = {  # SQLSTATE, or its class
 class PostgresDatabase(Database):
     dialect: ClassVar[str] = "postgresql"
     _probe: ClassVar[str] = "SELECT 1"
+    _unconnected: ClassVar[tuple[type[Exception], ...]] = (*Database._unconnected, *_DRIVERS)
 
     def __init__(self, url: str, deadline: float, connections: int) -> None:
         self._url = url  # understood by asyncpg, as libpq would: sslmode, several hosts, sockets
+        self._settings = {**_SETTINGS, **_patience(deadline)}
         self._opened: weakref.WeakSet[Any] = weakref.WeakSet()
         reader = self._engine(
             connections,
@@ -91,14 +96,15 @@ class PostgresDatabase(Database):
             **options,
         )
         event.listen(engine.sync_engine, "checkout", _check_open)
+        event.listen(engine.sync_engine, "handle_error", _notice_loss)
         return engine
 
     async def _open(self, settings: dict[str, str], **options: Any) -> Any:
         try:
             connection = await asyncpg.connect(
-                self._url, server_settings={**_SETTINGS, **settings}, **options
+                self._url, server_settings={**self._settings, **settings}, **options
             )
-        except (OSError, asyncpg.PostgresError) as error:
+        except _DRIVERS as error:
             raise Unavailable("database", _why_unreachable(error)) from error
         self._opened.add(connection)
         return connection
@@ -107,8 +113,11 @@ class PostgresDatabase(Database):
         """The database itself is the operator's to create."""
 
     async def _lock_out(self, connection: AsyncConnection) -> None:
-        await connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
         await connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})")
+
+    async def _grant(self, connection: AsyncConnection, seconds: float) -> None:
+        limits = (f"set_config('{name}', '{value}', true)" for name, value in _patience(seconds).items())
+        await connection.exec_driver_sql(f"SELECT {', '.join(limits)}")
 
     def _cut(self, driver: Any) -> None:
         driver.terminate()
@@ -125,6 +134,18 @@ def _check_open(connection: Any, _record: Any, _proxy: Any) -> None:
     # The driver notices a closed socket by itself, so a restart of the server costs no ping on every use.
     if connection.driver_connection.is_closed():
         raise DisconnectionError
+
+
+def _notice_loss(context: Any) -> None:
+    # The server's last words, when they come unasked, leave the driver with a connection that it calls open.
+    if isinstance(context.original_exception.__cause__, asyncpg.InternalClientError):
+        context.is_disconnect = True
+
+
+def _patience(deadline: float) -> dict[str, str]:
+    """What a client leaves behind that is frozen or gone ends by itself. One that lives has ended its use by
+    then, so nobody else is meant."""
+    return {name: f"{round(times * deadline * 1000)}ms" for name, times in _TIMEOUTS.items()}
 
 
 def _why(state: str) -> str | None:

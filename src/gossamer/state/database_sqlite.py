@@ -79,6 +79,9 @@ class SqliteDatabase(Database):
     async def _lock_out(self, connection: AsyncConnection) -> None:
         """BEGIN IMMEDIATE has seen to it."""
 
+    async def _grant(self, connection: AsyncConnection, seconds: float) -> None:
+        """It has no limits of its own."""
+
     def _cut(self, driver: Any) -> None:
         task = asyncio.ensure_future(_interrupt(driver))
         self._interrupts.add(task)

@@ -12,7 +12,7 @@ and the counts. Transactions lock in one order: new URLs, hosts by their names, 
 crawls by their ids, counts. So they never wait for each other both ways.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
 from typing import Any, Final, Literal
@@ -185,15 +185,17 @@ class Frontier:
         crawl_id: str,
         *,
         state: State | None = None,
-        host: str | None = None,
+        hosts: Collection[str] | None = None,
         after: str | None = None,
         limit: int = 50,
     ) -> list[FrontierUrl]:
         """In the order of their hashes; `after` is the hash of the last one already seen."""
         columns = [frontier.c[name] for name in FrontierUrl.__slots__]
         query = select(*columns).where(frontier.c.crawl_id == crawl_id)
-        wanted = {frontier.c.state: state, frontier.c.host: host}
-        query = query.where(*(column == value for column, value in wanted.items() if value is not None))
+        if state is not None:
+            query = query.where(frontier.c.state == state)
+        if hosts is not None:
+            query = query.where(frontier.c.host.in_(hosts))
         if after is not None:
             query = query.where(frontier.c.url_hash > after)
         async with self._database.read() as connection:

@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from gossamer.state.database import clock, insert_into
 from gossamer.state.tables import workers
 
+CRAWL: Final = "crawl"  # the kind of those that crawl
 EVERY_SECONDS: Final = 15.0
 ALIVE_SECONDS: Final = 3 * EVERY_SECONDS
 

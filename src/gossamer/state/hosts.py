@@ -12,16 +12,17 @@ while there is one. So what can be leased next, and what a lost worker has left 
 import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from gossamer.state import crawl_counts, new_urls
+from gossamer.state import crawl_counts, heartbeats, new_urls, waiting
 from gossamer.state.crawl_counts import Tally
 from gossamer.state.crawl_tables import crawl_hosts, host_robots, hosts
-from gossamer.state.database import Database, insert_into
+from gossamer.state.database import Database, clock, insert_into
 from gossamer.state.given import given, storable
+from gossamer.state.waiting import Waiting
 
 LEASE_MS: Final = 15_000
 CAREFUL_MS: Final = 1_000  # the delay of a host whose own is not known yet
@@ -57,6 +58,20 @@ class HostLease:
     robots: StoredRobots | None = None
 
 
+class Release(NamedTuple):
+    """A lease that is given back, and from when on its host may be asked again."""
+
+    lease: HostLease
+    next_at: int = 0  # at its own pace
+    resting_until: int = 0  # it is left alone until then, because of how it behaves
+
+
+class FoundRobots(NamedTuple):
+    lease: HostLease
+    robots: StoredRobots
+    is_allowed: bool  # to be crawled at all
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Host:
     """A host as it is shown; the counts are of a crawl if one was asked for."""
@@ -76,8 +91,22 @@ class Host:
     completed: int = 0
     failed: int = 0
     blocked: int = 0
+    waiting: Waiting | None = None
 
 
+# What can be leased is shared by those who crawl and were heard of lately. (Asked by itself, it costs less
+# than a lease where there is nothing, and the database knows how few hosts it is to look up where there is.)
+_PART: Final = given(
+    f"""
+WITH crew AS (
+    SELECT {{greatest}}(1, count(*)) AS workers FROM workers
+    WHERE kinds = '{heartbeats.CRAWL}' AND seen_at > {{now}} - {{length}}
+)
+SELECT (count(*) + (SELECT workers FROM crew) - 1) / (SELECT workers FROM crew) AS hosts FROM (
+    SELECT 1 FROM hosts WHERE due_at <= {{now}} LIMIT {{most}} * (SELECT workers FROM crew)
+) AS due""",
+    values={"most": "int", "length": "bigint"},
+)
 _LEASE: Final = given(
     """
 WITH ripe AS (
@@ -123,11 +152,12 @@ _FREE: Final = given(
     f"""
 UPDATE hosts SET lease_token = NULL, locked_until = NULL, locked_by = NULL,
     next_at = {{greatest}}(hosts.next_at, given.next_at),
-    due_at = CASE WHEN given.due_at IS NOT NULL
-        THEN {{greatest}}({{now}}, hosts.next_at, given.next_at, resting_until, given.due_at) END
-FROM (SELECT given.host, given.next_at, ({_NEXT}) AS due_at FROM {{given}}) AS given
+    resting_until = {{greatest}}(hosts.resting_until, given.resting_until),
+    due_at = CASE WHEN given.due_at IS NOT NULL THEN {{greatest}}(
+        {{now}}, hosts.next_at, given.next_at, hosts.resting_until, given.resting_until, given.due_at) END
+FROM (SELECT given.host, given.next_at, given.resting_until, ({_NEXT}) AS due_at FROM {{given}}) AS given
 WHERE hosts.host = given.host""",
-    rows={"host": "text", "next_at": "bigint"},
+    rows={"host": "text", "next_at": "bigint", "resting_until": "bigint"},
 )
 _LAPSED: Final = given(
     """
@@ -137,6 +167,10 @@ WHERE locked_until <= {now} AND lease_token IS NOT NULL ORDER BY locked_until LI
     values={"careful": "int", "most": "int"},
 )
 
+_ALLOW: Final = given(
+    "UPDATE hosts SET is_allowed = given.is_allowed FROM {given} WHERE hosts.host = given.host",
+    rows={"host": "text", "is_allowed": "boolean"},
+)
 _RESET: Final = given(
     """
 UPDATE hosts SET failures = 0, resting_until = 0, is_allowed = true,
@@ -153,13 +187,18 @@ class Hosts:
         self._lease_ms = lease_ms
 
     async def lease(self, worker: str, most: int, *, now: int | None = None) -> list[HostLease]:
-        """Hosts on which there is something to do, those first that have waited longest."""
+        """Hosts on which there is something to do, those first that have waited longest. Where others crawl
+        as well, only our part of what there is."""
+        async with self._database.read() as connection:
+            (part,) = await _PART(connection, now, most=most, length=self._lease_ms)
+        if not part.hosts:
+            return []
         token = secrets.token_hex(16)
         async with self._database.write() as connection:
             rows = await _LEASE(
                 connection,
                 now,
-                most=most,
+                most=part.hosts,
                 token=token,
                 worker=worker,
                 length=self._lease_ms,
@@ -180,18 +219,18 @@ class Hosts:
             kept = await _EXTEND(hand, now, rows, length=self._lease_ms)
         return [replace(held[row.host], until=row.locked_until) for row in kept]
 
-    async def release(self, lease: HostLease, *, next_at: int = 0, now: int | None = None) -> bool:
+    async def release(
+        self, lease: HostLease, *, next_at: int = 0, resting_until: int = 0, now: int | None = None
+    ) -> bool:
         """Done with it for now: what was taken and not settled goes back. False: the lease was lost."""
-        return lease.host in await self.release_many([(lease, next_at)], now=now)
+        return lease.host in await self.release_many([Release(lease, next_at, resting_until)], now=now)
 
-    async def release_many(
-        self, leases: Sequence[tuple[HostLease, int]], *, now: int | None = None
-    ) -> set[str]:
-        """The same for many, each with the time before which its host is not asked; those that were held."""
+    async def release_many(self, releases: Sequence[Release], *, now: int | None = None) -> set[str]:
+        """The same for many; those that were held."""
         async with self._database.write() as connection:
-            held = await standing(connection, [lease for lease, _ in leases], now)
+            held = await standing(connection, [each.lease for each in releases], now)
             await give_back(connection, sorted(held), now, lapsed=False)
-            rows = [(lease.host, next_at) for lease, next_at in leases if lease.host in held]
+            rows = [(lease.host, *times) for lease, *times in releases if lease.host in held]
             await _FREE(connection, now, sorted(rows))
         return held
 
@@ -202,22 +241,24 @@ class Hosts:
             async with self._database.write() as connection:
                 rows = await _LAPSED(connection, now, careful=CAREFUL_MS, most=RECOVERED_AT_ONCE)
                 recovered += await give_back(connection, [row.host for row in rows], now, lapsed=True)
-                await _FREE(connection, now, [(row.host, row.next_at) for row in rows])
+                await _FREE(connection, now, [(row.host, row.next_at, 0) for row in rows])
             if len(rows) < RECOVERED_AT_ONCE:
                 return recovered
 
-    async def keep_robots(self, lease: HostLease, robots: StoredRobots, *, now: int | None = None) -> bool:
-        return lease.host in await self.keep_robots_many([(lease, robots)], now=now)
+    async def keep_robots(
+        self, lease: HostLease, robots: StoredRobots, *, is_allowed: bool = True, now: int | None = None
+    ) -> bool:
+        found = FoundRobots(lease, robots, is_allowed)
+        return lease.host in await self.keep_robots_many([found], now=now)
 
-    async def keep_robots_many(
-        self, found: Sequence[tuple[HostLease, StoredRobots]], *, now: int | None = None
-    ) -> set[str]:
+    async def keep_robots_many(self, found: Sequence[FoundRobots], *, now: int | None = None) -> set[str]:
         """Of many hosts; those whose leases were held."""
         async with self._database.write() as connection:
-            held = await standing(connection, [lease for lease, _ in found], now)
-            for lease, robots in found:
-                if lease.host in held:
-                    await _keep_robots(connection, lease.host, robots)
+            held = await standing(connection, [each.lease for each in found], now)
+            kept = [each for each in found if each.lease.host in held]
+            for each in kept:
+                await _keep_robots(connection, each.lease.host, each.robots)
+            await _ALLOW(connection, now, [(each.lease.host, each.is_allowed) for each in kept])
         return held
 
     async def reset(self, host: str, *, now: int | None = None) -> bool:
@@ -234,6 +275,12 @@ class Hosts:
         async with self._database.read() as connection:
             return await connection.scalar(query) is not None
 
+    async def due(self, most: int, *, now: int | None = None) -> int:
+        """How many can be leased now, up to `most`."""
+        some = select(hosts.c.host).where(hosts.c.due_at <= clock(now)).limit(most).subquery()
+        async with self._database.read() as connection:
+            return await connection.scalar(select(func.count()).select_from(some)) or 0
+
     async def robots(self, host: str) -> StoredRobots | None:
         async with self._database.read() as connection:
             return (await _robots(connection, [host])).get(host)
@@ -249,9 +296,11 @@ class Hosts:
         host: str | None = None,
         after: str | None = None,
         limit: int = 50,
+        now: int | None = None,
     ) -> list[Host]:
         """In the order of their names; all, or those of a crawl."""
-        query = select(hosts).order_by(hosts.c.host).limit(limit)
+        query = select(hosts, *waiting.ITS_ROBOTS, clock(now).label("now")).order_by(hosts.c.host)
+        query = query.outerjoin(host_robots, host_robots.c.host == hosts.c.host).limit(limit)
         if crawl_id is not None:
             own = [crawl_hosts.c[name] for name in crawl_counts.STATES]
             query = query.add_columns(*own).join(crawl_hosts, crawl_hosts.c.host == hosts.c.host)
@@ -324,4 +373,5 @@ def _lease(row: Any, token: str, robots: dict[str, StoredRobots]) -> HostLease:
 
 def _host(row: Any) -> Host:
     values = row._mapping
-    return Host(**{name: values[name] for name in Host.__slots__ if name in values})
+    known = {name: values[name] for name in Host.__slots__ if name in values}
+    return Host(**known, waiting=waiting.of_host(row))

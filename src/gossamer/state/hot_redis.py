@@ -21,7 +21,7 @@ from importlib import resources
 from typing import Final
 
 from gossamer.state.hot import FENCE_SECONDS, Claim, Tally, Window
-from gossamer.state.resp import Client, Script
+from gossamer.state.resp import DEADLINE, Client, Script
 from gossamer.state.resp_address import Address, Part
 
 RUNNING: Final = b"r"
@@ -38,8 +38,10 @@ class RedisHot:
         prefix: str = "gossamer",
         max_pages: int = 1_000,
         max_page_bytes: int = 256_000_000,
+        *,
+        deadline: float = DEADLINE,
     ) -> None:
-        self._client = Client(Address.parse(url))
+        self._client = Client(Address.parse(url), deadline=deadline)
         self._prefix = prefix
         self._max_pages = max_pages
         self._max_page_bytes = max_page_bytes

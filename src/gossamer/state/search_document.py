@@ -65,6 +65,14 @@ class Entry(NamedTuple):
     body: list[str]
 
 
+class Gone(NamedTuple):
+    """A page that is not to be found any more, as of a moment."""
+
+    name: str
+    url: str
+    seen_at: int
+
+
 class Sought(NamedTuple):
     """A question as it is asked of the index: of these facets, one of each."""
 
@@ -111,6 +119,10 @@ def entry(tenant: str, form: str, document: Document) -> Entry:
         words(row.description, LONGEST_DESCRIPTION),
         words(row.text, MOST_WORDS),
     )
+
+
+def gone(tenant: str, form: str, seen_at: int) -> Gone:
+    return Gone(name_of(tenant, form), form, seen_at)
 
 
 def facet(kind: str, value: str) -> str:

@@ -1,22 +1,23 @@
 """The words of the search index in SQLite: an FTS5 table whose rows have the ids of their pages."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from gossamer.state.search_document import Entry, Sought
+from gossamer.state.search_document import Entry, Row, Sought
 from gossamer.web.question import Phrase
 from gossamer.web.relevance import relevance
 
 MOST_RANKED: Final = 500  # the newest that match,
 MOST_TITLED: Final = 200  # and of those by their title
 
-_ADD: Final = text(
-    "INSERT INTO search_words (rowid, facets, title, description, body)"
-    " VALUES (:id, :facets, :title, :description, :body)"
+_LAST: Final = "SELECT coalesce(max(id), 0) FROM search_pages"
+_ADD: Final = f"INSERT INTO search_pages (id, {', '.join(Row._fields)}) VALUES (?{', ?' * len(Row._fields)})"  # noqa: S608
+_ADD_WORDS: Final = (
+    "INSERT INTO search_words (rowid, facets, title, description, body) VALUES (?, ?, ?, ?, ?)"
 )
 _REMOVE: Final = text("DELETE FROM search_words WHERE rowid = :id")
 # Not ranked by bm25(): it goes through all rows that have a word, or a facet, to know how many they are.
@@ -30,18 +31,12 @@ _FIND: Final = text(
 _WORDS: Final = "{title description body}"
 
 
-async def add(connection: AsyncConnection, entries: Mapping[int, Entry]) -> None:
-    rows = [
-        {
-            "id": page,
-            "facets": " ".join(entry.facets),
-            "title": " ".join(entry.title),
-            "description": " ".join(entry.description),
-            "body": " ".join(entry.body),
-        }
-        for page, entry in entries.items()
-    ]
-    await connection.execute(_ADD, rows)
+async def add(connection: AsyncConnection, entries: Sequence[Entry]) -> None:
+    """None of these pages is there. Who writes is alone, so the next ids are known."""
+    last = (await connection.exec_driver_sql(_LAST)).scalar_one()
+    numbered = list(enumerate(entries, last + 1))
+    await connection.exec_driver_sql(_ADD, [(page, *entry.row) for page, entry in numbered])
+    await connection.exec_driver_sql(_ADD_WORDS, [(page, *_words(entry)) for page, entry in numbered])
 
 
 async def remove(connection: AsyncConnection, ids: Sequence[int]) -> None:
@@ -67,6 +62,10 @@ def _ranked(rows: Sequence[Any], sought: Sought) -> list[int]:
         page: relevance(title, description, body, phrases) for page, title, description, body in rows
     }
     return sorted(scores, key=lambda page: (-scores[page], -page))
+
+
+def _words(entry: Entry) -> Iterable[str]:
+    return (" ".join(part) for part in (entry.facets, entry.title, entry.description, entry.body))
 
 
 def _written(sought: Sought, *, titled: bool) -> str:

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import ColumnElement, delete, insert, select, update
+from sqlalchemy import ColumnElement, delete, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state import search_index_postgres, search_index_sqlite
 from gossamer.state.database import insert_into
-from gossamer.state.search_document import Entry, Sought
+from gossamer.state.search_document import Entry, Gone, Sought
 from gossamer.state.tables import search_pages, search_tenants
 
 BATCH: Final = 500  # pages that make room at a time
@@ -32,22 +32,35 @@ class Found(NamedTuple):
     text: str
 
 
-async def put(connection: AsyncConnection, tenant: str, entries: Sequence[Entry], most: int) -> None:
-    """These replace what was there of the same pages; where the tenant has too many, the oldest go."""
-    await _lock(connection, tenant)
-    old = await _delete(connection, _pages.name.in_([entry.row.name for entry in entries]))
-    added = insert(search_pages).returning(_pages.id, _pages.name)
-    rows = await connection.execute(added, [entry.row._asdict() for entry in entries])
-    ids = {name: page for page, name in rows}
-    await _words(connection).add(connection, {ids[entry.row.name]: entry for entry in entries})
-    pages = await _count(connection, tenant, len(entries) - old)
+async def lock(connection: AsyncConnection, tenant: str) -> None:
+    new = insert_into(connection, search_tenants).values(tenant_id=tenant, pages=0)
+    await connection.execute(
+        new.on_conflict_do_update(index_elements=["tenant_id"], set_={"pages": _tenants.pages})
+    )
+
+
+async def put(
+    connection: AsyncConnection, tenant: str, entries: Sequence[Entry], gone: Sequence[Gone], most: int
+) -> None:
+    """These replace what was there of the same pages, unless that is newer. The tenant is locked; where it
+    has too many, the oldest go."""
+    moments = {entry.row.name: entry.row.seen_at for entry in entries}
+    moments |= {one.name: one.seen_at for one in gone}
+    known = select(_pages.id, _pages.name, _pages.seen_at).where(_pages.name.in_(moments))
+    rows = (await connection.execute(known)).all()
+    newer = {row.name for row in rows if row.seen_at > moments[row.name]}
+    old = await _delete(connection, _pages.id.in_([row.id for row in rows if row.name not in newer]))
+    new = [entry for entry in entries if entry.row.name not in newer]
+    if new:
+        await _words(connection).add(connection, new)
+    pages = await _count(connection, tenant, len(new) - old)
     if pages > most:
-        await _make_room(connection, tenant, min(pages - most, BATCH))
+        await _make_room(connection, tenant, min(pages - most, max(BATCH, len(new))))
 
 
 async def drop(connection: AsyncConnection, tenant: str, which: ColumnElement[bool]) -> int:
     """At most a batch of them; how many."""
-    await _lock(connection, tenant)
+    await lock(connection, tenant)
     chosen = select(_pages.id).where(_pages.tenant_id == tenant, which).limit(BATCH)
     gone = await _delete(connection, _pages.id.in_(chosen))
     await _count(connection, tenant, -gone)
@@ -69,13 +82,6 @@ async def find(connection: AsyncConnection, sought: Sought) -> list[Found]:
 
 def _words(connection: AsyncConnection) -> ModuleType:
     return search_index_sqlite if connection.dialect.name == "sqlite" else search_index_postgres
-
-
-async def _lock(connection: AsyncConnection, tenant: str) -> None:
-    new = insert_into(connection, search_tenants).values(tenant_id=tenant, pages=0)
-    await connection.execute(
-        new.on_conflict_do_update(index_elements=["tenant_id"], set_={"pages": _tenants.pages})
-    )
 
 
 async def _count(connection: AsyncConnection, tenant: str, more: int) -> int:

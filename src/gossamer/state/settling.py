@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.problems import Unavailable
-from gossamer.state import crawl_counts, crawled_page, new_urls, stray_blobs
+from gossamer.state import crawl_counts, crawled_page, new_urls, stray_blobs, unindexed
 from gossamer.state.crawl_counts import Tally
 from gossamer.state.crawled_page import CrawledPage
 from gossamer.state.given import given
@@ -173,6 +173,8 @@ async def _keep(
         if not await stray_blobs.adopt(connection, blob):
             raise Unavailable("blobs", "an upload took too long")
     await crawled_page.INSERT(connection, now, rows)
+    kept = ((end.page.blob, end.task.crawl_id, end.task.url_hash) for end in ended if end.page is not None)
+    await unindexed.add(connection, kept)
 
 
 def _count(ended: Sequence[TaskEnd], tally: Tally) -> None:

@@ -311,6 +311,19 @@ search_tenants: Final = Table(
     Column("pages", BigInteger, nullable=False),
 )
 
+# What was taken out, for as long as there are pages from before that are still to come.
+search_drops: Final = Table(
+    "search_drops",
+    metadata,
+    Column("id", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
+    id_("tenant_id", nullable=False),
+    text_("extent"),
+    Column("url", Text, nullable=False),
+    time_("dropped_at"),
+    CheckConstraint("extent IN ('page', 'below', 'beginning')", name="extent"),
+    Index(None, "tenant_id", "dropped_at"),
+)
+
 # A payment for a request; the state machine is drawn in `ledger.py`. There is one row for each authorisation,
 # beside those of times when it was released. No foreign keys: the ledger outlives what it speaks of.
 payments: Final = Table(

@@ -9,16 +9,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Final
-from urllib.parse import urlsplit
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from gossamer.web.directives import NOTHING, Directives, directives_of
-from gossamer.web.kind import Kind, kind_of
+from gossamer.web.kind import is_html
 from gossamer.web.links import Addresses
 from gossamer.web.page import Page, is_text
 from gossamer.web.sanitise import bounded
-from gossamer.web.simhash import simhash
+from gossamer.web.simhash import simhash, simhash_of
 
 MOST_LINKS: Final = 1_000
 REPEATED: Final = 20  # times as many are looked at: most pages link to others more than once
@@ -28,7 +27,6 @@ MOST_TEXT: Final = 1_000_000  # characters
 LONGEST: Final = 2_000  # characters of a title or description
 _OF_HEAD: Final = "title,base,meta,link"
 _BEGINS_OF_HEAD: Final = re.compile(rb"<[TtBbMmLl](?:itle|ase|eta|ink|ITLE|ASE|ETA|INK)[\s/>]")
-_HTML: Final = re.compile(rb"\s*(?:<\?xml[^>]{0,200}>\s*)?<(?:!doctype\s+)?html[\s>]", re.I)
 _LEADING: Final = "a[href],area[href],frame[src]"
 _UNSEEN: Final = "script,style,noscript,template,svg"
 _HIDING: Final = {b"hidden": "[hidden]", b"display:none": "[style*='display:none']"}
@@ -66,7 +64,7 @@ class Glance:
 def glance(page: Page, *, agent: str = "", most_links: int = MOST_LINKS) -> Glance:
     """Never raises. `agent` is the name that pages may speak to us by."""
     headers = [value for name, value in page.headers if name == "x-robots-tag"]
-    if not _is_html(page):
+    if not is_html(page.media_type, page.body, page.final_url):
         return _of_other(page, directives_of((), headers, agent) if headers else NOTHING)
     safe = bounded(page.text, REBUILT)
     html = safe.html.encode("utf-8", "replace")
@@ -74,9 +72,10 @@ def glance(page: Page, *, agent: str = "", most_links: int = MOST_LINKS) -> Glan
     head = _Head.read(page, _head_nodes(source, html))
     links = _Links(head.addresses, most_links)
     links.read(source)
-    links.add(dict.fromkeys(head.references, True))
+    links.add({reference.partition("#")[0]: True for reference in head.references})
     shown = _seen(source, html)
-    text = " ".join(shown[:MOST_TEXT].split())
+    words = shown[:MOST_TEXT].split()
+    text = " ".join(words)
     return Glance(
         title=head.title,
         description=_line(head.metas.get("description") or head.metas.get("og:description") or ""),
@@ -87,19 +86,25 @@ def glance(page: Page, *, agent: str = "", most_links: int = MOST_LINKS) -> Glan
         canonical=head.canonical,
         directives=directives_of(head.metas.items(), headers, agent),
         content_hash=sha256(text.encode("utf-8", "replace") or page.body).hexdigest(),
-        simhash=simhash(text),
+        simhash=simhash_of(words),
         cut=safe.cut or links.cut or len(shown) > MOST_TEXT,
     )
 
 
-def _is_html(page: Page) -> bool:
-    if page.media_type == "text/html" and _HTML.match(page.body):
-        return True
-    return kind_of(page.media_type, page.body, urlsplit(page.final_url).path) is Kind.HTML
+def text_of(page: Page) -> str:
+    """The text alone, as a glance has it."""
+    if not is_html(page.media_type, page.body, page.final_url):
+        return _text_of_other(page)
+    html = bounded(page.text, REBUILT).html.encode("utf-8", "replace")
+    return " ".join(_seen(LexborHTMLParser(html), html)[:MOST_TEXT].split())
+
+
+def _text_of_other(page: Page) -> str:
+    return " ".join(page.text[:MOST_TEXT].split()) if is_text(page.media_type) else ""
 
 
 def _of_other(page: Page, directives: Directives) -> Glance:
-    text = " ".join(page.text[:MOST_TEXT].split()) if is_text(page.media_type) else ""
+    text = _text_of_other(page)
     digest = sha256(text.encode("utf-8", "replace") or page.body).hexdigest()
     return Glance("", "", "", text, (), frozenset(), "", directives, digest, simhash(text), False)
 
@@ -171,8 +176,8 @@ class _Links:
         references: dict[str, bool] = {}
         for node in source.css(_LEADING)[: self._most * REPEATED]:
             attributes = node.attributes
-            reference, rel = attributes.get("href") or attributes.get("src") or "", attributes.get("rel")
-            if not rel or "nofollow" not in rel.lower().split():
+            reference = (attributes.get("href") or attributes.get("src") or "").partition("#")[0]
+            if (rel := attributes.get("rel")) is None or "nofollow" not in rel.lower().split():
                 references[reference] = True
             else:
                 references.setdefault(reference, False)
@@ -181,7 +186,7 @@ class _Links:
     def add(self, references: dict[str, bool]) -> None:
         found, absolute = self.found, self._addresses.absolute
         for reference, follow in references.items():
-            url = absolute(reference.partition("#")[0])
+            url = absolute(reference)
             if not url.startswith(("http:", "https:")) or len(url) > LONGEST_LINK:
                 continue
             if url in found:

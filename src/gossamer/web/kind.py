@@ -7,6 +7,7 @@ that is plainly of another kind than declared is of the other kind.
 import re
 from enum import StrEnum
 from typing import Final
+from urllib.parse import urlsplit
 
 
 class Kind(StrEnum):
@@ -42,6 +43,16 @@ def kind_of(media_type: str, body: bytes, path: str = "") -> Kind:
     if not _is_text(head):
         return _by_signature(head) or _when_binary(declared)
     return _by_opening(head.lstrip(b"\xef\xbb\xbf\t\n\r\x0c "), declared)
+
+
+_OPENS_HTML: Final = re.compile(rb"\s*(?:<\?xml[^>]{0,200}>\s*)?<(?:!doctype\s+)?html[\s>]", re.I)
+
+
+def is_html(media_type: str, body: bytes, url: str) -> bool:
+    """Whether it is that, which most bodies say in both ways."""
+    if media_type == "text/html" and _OPENS_HTML.match(body):
+        return True
+    return kind_of(media_type, body, urlsplit(url).path) is Kind.HTML
 
 
 _TYPES: Final = {

@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 
 from gossamer.web import outcome_marks as marks
 from gossamer.web import outcome_words as words
-from gossamer.web.kind import Kind, kind_of
+from gossamer.web.kind import is_html
 from gossamer.web.page import Page
 from gossamer.web.sketch import Sketch, glance, weight
 
@@ -61,14 +61,19 @@ def judge(page: Page, *, title: str = "", text: str = "", enough: int = PLENTY) 
     wall = _wall_by_headers(page)
     if wall:
         return wall
-    if kind_of(page.media_type, page.body, urlsplit(page.final_url).path) is not Kind.HTML:
+    if not is_html(page.media_type, page.body, page.final_url):
         return _by_status(page) or _by_body(page)
-    if page.status < 300 and weight(text) >= enough and not _is_suspicious(title):
+    if page.status < 300 and _weighs(text, enough) and not _is_suspicious(title):
         return OK
     sight = _Sight.of(page, title)
     if not sight.shorter_than(PLENTY):
         return _by_status(page) or OK
     return next(filter(None, (rule(sight) for rule in _RULES)), OK)
+
+
+def _weighs(text: str, enough: int) -> bool:
+    """No text weighs less than it is long."""
+    return len(text) >= enough or weight(text) >= enough
 
 
 # What is seen.
@@ -141,8 +146,8 @@ def _is_suspicious(title: str) -> bool:
 
 
 def _wall_by_headers(page: Page) -> Judgement | None:
-    for name, pattern in marks.WALL_HEADERS.items():
-        if pattern.match((page.header(name) or "").lower()):
+    for name, value in page.headers:
+        if name in marks.WALL_HEADERS and marks.WALL_HEADERS[name].match(value.lower()):
             return Judgement(Outcome.BLOCKED, "challenge", name)
     return None
 

@@ -31,7 +31,7 @@ from gossamer.web.audit import (
 from gossamer.web.checks import CHECKS
 from gossamer.web.checks.rule import Check, Unanswered
 from gossamer.web.site_checks import SITE_CHECKS
-from gossamer.web.site_checks.rule import Hit, SiteAnswer, SiteCheck
+from gossamer.web.site_checks.rule import NOTHING_READ, Hit, SiteAnswer, SiteCheck
 from gossamer.web.site_checks.site import Site, SitePage
 
 MOST_PLACES: Final = 20  # of one finding that are told
@@ -255,6 +255,8 @@ def _asked(check: SiteCheck, site: Site) -> Verdict:
         answer: SiteAnswer = check.answer(site)
     except Exception as error:  # noqa: BLE001  (one faulty check must not take the other answers with it)
         answer = Unanswered(f"The check failed ({type(error).__name__})", harmless=False)
+    if not site.documents and (isinstance(answer, Unanswered) or not answer):
+        answer = NOTHING_READ  # nothing is right with pages that nobody has seen
     return Verdict(check, (), answer) if isinstance(answer, Unanswered) else Verdict(check, tuple(answer))
 
 

@@ -45,6 +45,11 @@ class Comparison:
     pages_new: int
     changes: tuple[Change, ...]  # the worst first
 
+    @property
+    def moved(self) -> list[Change]:
+        """Those that are more than what it was."""
+        return [change for change in self.changes if change.fixed or change.new]
+
 
 def compare(before: SiteReport, after: SiteReport) -> Comparison:
     old, new = _faults(before), _faults(after)

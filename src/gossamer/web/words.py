@@ -23,7 +23,10 @@ _UNSPACED: Final = tuple(
 def words(text: str, most: int) -> list[str]:
     """At most so many, in their order."""
     folded = unicodedata.normalize("NFC", text[:MOST_CHARACTERS]).translate(_FOLDED)
-    return [word[:LONGEST_WORD] for word in folded[:MOST_CHARACTERS].split(maxsplit=most)[:most]]
+    found = folded[:MOST_CHARACTERS].split(maxsplit=most)[:most]
+    if max(map(len, found), default=0) <= LONGEST_WORD:
+        return found
+    return [word[:LONGEST_WORD] for word in found]
 
 
 def aligned(text: str) -> str:
@@ -33,8 +36,8 @@ def aligned(text: str) -> str:
 
 def clean(text: str, longest: int) -> str:
     """One line of visible text: nothing that is shown as nothing, no two spaces in a row."""
-    tidied = " ".join(unicodedata.normalize("NFC", text[: 2 * longest]).translate(_CLEANED).split())
-    return tidied[:longest]
+    tidied = unicodedata.normalize("NFC", text[: 2 * longest]).translate(_CLEANED).strip(" ")
+    return (" ".join(tidied.split()) if "  " in tidied else tidied)[:longest]
 
 
 class _Folded(dict[int, str]):

@@ -14,6 +14,7 @@ from gossamer.problems import Unavailable
 from gossamer.state.crawl_stats import CrawlStats
 from gossamer.state.crawls import Spec
 from gossamer.state.frontier import CrawledPage, Settlement, TaskEnd
+from gossamer.state.hosts import Release
 from gossamer.state.tenants import PUBLIC
 
 
@@ -78,8 +79,8 @@ async def test_the_desk_serves_every_host_its_own_and_never_more_than_a_crawl_ma
         by_host = {lease.host: len(tasks) for lease, tasks in zip(leases, taken, strict=True)}
         assert (by_host["127.0.0.1:80"], by_host["127.0.0.2:80"]) == (3, 3)
         assert sum(by_host[f"127.0.0.{host}:80"] for host in (3, 4, 5)) == 2
-        assert all(await asyncio.gather(*(desk.release(lease, 0) for lease in leases)))
-        assert not any(await asyncio.gather(*(desk.release(lease, 0) for lease in leases)))
+        assert all(await asyncio.gather(*(desk.release(Release(lease)) for lease in leases)))
+        assert not any(await asyncio.gather(*(desk.release(Release(lease)) for lease in leases)))
         assert await desk.take(leases[0], 1) == []
 
 

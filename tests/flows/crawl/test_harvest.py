@@ -39,7 +39,7 @@ def plan(**spec: Any) -> Plan:
 
 
 def task(url: str = HOME, *, depth: int = 0, attempt: int = 1) -> Task:
-    new = new_url(Url.parse(url), depth=depth)
+    new = new_url(Url.parse(url), Spec(), depth=depth)
     return Task(
         crawl_id="crawl",
         url_hash=new.url_hash,
@@ -80,7 +80,7 @@ def test_links_are_new_urls_once_in_scope_and_one_deeper() -> None:
     assert visited.end is End.COMPLETED
     assert urls(visited) == ["http://127.0.0.1/a", "http://127.0.0.1/b?utm_source=x"]
     assert {new.depth for new in visited.urls} == {4}
-    assert visited.urls[1].url_hash == new_url(Url.parse("http://127.0.0.1/b")).url_hash
+    assert visited.urls[1].url_hash == new_url(Url.parse("http://127.0.0.1/b"), Spec()).url_hash
 
 
 def test_what_is_known_is_not_found_again_until_it_is_forgotten() -> None:

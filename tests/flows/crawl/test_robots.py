@@ -73,7 +73,7 @@ async def asking(visiting: Visiting, url: str) -> AsyncIterator[Asking]:
         lease = await leased(visit, url)
         house = visit.house
         desk = Desk(house.frontier, house.hosts)
-        files = RobotsFiles(house.fetcher, desk, house.hot, "Gossamer/1", sleep)
+        files = RobotsFiles(house.fetcher, desk, house.hot, "Gossamer/1", 60.0, sleep)
         yield Asking(files, house.hosts, lease, pauses)
 
 
@@ -109,6 +109,18 @@ async def test_rules_are_asked_for_once_and_kept_with_the_host_and_in_the_hot_st
         assert ask.pauses == []
 
 
+async def test_a_delay_is_heeded_up_to_the_longest_one_and_a_host_that_forbids_all_is_known(
+    visiting: Visiting,
+) -> None:
+    body = b"User-agent: *\nDisallow: /\nCrawl-delay: 86400"
+    async with Host([(200, body)]).open() as host, asking(visiting, host.url) as ask:
+        rules, _ = await ask.files.of(ask.lease, Url.parse(host.url), NOW)
+        assert (rules.robots.delay, rules.delay, rules.unknown) == (86_400.0, 60.0, False)
+        found = await ask.hosts.get(ask.lease.host)
+        assert found is not None
+        assert not found.is_allowed
+
+
 async def test_rfc9309_4xx_allows_all(visiting: Visiting) -> None:
     async with Host([(403, b"")]).open() as host, asking(visiting, host.url) as ask:
         rules, _ = await ask.files.of(ask.lease, Url.parse(host.url), NOW)
@@ -123,6 +135,7 @@ async def test_rfc9309_5xx_disallows_all_after_two_more_attempts(visiting: Visit
         assert (rules.unknown, rules.again, rules.robots.allows("/")) == (True, False, False)
         assert ask.pauses == [2.0, 4.0]
         stored = await ask.stored()
+        assert await ask.files.hot.get(f"crawl:robots:{ask.lease.host}") is None  # others may try it
         rules, _ = await ask.files.of(replace(ask.lease, robots=stored), url, NOW + 3_600_000)
         assert (rules.unknown, rules.again) == (True, True)  # for an hour now
 

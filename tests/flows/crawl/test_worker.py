@@ -1,15 +1,20 @@
 """A crawl as a whole: hosts that misbehave, crawls that are bounded and paused, pages made by scripts."""
 
 import asyncio
+import sqlite3
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+import httpx
+import pytest
 from sqlalchemy import select
-from tests.doors.houses import Visiting
+from tests.doors.houses import AS_ADMIN, Visit, Visiting
 from tests.doors.renders import APP, PROSE
+from tests.servers.postgres import PostgresServer
 
 from gossamer.app import House
 from gossamer.flows.crawl.content import kept_page
@@ -17,6 +22,7 @@ from gossamer.flows.crawl.host import MOST_TASKS
 from gossamer.flows.crawl.seeds import seeds_of
 from gossamer.state.crawl_tables import crawled_pages, hosts
 from gossamer.state.crawls import Crawl, Spec
+from gossamer.state.database import clock
 from gossamer.state.tenants import PUBLIC
 
 SECONDS = 60.0
@@ -64,8 +70,38 @@ class Origin:
 
 @dataclass
 class Crawled:
-    house: House
+    visit: Visit
     crawl_id: str
+
+    @property
+    def house(self) -> House:
+        return self.visit.house
+
+    @property
+    def client(self) -> httpx.AsyncClient:
+        return self.visit.client
+
+    async def get(self, target: str) -> Any:
+        found = await self.client.get(target, headers=AS_ADMIN)
+        assert found.status_code == 200, found.text
+        return found.json()
+
+    async def shown(self, name: str) -> Any:
+        return (await self.get(f"/api/crawls/{self.crawl_id}"))[name]
+
+    async def scalar(self, query: Any) -> Any:
+        async with self.house.database.read() as connection:
+            return await connection.scalar(query)
+
+    async def reason(self, site: str) -> str | None:
+        """Why the host is left alone."""
+        host = await self.house.hosts.get(site)
+        return None if host is None or host.waiting is None else host.waiting.reason
+
+    async def until_logged(self, event: str, **members: Any) -> None:
+        async with asyncio.timeout(SECONDS):
+            while not any(members.items() <= line.items() for line in self.visit.logged(event)):
+                await asyncio.sleep(0.02)
 
     async def crawl(self) -> Crawl:
         found = await self.house.crawls.get(self.crawl_id)
@@ -85,15 +121,17 @@ class Crawled:
 
 
 @asynccontextmanager
-async def crawling(visiting: Visiting, origin: Origin, **spec: Any) -> AsyncIterator[Crawled]:
+async def crawling(
+    visiting: Visiting, origin: Origin, flags: Mapping[str, Any] = {}, **spec: Any
+) -> AsyncIterator[Crawled]:
     wanted = Spec(**{"seeds": (origin.url(),), "delay": 0.0, "sitemaps": False, **spec})
-    async with visiting(egress_allow="127.0.0.1/32", egress_ports="*") as visit:
+    async with visiting(egress_allow="127.0.0.1/32", egress_ports="*", **flags) as visit:
         house = visit.house
         crawl = await house.crawls.create(PUBLIC, wanted, urls=seeds_of(wanted))
         stop = asyncio.Event()
         working = asyncio.create_task(house.crawling().run(stop))
         try:
-            yield Crawled(house, crawl.id)
+            yield Crawled(visit, crawl.id)
         finally:
             stop.set()
             await working
@@ -161,22 +199,83 @@ async def test_what_fails_is_tried_again_and_a_host_that_keeps_failing_is_left_a
     broken = {f"/{number}": (500, "<p>Oh no.") for number in range(6)}
     pages: dict[str, Any] = {"/": linking(*broken), **broken}
     async with Origin(pages).open() as origin, crawling(visiting, origin) as crawled:
-
-        async def failures() -> int:
-            found = await crawled.house.hosts.get(origin.site)
-            return 0 if found is None else found.failures
-
         async with asyncio.timeout(SECONDS):
-            while await failures() < 5:
+            while await crawled.reason(origin.site) != "failing":
                 await asyncio.sleep(0.02)
-        await crawled.until(lambda crawl: crawl.counts.in_progress == 0)
         host = await crawled.house.hosts.get(origin.site)
         assert host is not None
-        assert host.locked_by is None
+        assert (host.locked_by, host.failures >= 5) == (None, True)
+        assert (await crawled.crawl()).counts.in_progress == 0
         asked = len(origin.asked)
         assert (await crawled.crawl()).state == "running"
         assert await crawled.house.hosts.lease("somebody", 10) == []  # not before it has rested
         assert len(origin.asked) == asked
+
+
+@dataclass
+class Breakable:
+    """A database that can be taken away."""
+
+    flags: Mapping[str, Any]
+    take: Callable[[], object]
+    bring_back: Callable[[], object]
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def breakable(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Breakable]:
+    if request.param == "postgres":
+        server: PostgresServer = request.getfixturevalue("postgres")
+        yield Breakable({"database_url": server.url, "echo_tables": False}, server.kill, server.start)
+        return
+    with closing(sqlite3.connect(tmp_path / "gossamer.db", isolation_level=None)) as other:
+        yield Breakable({}, lambda: other.execute("BEGIN IMMEDIATE"), lambda: other.execute("ROLLBACK"))
+
+
+async def test_a_host_goes_on_when_the_database_is_back_and_not_when_its_lease_has_run_out(
+    visiting: Visiting, breakable: Breakable
+) -> None:
+    leases: list[int] = []
+
+    async def robots() -> Answer:
+        if not leases:
+            leases.append(await crawled.scalar(select(hosts.c.locked_until)))
+            breakable.take()
+        return 200, ""
+
+    pages: dict[str, Any] = {"/robots.txt": robots, "/": linking()}
+    async with Origin(pages).open() as origin, crawling(visiting, origin, breakable.flags) as crawled:
+        await crawled.until_logged("crawl_paused", host=origin.site)
+        breakable.bring_back()
+        await crawled.until(lambda crawl: crawl.state == "done")
+        assert await crawled.scalar(select(clock())) < leases[0]
+        assert origin.times["/"] == 1
+
+
+async def test_a_host_that_does_not_say_its_rules_is_waited_for_and_can_be_tried_at_once(
+    visiting: Visiting,
+) -> None:
+    silent = True
+
+    async def robots() -> Answer:
+        return (503, "") if silent else (200, "User-agent: *\nDisallow: /private/")
+
+    pages: dict[str, Any] = {"/robots.txt": robots, "/": linking()}
+    async with Origin(pages).open() as origin, crawling(visiting, origin) as crawled:
+        async with asyncio.timeout(SECONDS):
+            while (waiting := await crawled.shown("waiting")) is None or waiting["reason"] == "worker":
+                await asyncio.sleep(0.05)
+        assert (waiting["reason"], waiting["hosts"]) == ("robots_unreachable", 1)
+        (listed,) = (await crawled.get(f"/api/domains?crawl={crawled.crawl_id}"))["domains"]
+        assert (listed["isAllowed"], listed["waitsFor"]) == (False, "robots_unreachable")
+        assert listed["restingUntil"] == waiting["until"]
+        assert set(origin.asked) == {"/robots.txt"}
+        silent = False
+        reset = await crawled.client.post(f"/api/admin/domains/{origin.site}/reset", headers=AS_ADMIN)
+        assert reset.status_code == 200
+        assert (reset.json()["restingUntil"], reset.json()["isAllowed"]) == (None, True)
+        await crawled.until(lambda crawl: crawl.state == "done")
+        assert await crawled.shown("waiting") is None
+        assert origin.times["/"] == 1
 
 
 async def test_a_page_that_a_script_makes_is_visited_with_a_browser(visiting: Visiting) -> None:

@@ -15,6 +15,7 @@ from gossamer.doors.http.express import Lane
 from gossamer.doors.worker import Worker
 from gossamer.flows.admit import Admission
 from gossamer.flows.audit import Auditor
+from gossamer.flows.crawl.indexing import Indexing
 from gossamer.flows.crawl.results import CrawlResults
 from gossamer.flows.crawl.worker import Crawling
 from gossamer.flows.find import Finder
@@ -31,7 +32,6 @@ from gossamer.settings import SettingError, Settings
 from gossamer.state.crawls import Crawls
 from gossamer.state.database import Database, DatabaseTooNew
 from gossamer.state.hosts import Hosts
-from gossamer.state.search_index import SearchIndex
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -54,7 +54,7 @@ class House(Protocol):
     renderer: Renderer
     shooter: Shooter
     finder: Finder
-    index: SearchIndex
+    indexing: Indexing
     crawls: Crawls
     crawl_results: CrawlResults
 
@@ -88,6 +88,7 @@ def run(build: Build) -> None:
     from gossamer.doors.cli.batch import batch
     from gossamer.doors.cli.config import config
     from gossamer.doors.cli.crawl import crawl
+    from gossamer.doors.cli.crawls import crawls_group
     from gossamer.doors.cli.fetch import fetch
     from gossamer.doors.cli.keys import keys_group
     from gossamer.doors.cli.render import render
@@ -105,6 +106,7 @@ def run(build: Build) -> None:
             fetch,
             batch,
             crawl,
+            crawls_group,
             render,
             screenshot,
             pdf,

@@ -1,7 +1,8 @@
 """Where the pages of a crawl are written to: lines of JSON, a table, or a folder of markdown files."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Literal, Protocol, TextIO
 
@@ -58,9 +59,10 @@ class Lines:
         self.is_terminal = self._file.isatty()
 
     def put(self, pages: Sequence[Stored]) -> None:
-        for stored in pages:
-            self._file.write(json_line(stored).decode())
-        self._file.flush()
+        with _writing(self._file):
+            for stored in pages:
+                self._file.write(json_line(stored).decode())
+            self._file.flush()
 
     def close(self) -> None:
         _closed(self._file)
@@ -72,11 +74,13 @@ class Table:
     def __init__(self, path: str | None) -> None:
         self._file = _opened(path)
         self.is_terminal = self._file.isatty()
-        self._file.write(csv_head())
+        with _writing(self._file):
+            self._file.write(csv_head())
 
     def put(self, pages: Sequence[Stored]) -> None:
-        self._file.write(csv_lines(pages))
-        self._file.flush()
+        with _writing(self._file):
+            self._file.write(csv_lines(pages))
+            self._file.flush()
 
     def close(self) -> None:
         _closed(self._file)
@@ -134,6 +138,17 @@ def _opened(path: str | None) -> TextIO:
         raise click.FileError(path, error.strerror) from error
 
 
+@contextmanager
+def _writing(file: TextIO) -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:  # who reads it has seen enough
+        raise
+    except OSError as error:
+        raise click.ClickException(f"Cannot write to {file.name}: {error.strerror}.") from error
+
+
 def _closed(file: TextIO) -> None:
     if file is not sys.stdout:
-        file.close()
+        with _writing(file):
+            file.close()

@@ -3,13 +3,13 @@
 import asyncio
 import getpass
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 import click
 import msgspec
 
 from gossamer.doors.cli import Build, House, load, quiet_log, with_settings
+from gossamer.doors.cli.columns import minute, print_table
 from gossamer.flows import keys
 from gossamer.flows.keys import NewKey
 from gossamer.state.tenants import Key, Role, Tier
@@ -138,23 +138,15 @@ def _print_keys(found: list[Key], as_json: bool) -> None:
             key.email,
             key.role.value,
             key.tier.value,
-            _day(key.created_at),
-            _day(key.last_used_at),
+            minute(key.created_at),
+            minute(key.last_used_at),
             "active" if key.disabled_at is None else "disabled",
             key.label,
         )
         for key in found
     ]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    for row in rows:
-        click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    print_table(rows)
 
 
 def _plain(key: Key) -> dict[str, Any]:
     return {name: value for name, value in msgspec.to_builtins(key).items() if name != "hash"}
-
-
-def _day(milliseconds: int | None) -> str:
-    if milliseconds is None:
-        return "-"
-    return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M")

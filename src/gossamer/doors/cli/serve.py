@@ -17,6 +17,8 @@ from gossamer.doors.children import Children
 from gossamer.doors.cli import Build, House, fail, load, with_settings
 from gossamer.doors.http.boarding import boarding
 from gossamer.doors.http.server import server
+from gossamer.flows.crawl import indexing
+from gossamer.flows.crawl import worker as crawl_worker
 from gossamer.flows.keys import NewKey
 from gossamer.settings import Settings
 
@@ -57,8 +59,11 @@ async def _working(house: House) -> AsyncIterator[None]:
         yield
         return
     stop = asyncio.Event()
-    children = Children(house.settings, house.hosts, house.log)
-    working = [asyncio.create_task(run(stop)) for run in (house.worker().run, children.run)]
+    settings, log = house.settings, house.log
+    crawling = Children(settings, crawl_worker.KIND, settings.crawl_processes, house.hosts.are_due, log)
+    indexing_one = Children(settings, indexing.KIND, 1, house.indexing.are_due, log)
+    runs = (house.worker().run, crawling.run, indexing_one.run)
+    working = [asyncio.create_task(run(stop)) for run in runs]
     try:
         yield
     finally:

@@ -25,7 +25,7 @@ async def audited(
     try:
         report = await _crawled(house, begun.crawl_id or "", options, step)
     finally:
-        await upkeep.settle_index(house.index, house.log)
+        await upkeep.settle_crawled(house.indexing, house.log)
     async with house.database.write() as connection:
         await audits.complete(connection, begun.id, report.score, msgspec.json.encode(report).decode())
     return report, await _compared(house, begun)

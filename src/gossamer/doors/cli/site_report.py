@@ -64,8 +64,7 @@ def _changes(comparison: Comparison, room: int) -> Iterator[str]:
     unseen = f", {comparison.unseen:,} not looked at again" if comparison.unseen else ""
     before = f"{comparison.before_score} of 100 at {moment(comparison.before_at)}"
     yield from wrapped(f"{told}{unseen}; it was {before}.", room, "  ")
-    moved = [change for change in comparison.changes if change.fixed or change.new]
-    for change in moved[:MOST_CHANGES]:
+    for change in comparison.moved[:MOST_CHANGES]:
         mark = click.style("+" if change.new else "✓", fg="red" if change.new else "green")
         yield f"  {mark} " + cut(f"{change.title}: {change.fixed:,} fixed, {change.new:,} new", room - 4)
 

@@ -1,6 +1,7 @@
 """`gossamer worker`: works on jobs, as many processes of it as there is work for."""
 
 import asyncio
+import os
 import signal
 import sys
 from collections.abc import Callable, Coroutine
@@ -10,8 +11,10 @@ import click
 import uvloop
 
 from gossamer import logs
+from gossamer.doors.children import Children
 from gossamer.doors.cli import Build, House, load, with_settings
 from gossamer.doors.kinds import KINDS
+from gossamer.flows.crawl import indexing
 from gossamer.flows.crawl import worker as crawl_worker
 from gossamer.settings import Settings
 
@@ -28,6 +31,7 @@ _SETTINGS: Final = (
     "user_agent",
     "reading_processes",
     "blobs_url",
+    "search_index_pages",
     "chromium",
     "browser_places",
     "browser_queue",
@@ -39,7 +43,9 @@ _SETTINGS: Final = (
     "crawl_delay",
     "crawl_address_connections",
 )
-_KINDS: Final = (*KINDS, crawl_worker.KIND)
+_NO_JOBS: Final = (crawl_worker.KIND, indexing.KIND)
+_KINDS: Final = (*KINDS, *_NO_JOBS)
+_NICENESS: Final = 10  # of who brings crawled pages into the index: crawls and callers come first
 
 
 @click.command("worker")
@@ -49,7 +55,8 @@ _KINDS: Final = (*KINDS, crawl_worker.KIND)
     multiple=True,
     default=_KINDS,
     show_default=True,
-    help="Kinds of jobs to work on; may be repeated. Hosts of crawls are one of them.",
+    help="Kinds of jobs to work on; may be repeated. Hosts of crawls are one of them, and so is to bring what"
+    " was crawled into the search index: beside others, in a process of its own.",
 )
 @click.option("--attached", is_flag=True, hidden=True, help="End with the process that holds the input.")
 @with_settings(_SETTINGS)
@@ -60,6 +67,8 @@ def worker(build: Build, /, kinds: tuple[str, ...], attached: bool, **flags: Any
     SIGTERM and Ctrl-C end what ends soon and give the rest back to the queue.
     """
     settings = load(flags)
+    if kinds == (indexing.KIND,):
+        os.nice(_NICENESS)
     log = logs.install(settings.log_level, log_format=settings.log_format)
     uvloop.run(_work(build, settings, log, kinds, attached=attached))
 
@@ -83,8 +92,12 @@ async def _work(
 
 def _runs(house: House, kinds: tuple[str, ...]) -> list[Callable[[asyncio.Event], Coroutine[Any, Any, None]]]:
     runs: list[Callable[[asyncio.Event], Coroutine[Any, Any, None]]] = []
-    if jobs := [kind for kind in kinds if kind != crawl_worker.KIND]:
+    if jobs := [kind for kind in kinds if kind not in _NO_JOBS]:
         runs.append(house.worker(jobs).run)
     if crawl_worker.KIND in kinds:
         runs.append(house.crawling().run)
+    if indexing.KIND in kinds:
+        wanted = house.indexing.are_due
+        beside = Children(house.settings, indexing.KIND, 1, wanted, house.log)
+        runs.append(beside.run if runs else house.indexing.run)
     return runs

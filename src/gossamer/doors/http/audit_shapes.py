@@ -206,10 +206,15 @@ def _comparison(compared: Compared) -> dict[str, Any]:
 
 
 def camel(value: Any) -> Any:
-    """A stored report with its names as the API spells them; it has no keys but names."""
+    """A stored report with its names and times as the API spells them; it has no keys but names."""
     if isinstance(value, dict):
-        return {_camel(name): camel(inner) for name, inner in value.items()}
+        return {_camel(name): _spelt(name, inner) for name, inner in value.items()}
     return [camel(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+
+def _spelt(name: str, value: Any) -> Any:
+    is_time = name.endswith("_at") and isinstance(value, int | float)
+    return moments.iso(value) if is_time else camel(value)
 
 
 def _camel(name: str) -> str:

@@ -144,6 +144,7 @@ class Audits:
                 summary="What came of an audit",
                 description="A report for people with `Accept: text/html`, else JSON.",
                 answers=ShownAudit,
+                also={"text/html": None},
                 parameters={"id": "The audit's id."},
                 problems=(problems.NOT_FOUND, problems.UNPROCESSABLE_ENTITY),
                 example=shapes.EXAMPLE_AUDIT,

@@ -23,10 +23,10 @@ class ShownPage(msgspec.Struct, rename="camel"):
     crawl_id: str
     url: str
     final_url: Annotated[str, Meta(description="Where it redirects to, else the same.")]
-    host: str
-    status_code: int | None
+    host: Annotated[str, Meta(description="With its port.")]
+    status_code: Annotated[int | None, Meta(description="`null`: there was no answer.")]
     outcome: Annotated[str, Meta(description="`ok`, or what it is instead of the page.")]
-    error: str | None
+    error: Annotated[str | None, Meta(description="Why there was no answer.")]
     content_type: str | None
     content_length: Annotated[int, Meta(description="Bytes of the body.")]
     content_hash: Annotated[str | None, Meta(description="SHA-256 of its text.")]
@@ -36,11 +36,11 @@ class ShownPage(msgspec.Struct, rename="camel"):
     language: str | None
     canonical: Annotated[str | None, Meta(description="The address that the page gives for itself.")]
     directives: Annotated[list[str], Meta(description="What the page asks of robots, as `noindex`.")]
-    links_count: int
+    links_count: Annotated[int, Meta(description="Different URLs that it links to.")]
     depth: Annotated[int, Meta(description="Links away from a seed.")]
     via: Annotated[str, Meta(description="`fetch`, or `render` by a browser.")]
-    crawled_at: str
-    duration_ms: int
+    crawled_at: Annotated[str, Meta(description="When it was stored.")]
+    duration_ms: Annotated[int, Meta(description="How long the answer took.")]
     content_url: Annotated[str | None, Meta(description="What it says; `null` when no body is kept.")]
     content: Annotated[str | UnsetType, Meta(description="What it says, where `content` asks for it.")] = (
         UNSET
@@ -143,3 +143,4 @@ EXAMPLE_PAGE: Final = ShownPage(
     duration_ms=84,
     content_url=f"/api/crawls/{EXAMPLE_ID}/pages/{_EXAMPLE_ID}/content",
 )
+EXAMPLE_LINE: Final = msgspec.json.encode(EXAMPLE_PAGE).decode() + "\n"

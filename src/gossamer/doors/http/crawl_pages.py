@@ -11,6 +11,7 @@ from starlette.responses import Response, StreamingResponse
 
 from gossamer import problems
 from gossamer.doors.http.crawl_page_lines import (
+    EXAMPLE_LINE,
     EXAMPLE_PAGE,
     ShownPage,
     csv_head,
@@ -22,6 +23,7 @@ from gossamer.doors.http.crawl_page_lines import (
 from gossamer.doors.http.crawl_shapes import CrawlId
 from gossamer.doors.http.crawls import asked_crawl, crawl_of
 from gossamer.doors.http.exchange import LARGEST_ANSWER, Exchange, answer, bounded
+from gossamer.doors.http.host_names import HostName, host_names
 from gossamer.doors.http.jobs import LONGEST_STREAM
 from gossamer.doors.http.negotiation import preferred
 from gossamer.doors.http.routing import Route
@@ -30,17 +32,19 @@ from gossamer.problems import Problem, validation_error
 from gossamer.state.crawled_pages import PageFilter, PageRow, Position
 from gossamer.state.crawls import Crawl, Crawls
 from gossamer.state.tenants import Role
+from gossamer.web.outcome import Outcome
 
 MOST_LISTED: Final = 1_000
 JSON: Final = "application/json"
 NDJSON: Final = "application/x-ndjson"
 CSV: Final = "text/csv"
 _SHAPES: Final[dict[str, Shape]] = {"text/markdown": "markdown", "text/plain": "text", "text/html": "html"}
+_VARY: Final = {"Vary": "Accept"}
 # What others have written is served from our address: it must not run, load, or be taken for ours.
 _CONFINED: Final = {
     "Content-Security-Policy": "sandbox; default-src 'none'",
     "X-Content-Type-Options": "nosniff",
-    "Vary": "Accept",
+    **_VARY,
 }
 _ROOM: Final = 10_000  # bytes of an answer around its pages
 
@@ -55,15 +59,13 @@ class PageList(msgspec.Struct, rename="camel"):
 class PageQuery(msgspec.Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
     """Which pages."""
 
-    host: Annotated[
-        Annotated[str, Meta(max_length=300)] | None, Meta(description="Only of this host: `name:port`.")
-    ] = None
+    host: Annotated[HostName | None, Meta(description="Only of this host: `name:port`, or a name alone.")] = (
+        None
+    )
     status_code: Annotated[
         Annotated[int, Meta(ge=100, le=999)] | None, Meta(description="Only with this status.")
     ] = None
-    outcome: Annotated[
-        Annotated[str, Meta(max_length=50)] | None, Meta(description="Only with this outcome, as `ok`.")
-    ] = None
+    outcome: Annotated[Outcome | None, Meta(description="Only with this outcome.")] = None
     content: Annotated[
         Literal["markdown", "text", "html"] | None, Meta(description="With what each page says, like this.")
     ] = None
@@ -120,17 +122,22 @@ class CrawlPages:
 
     async def _list(self, exchange: Exchange, crawl: Crawl, query: PageQuery) -> Response:
         which = PageFilter(
-            crawl_id=crawl.id, host=query.host, status_code=query.status_code, outcome=query.outcome
+            crawl_id=crawl.id,
+            hosts=None if query.host is None else tuple(host_names(query.host)),
+            status_code=query.status_code,
+            outcome=query.outcome,
         )
         after = _position(query.cursor)
         liked = preferred(exchange.header(b"accept"), (JSON, NDJSON, CSV))
         if liked == NDJSON:
-            return StreamingResponse(self._lines(which, after, query.content), media_type=NDJSON)
+            return StreamingResponse(
+                self._lines(which, after, query.content), headers=_VARY, media_type=NDJSON
+            )
         if liked == CSV:
-            headers = {"content-disposition": 'attachment; filename="pages.csv"'}
+            headers = {**_VARY, "Content-Disposition": 'attachment; filename="pages.csv"'}
             return StreamingResponse(self._table(which, after), headers=headers, media_type=CSV)
         found = await self._results.listing(which, after, query.limit + 1, query.content)
-        return answer(_fitting(found, query.limit))
+        return answer(_fitting(found, query.limit), headers=_VARY)
 
     async def _lines(
         self, which: PageFilter, after: Position | None, shape: Shape | None
@@ -159,6 +166,7 @@ class CrawlPages:
             f"{NDJSON}` one JSON object a line, each with the `cursor` to go on from; while the crawl runs, "
             "what is not stored yet is waited for.",
             "answers": PageList,
+            "also": {NDJSON: EXAMPLE_LINE, CSV: csv_head()},
             "deadline": LONGEST_STREAM + 30,
             "problems": (problems.NOT_FOUND, problems.CONTENT_TOO_LARGE),
             "example": PageList([EXAMPLE_PAGE], None),
@@ -199,6 +207,7 @@ class CrawlPages:
                 summary="What a page says, as it was when it was crawled",
                 description="As markdown, text or cleaned HTML of its main content, or as it was fetched.",
                 media_type="text/markdown",
+                also=dict.fromkeys(("text/plain", "text/html", "*/*")),
                 problems=(problems.NOT_FOUND, problems.CONTENT_UNREADABLE, problems.CONTENT_TOO_LARGE),
                 **one,
             ),

@@ -10,6 +10,7 @@ from gossamer.doors.http.jobs import Cursor
 from gossamer.doors.http.read_options import HEADERS, sendable
 from gossamer.state.crawls import Counts, Crawl, Spec
 from gossamer.state.tenants import Tier
+from gossamer.state.waiting import Reason, Waiting
 
 MOST_LISTED: Final = 100
 MOST_SEEDS: Final = 1_000
@@ -67,6 +68,14 @@ class NewCrawl(msgspec.Struct, rename="camel", forbid_unknown_fields=True, kw_on
         Meta(description="By a browser: `never`, `auto` (where a page is an empty shell) or `always`."),
     ] = "never"
     sitemaps: Annotated[bool, Meta(description="Begin with the pages of the hosts' sitemaps too.")] = True
+    ignore_parameters: Annotated[
+        Annotated[list[Annotated[str, Meta(min_length=1, max_length=100)]], Meta(max_length=50)],
+        Meta(
+            description="URLs that differ only in these parameters of their query are one page, as with "
+            "those that only track visitors, like `utm_*`. `*` at the end stands for anything."
+        ),
+    ] = []
+    ignore_trailing_slash: Annotated[bool, Meta(description="`/a` and `/a/` are one page.")] = False
     headers: Annotated[
         dict[str, Annotated[str, Meta(max_length=8000)]],
         Meta(
@@ -91,6 +100,8 @@ class NewCrawl(msgspec.Struct, rename="camel", forbid_unknown_fields=True, kw_on
             render=self.render,
             headers=sendable(self.headers),
             sitemaps=self.sitemaps,
+            ignore_parameters=tuple(self.ignore_parameters),
+            ignore_trailing_slash=self.ignore_trailing_slash,
         )
 
 
@@ -106,19 +117,37 @@ class CrawlOptions(msgspec.Struct, rename="camel"):
     delay: Annotated[float | None, Meta(description="`null`: the server's own.")]
     render: Literal["never", "auto", "always"]
     sitemaps: bool
+    ignore_parameters: list[str]
+    ignore_trailing_slash: bool
     headers: Annotated[list[str], Meta(description="The names of those that are sent along.")]
 
 
 class ShownCounts(msgspec.Struct, rename="camel"):
     """How many URLs there are, by what became of them."""
 
-    pending: int
-    in_progress: int
-    completed: int
+    pending: Annotated[int, Meta(description="Not fetched yet; left so when `maxPages` are stored.")]
+    in_progress: Annotated[int, Meta(description="Taken by a worker.")]
+    completed: Annotated[int, Meta(description="Answered, whatever the answer was; sitemaps count too.")]
     failed: Annotated[int, Meta(description="Without an answer, after all attempts.")]
     blocked: Annotated[int, Meta(description="Not fetched: robots.txt does not allow it.")]
     pages: Annotated[int, Meta(description="Pages that are stored.")]
     bytes: Annotated[int, Meta(description="Of their bodies.")]
+
+
+class ShownWaiting(msgspec.Struct, rename="camel"):
+    """What a crawl waits for while none of its hosts is asked."""
+
+    reason: Annotated[
+        Reason,
+        Meta(
+            description="Of the host that is ready first. `robots_unreachable`: it does not say what its "
+            "robots.txt is, and is asked again after an hour. `failing`: it failed too often in a row. "
+            "`pace`: it wants to be asked later. `retry`: what is left failed before and is tried again. "
+            "`worker`: nobody is there who crawls; start `gossamer worker`."
+        ),
+    ]
+    until: Annotated[str | None, Meta(description="When it goes on; `null`: that is not known.")]
+    hosts: Annotated[int, Meta(description="Hosts on which something is left to do.")]
 
 
 class ShownCrawl(msgspec.Struct, rename="camel"):
@@ -133,10 +162,14 @@ class ShownCrawl(msgspec.Struct, rename="camel"):
     options: CrawlOptions
     counts: ShownCounts
     created_at: str
-    started_at: str | None
+    started_at: Annotated[str | None, Meta(description="When a worker took the first URL.")]
     finished_at: str | None
     status_url: str
     pages_url: str
+    waiting: Annotated[
+        ShownWaiting | None,
+        Meta(description="Why nothing happens though it is `running`; `null` while hosts are asked."),
+    ] = None
 
 
 class CrawlLine(msgspec.Struct, rename="camel"):
@@ -167,7 +200,7 @@ class CrawlQuery(msgspec.Struct, forbid_unknown_fields=True):
     limit: Annotated[int, Meta(ge=1, le=MOST_LISTED, description="Crawls a page.")] = 50
 
 
-def shown(crawl: Crawl) -> ShownCrawl:
+def shown(crawl: Crawl, waiting: Waiting | None = None) -> ShownCrawl:
     here = f"/api/crawls/{crawl.id}"
     return ShownCrawl(
         crawl_id=crawl.id,
@@ -181,6 +214,9 @@ def shown(crawl: Crawl) -> ShownCrawl:
         finished_at=moments.stored(crawl.finished_at),
         status_url=here,
         pages_url=f"{here}/pages",
+        waiting=None
+        if waiting is None
+        else ShownWaiting(waiting.reason, moments.stored(waiting.until), waiting.hosts),
     )
 
 
@@ -220,6 +256,8 @@ def _options(spec: Spec) -> CrawlOptions:
         delay=spec.delay,
         render=spec.render,
         sitemaps=spec.sitemaps,
+        ignore_parameters=list(spec.ignore_parameters),
+        ignore_trailing_slash=spec.ignore_trailing_slash,
         headers=[name for name, _ in spec.headers],
     )
 

@@ -52,10 +52,10 @@ class StatusCodes(msgspec.Struct, rename=lambda name: name.removeprefix("status_
 class LastHour(msgspec.Struct, rename="camel"):
     """What happened in the last sixty minutes."""
 
-    fetched: int
-    failed: int
-    blocked: int
-    retried: int
+    fetched: Annotated[int, Meta(description="URLs that were answered.")]
+    failed: Annotated[int, Meta(description="URLs that were given up.")]
+    blocked: Annotated[int, Meta(description="URLs that robots.txt forbids.")]
+    retried: Annotated[int, Meta(description="Attempts after which a URL is tried again.")]
     bytes: int
     status_codes: StatusCodes
     success_rate: Annotated[float | None, Meta(description="Of what was fetched or failed, 0 to 1.")]
@@ -67,11 +67,11 @@ class ShownStats(msgspec.Struct, rename="camel"):
 
     pages: Annotated[int, Meta(description="Pages that are stored.")]
     bytes: int
-    frontier: ShownCounts
+    frontier: Annotated[ShownCounts, Meta(description="What is left of crawls that are over is not pending.")]
     crawls: int
     running_crawls: int
     domains: Annotated[int, Meta(description="Hosts that are known.")]
-    workers: Annotated[int, Meta(description="Those that fetch something now.")]
+    workers: Annotated[int, Meta(description="Those that fetch something now, for whatever crawl.")]
     pages_per_second: Annotated[float, Meta(description="In the last minute, and the one that has begun.")]
     last_hour: LastHour
     generated_at: str
@@ -82,10 +82,10 @@ class StatsPoint(msgspec.Struct, rename="camel"):
     """What happened in a stretch of time."""
 
     at: Annotated[str, Meta(description="When it began.")]
-    fetched: int
-    failed: int
-    blocked: int
-    retried: int
+    fetched: Annotated[int, Meta(description="URLs that were answered.")]
+    failed: Annotated[int, Meta(description="URLs that were given up.")]
+    blocked: Annotated[int, Meta(description="URLs that robots.txt forbids.")]
+    retried: Annotated[int, Meta(description="Attempts after which a URL is tried again.")]
     added: Annotated[int, Meta(description="URLs that were found.")]
     bytes: int
     average_ms: Annotated[int | None, Meta(description="Milliseconds that a page took.")]

@@ -59,7 +59,8 @@ class CrawlsFace:
         return CrawlList([line(crawl) for crawl in page], page[-1].id if len(found) > query.limit else None)
 
     async def get_crawl(self, exchange: Exchange, id: str) -> ShownCrawl:
-        return shown(await crawl_of(self._crawls, exchange, id))
+        crawl = await crawl_of(self._crawls, exchange, id)
+        return shown(crawl, await self._crawls.waiting(crawl))
 
     async def pause_crawl(self, exchange: Exchange, id: str) -> ShownCrawl:
         return await self._turned(exchange, id, self._crawls.pause)

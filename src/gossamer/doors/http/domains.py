@@ -3,24 +3,25 @@
 from typing import Annotated, Any, Final
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from gossamer import problems
 from gossamer.doors.http import moments
 from gossamer.doors.http.crawl_shapes import CrawlId
 from gossamer.doors.http.crawls import asked_crawl
 from gossamer.doors.http.exchange import Exchange
+from gossamer.doors.http.host_names import HostName, host_names
 from gossamer.doors.http.jobs import tenant_seen_by
 from gossamer.doors.http.routing import Route
+from gossamer.flows.crawl.robots import forget as forget_robots
 from gossamer.problems import Problem
 from gossamer.state.crawls import Crawls
 from gossamer.state.hosts import Host, Hosts
+from gossamer.state.hot import Hot
 from gossamer.state.tenants import Role
+from gossamer.state.waiting import Reason
 
 MOST_LISTED: Final = 1_000
-_PORTS: Final = (443, 80)  # which a name without a port may stand for
-
-HostName = Annotated[str, Meta(max_length=300)]
 
 
 class DomainQuery(msgspec.Struct, forbid_unknown_fields=True):
@@ -32,7 +33,7 @@ class DomainQuery(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class HostCounts(msgspec.Struct, rename="camel"):
-    """The crawl's URLs on this host, by what became of them."""
+    """A crawl's URLs on a host, by what became of them."""
 
     pending: int
     in_progress: int
@@ -45,11 +46,18 @@ class ShownHost(msgspec.Struct, rename="camel"):
     """A host, as a crawl sees it."""
 
     host: Annotated[str, Meta(description="With its port.")]
-    counts: HostCounts
     crawl_delay: Annotated[float | None, Meta(description="Seconds between two requests, once it is known.")]
-    is_allowed: Annotated[bool, Meta(description="`false`: robots.txt allows nothing.")]
+    is_allowed: Annotated[
+        bool, Meta(description="`false`: robots.txt forbids the front page, or cannot be had.")
+    ]
     failures: Annotated[int, Meta(description="Requests without an answer, one after another.")]
     resting_until: Annotated[str | None, Meta(description="It is left alone until then.")]
+    waits_for: Annotated[
+        Reason | None, Meta(description="Why it is left alone; the words are those of a crawl's `waiting`.")
+    ]
+    counts: Annotated[
+        HostCounts | UnsetType, Meta(description="In a list: the crawl's URLs on it, by what became of them.")
+    ] = UNSET
 
 
 class DomainList(msgspec.Struct, rename="camel"):
@@ -80,9 +88,10 @@ class RobotsQuery(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Domains:
-    def __init__(self, crawls: Crawls, hosts: Hosts) -> None:
+    def __init__(self, crawls: Crawls, hosts: Hosts, hot: Hot) -> None:
         self._crawls = crawls
         self._hosts = hosts
+        self._hot = hot
 
     async def list_domains(self, exchange: Exchange, query: DomainQuery) -> DomainList:
         crawl = await asked_crawl(self._crawls, exchange, query.crawl)
@@ -90,7 +99,7 @@ class Domains:
         page = found[: query.limit]
         return DomainList(
             crawl.id,
-            [shown_host(host) for host in page],
+            [_of_crawl(host) for host in page],
             page[-1].host if len(found) > query.limit else None,
         )
 
@@ -109,8 +118,9 @@ class Domains:
         )
 
     async def reset_domain(self, exchange: Exchange, domain: str) -> ShownHost:
-        for name in _names(domain):
+        for name in host_names(domain):
             if await self._hosts.reset(name):
+                await forget_robots(self._hot, name)
                 host = await self._hosts.get(name)
                 if host is not None:
                     return shown_host(host)
@@ -120,7 +130,7 @@ class Domains:
         """One of the crawl; for admins who name none, any."""
         everywhere = crawl_id is None and tenant_seen_by(exchange.caller) is None
         crawl = None if everywhere else await asked_crawl(self._crawls, exchange, crawl_id)
-        for name in _names(domain):
+        for name in host_names(domain):
             found = await self._hosts.listing(crawl_id=crawl.id if crawl else None, host=name, limit=1)
             if found:
                 return found[0]
@@ -139,7 +149,7 @@ class Domains:
                 handler=self.list_domains,
                 needs=Role.USER,
                 summary="The hosts of a crawl",
-                example=DomainList("01JGGR2Z3W8Q4T6V9X0Y1B2C3D", [_EXAMPLE], None),
+                example=DomainList("01JGGR2Z3W8Q4T6V9X0Y1B2C3D", [_EXAMPLE_LISTED], None),
                 **common,
             ),
             Route(
@@ -167,24 +177,22 @@ class Domains:
 def shown_host(host: Host) -> ShownHost:
     return ShownHost(
         host=host.host,
-        counts=HostCounts(host.pending, host.in_progress, host.completed, host.failed, host.blocked),
         crawl_delay=_seconds(host.delay_ms),
         is_allowed=host.is_allowed,
         failures=host.failures,
-        resting_until=moments.stored(host.resting_until) if host.resting_until else None,
+        resting_until=moments.stored(host.waiting.until) if host.waiting else None,
+        waits_for=host.waiting.reason if host.waiting else None,
     )
+
+
+def _of_crawl(host: Host) -> ShownHost:
+    shown = shown_host(host)
+    shown.counts = HostCounts(host.pending, host.in_progress, host.completed, host.failed, host.blocked)
+    return shown
 
 
 def _seconds(milliseconds: int | None) -> float | None:
     return None if milliseconds is None else milliseconds / 1000
-
-
-def _names(domain: str) -> list[str]:
-    """What it may be called with its port."""
-    name = domain.lower()
-    bracketed = name.startswith("[")
-    has_port = "]:" in name if bracketed else ":" in name
-    return [name] if has_port else [f"{name}:{port}" for port in _PORTS]
 
 
 def _unknown() -> Problem:
@@ -192,13 +200,9 @@ def _unknown() -> Problem:
 
 
 _EXAMPLE: Final = ShownHost(
-    host="example.com:443",
-    counts=HostCounts(38, 12, 204, 3, 7),
-    crawl_delay=1.0,
-    is_allowed=True,
-    failures=0,
-    resting_until=None,
+    host="example.com:443", crawl_delay=1.0, is_allowed=True, failures=0, resting_until=None, waits_for=None
 )
+_EXAMPLE_LISTED: Final = msgspec.structs.replace(_EXAMPLE, counts=HostCounts(38, 12, 204, 3, 7))
 _EXAMPLE_ROBOTS: Final = ShownRobots(
     host="example.com:443",
     status=200,

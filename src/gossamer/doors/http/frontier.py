@@ -20,12 +20,13 @@ from gossamer.doors.http.crawl_shapes import (
 )
 from gossamer.doors.http.crawls import asked_crawl
 from gossamer.doors.http.exchange import Exchange, answer
+from gossamer.doors.http.host_names import HostName, host_names
 from gossamer.doors.http.routing import Route
 from gossamer.flows.crawl.seeds import new_url
 from gossamer.problems import Problem
 from gossamer.reach.dial import Dialer
 from gossamer.state import new_urls
-from gossamer.state.crawls import Crawls
+from gossamer.state.crawls import Crawls, Spec
 from gossamer.state.frontier import Frontier, FrontierUrl
 from gossamer.state.new_urls import NewUrl
 from gossamer.state.tenants import Role
@@ -50,9 +51,9 @@ class UrlQuery(msgspec.Struct, forbid_unknown_fields=True):
 
     crawl: Annotated[CrawlId | None, Meta(description="A crawl; without it your default one.")] = None
     status: Annotated[UrlState | None, Meta(description="Only in this state.")] = None
-    host: Annotated[
-        Annotated[str, Meta(max_length=300)] | None, Meta(description="Only of this host: `name:port`.")
-    ] = None
+    host: Annotated[HostName | None, Meta(description="Only of this host: `name:port`, or a name alone.")] = (
+        None
+    )
     cursor: Annotated[
         Annotated[str, Meta(max_length=64)] | None, Meta(description="Where the page before ended.")
     ] = None
@@ -85,7 +86,7 @@ class RefusedUrl(msgspec.Struct, rename="camel"):
     """A URL that was not added."""
 
     url: str
-    reason: str
+    reason: Annotated[str, Meta(description="As in the problem `invalid-url`: `invalid_url_format`, …")]
     message: str
 
 
@@ -111,11 +112,11 @@ class ShownUrl(msgspec.Struct, rename="camel"):
 
     url_hash: Annotated[str, Meta(description="SHA-256 of the URL; the `pageId` when it is stored.")]
     url: str
-    host: str
+    host: Annotated[str, Meta(description="With its port.")]
     status: UrlState
     priority: Annotated[int, Meta(description="3 is high, 1 is low.")]
-    depth: int
-    attempt: Annotated[int, Meta(description="How often it was tried in vain.")]
+    depth: Annotated[int, Meta(description="Links away from a seed.")]
+    attempt: Annotated[int, Meta(description="How often it was begun with.")]
     reason: Annotated[str | None, Meta(description="Why it is blocked, or failed.")]
     due_at: Annotated[str, Meta(description="Not before.")]
     added_at: str
@@ -155,8 +156,9 @@ class FrontierFace:
 
     async def list_urls(self, exchange: Exchange, query: UrlQuery) -> UrlList:
         crawl = await asked_crawl(self._crawls, exchange, query.crawl)
+        hosts = None if query.host is None else host_names(query.host)
         found = await self._frontier.listing(
-            crawl.id, state=query.status, host=query.host, after=query.cursor, limit=query.limit + 1
+            crawl.id, state=query.status, hosts=hosts, after=query.cursor, limit=query.limit + 1
         )
         page = found[: query.limit]
         return UrlList(
@@ -182,7 +184,13 @@ class FrontierFace:
         crawl = await asked_crawl(self._crawls, exchange, body.crawl)
         if crawl.state == "canceled":
             raise Problem(problems.UNPROCESSABLE_ENTITY, "The crawl was stopped; nothing can be added to it.")
-        urls, refused = self._sorted_out(body.urls, priority)
+        if crawl.counts.pages >= crawl.spec.max_pages:
+            raise Problem(
+                problems.UNPROCESSABLE_ENTITY,
+                f"The crawl has stored all of its {crawl.spec.max_pages:,} pages.",
+                hint="Begin another one, or add them to your default crawl.",
+            )
+        urls, refused = self._sorted_out(body.urls, crawl.spec, priority)
         async with self._crawls.database.write() as connection:
             added = await new_urls.add(connection, crawl.id, urls, now=None)
             told = answer(UrlsAdded(crawl.id, added, len(body.urls) - len(refused) - added, refused))
@@ -190,7 +198,7 @@ class FrontierFace:
         return told
 
     def _sorted_out(
-        self, texts: Sequence[str], priority: int | None
+        self, texts: Sequence[str], spec: Spec, priority: int | None
     ) -> tuple[list[NewUrl], list[RefusedUrl]]:
         """Each once, and those that cannot be fetched."""
         urls: dict[str, NewUrl] = {}
@@ -203,7 +211,7 @@ class FrontierFace:
                 details = problem.members.get("details") or {}
                 refused.append(RefusedUrl(text, details.get("reason", ""), problem.detail))
             else:
-                new = new_url(url, priority=priority)
+                new = new_url(url, spec, priority=priority)
                 urls[new.url_hash] = new
         return list(urls.values()), refused
 

@@ -170,6 +170,7 @@ class JobsFace:
                 description="With `Accept: text/event-stream` a stream of server-sent events that ends with "
                 "the job; a client that comes back with `Last-Event-ID` goes on where it was.",
                 answers=EventList,
+                also={"text/event-stream": None},
                 deadline=LONGEST_STREAM + 30,
                 example=EventList([_EXAMPLE_EVENT], 2),
                 **one,

@@ -326,10 +326,11 @@ def _own_headers(headers: Mapping[str, str]) -> dict[str, Any]:
 
 def _answers(route: Route, shapes: _Shapes) -> dict[str, Any]:
     """By media type. A route that is not JSON but has a JSON type answers with either, as `Accept` asks."""
-    if route.answers is not None:
-        contents = {JSON: _content(shapes.by_type[route.answers], route.example)}
-        return contents if route.media_type == JSON else {route.media_type: _text(route, None), **contents}
-    return {route.media_type: _text(route, route.example)}
+    also = {media_type: _content({"type": "string"}, example) for media_type, example in route.also.items()}
+    if route.answers is None:
+        return {route.media_type: _text(route, route.example), **also}
+    contents = {JSON: _content(shapes.by_type[route.answers], route.example), **also}
+    return contents if route.media_type == JSON else {route.media_type: _text(route, None), **contents}
 
 
 def _text(route: Route, value: Any) -> dict[str, Any]:

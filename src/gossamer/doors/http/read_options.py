@@ -10,6 +10,7 @@ from gossamer.doors.http.caching import CacheOptions
 from gossamer.flows.obtain import Rendering
 from gossamer.flows.read import Wish
 from gossamer.problems import Problem, validation_error
+from gossamer.reach.fetch import VALUE
 from gossamer.web.brief import DEFAULT, FEWEST, MOST
 from gossamer.web.reading import How
 from gossamer.web.url import Url
@@ -158,5 +159,12 @@ def sendable(headers: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
         raise validation_error(
             f"The header {refused[0][:100]!r} cannot be sent along.",
             hint=f"These can: {', '.join(sorted(HEADERS))}.",
+        )
+    unsayable = [name for name, value in headers.items() if not VALUE.fullmatch(value)]
+    if unsayable:
+        raise validation_error(
+            f"The header {unsayable[0]!r} has a value that cannot be sent.",
+            hint="A value is one line without control characters.",
+            details={"header": unsayable[0]},
         )
     return tuple(headers.items())

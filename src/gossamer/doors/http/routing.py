@@ -26,6 +26,7 @@ Price = str | Callable[[Any], str]  # the name of a row of the price table; or w
 Peek = Callable[..., Awaitable[bool]]  # with the arguments of the handler
 T = TypeVar("T")
 MOST_PARAMETERS: Final = 100
+_NUL: Final = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")  # in JSON
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +63,7 @@ class Route:
     problems: tuple[Kind, ...] = ()  # beyond those that every route can have
     field_problems: Mapping[str, Kind] = field(default_factory=dict)  # of the body: a kind of its own
     media_type: str = "application/json"
+    also: Mapping[str, str | None] = field(default_factory=dict)  # as `Accept` asks: media type and example
     answers: Any = None  # what a handler that returns a ready Response puts into it
     example_body: Any = None
     example: Any = None
@@ -118,6 +120,8 @@ def decode_body(exchange: Exchange, body: bytes, shape: type[T]) -> T:
             else "There is no Content-Type; send application/json.",
             hint="Add the header Content-Type: application/json.",
         )
+    if b"\\u0000" in body and _NUL.search(body):
+        raise _nul()
     try:
         return msgspec.json.decode(body, type=shape)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -133,12 +137,19 @@ def decode_query(query: bytes, shape: type[T]) -> T:
     values = dict(pairs)
     if len(values) != len(pairs):
         raise problems.validation_error("A query parameter was given twice.", hint="Give each of them once.")
+    if any("\0" in value for value in values.values()):
+        raise _nul()
     try:
         return msgspec.convert(values, shape, strict=False)
     except msgspec.ValidationError as error:
         raise problems.validation_error(
             _sentence(str(error)), hint="Compare the query parameters with /docs."
         ) from None
+
+
+def _nul() -> Problem:
+    """What no database keeps or looks for is refused in one place."""
+    return problems.validation_error("A text has the character NUL in it.", hint="Leave it out.")
 
 
 def _sentence(text: str) -> str:
@@ -182,6 +193,8 @@ class Router:
         exact = self._exact.get(exchange.path)
         if exact is not None:
             return exact
+        if "\0" in exchange.path:
+            return None  # nothing is called like this
         for pattern, methods in self._patterns:
             match = pattern.fullmatch(exchange.path)
             if match:

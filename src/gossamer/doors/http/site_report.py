@@ -32,6 +32,7 @@ def _context(report: SiteReport, comparison: Comparison | None) -> dict[str, Any
         "host": urlsplit(report.site.start).netloc,
         "moment": wording.moment(report.audited_at),
         "before": None if comparison is None else wording.moment(comparison.before_at),
+        "moved": [] if comparison is None else comparison.moved,
         "verdict": wording.site_verdict(report),
         "gauge": gauge(report.score),
         "passed": by_theme(report.themes, report.passed),

@@ -4,7 +4,8 @@
       ^                          ^ batches of URLs, through the desk               v
       │ plan: what the crawl wants                                             visit ── fetch ── harvest
       │                                                                            │
-    watch <── counts ── database <── one transaction <── writer, content <─────────┘ told: the search index
+    watch <── counts ── database <── one transaction <── writer, content <─────────┘
+                           └── what the search index lacks ──> indexing, in a process of its own
 
 `seeds` is where a crawl begins, `known` what it need not write down again, `results` what it has stored.
 """

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, Generic, TypeVar
 
 from gossamer.state.frontier import Frontier, Task
-from gossamer.state.hosts import HostLease, Hosts, StoredRobots
+from gossamer.state.hosts import FoundRobots, HostLease, Hosts, Release
 
 TOGETHER: Final = 50  # hosts: others wait for the transaction
 
@@ -57,23 +57,23 @@ class Desk:
     async def take(self, lease: HostLease, most: int) -> list[Task]:
         return await self._takes.ask((lease, most))
 
-    async def release(self, lease: HostLease, next_at: int) -> bool:
-        return await self._releases.ask((lease, next_at))
+    async def release(self, release: Release) -> bool:
+        return await self._releases.ask(release)
 
-    async def keep_robots(self, lease: HostLease, robots: StoredRobots) -> bool:
-        return await self._robots.ask((lease, robots))
+    async def keep_robots(self, found: FoundRobots) -> bool:
+        return await self._robots.ask(found)
 
     async def _take(self, wishes: Sequence[tuple[HostLease, int]]) -> list[list[Task]]:
         taken = await self._frontier.take_many(wishes)
         return [taken.get(lease.host, []) for lease, _ in wishes]
 
-    async def _release(self, wishes: Sequence[tuple[HostLease, int]]) -> list[bool]:
+    async def _release(self, wishes: Sequence[Release]) -> list[bool]:
         held = await self._hosts.release_many(wishes)
-        return [lease.host in held for lease, _ in wishes]
+        return [wish.lease.host in held for wish in wishes]
 
-    async def _keep_robots(self, wishes: Sequence[tuple[HostLease, StoredRobots]]) -> list[bool]:
+    async def _keep_robots(self, wishes: Sequence[FoundRobots]) -> list[bool]:
         held = await self._hosts.keep_robots_many(wishes)
-        return [lease.host in held for lease, _ in wishes]
+        return [wish.lease.host in held for wish in wishes]
 
 
 def _passed_on(error: BaseException) -> BaseException:

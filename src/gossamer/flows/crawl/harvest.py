@@ -29,6 +29,7 @@ MOST_SITEMAPS: Final = 20  # that a robots.txt names
 MOST_DENIED: Final = 1_000  # links of a crawl that robots.txt forbids and that are listed all the same
 SITEMAP: Final = "/sitemap.xml"
 ERROR: Final = 400
+GENUINE: Final = 10  # pages that are alike, and all what they seem to be: more are taken at their word
 _SIGNS: Final = (b"<urlset", b"<sitemapindex")
 _GZIP: Final = b"\x1f\x8b"
 
@@ -57,9 +58,7 @@ class Harvest:
         task, plan = visited.task, visited.plan
         seen = glance(page, agent=self._agent, most_links=plan.spec.max_urls_per_page)
         original = _original(plan, task, seen)
-        # A stand-in for many pages is like the others: what is unlike all before it need not be looked into.
-        enough = NOTE if original is None else PLENTY
-        judgement = judge(page, title=seen.title, text=seen.text, enough=enough)
+        judgement = _judged(plan, page, seen, original)
         if is_transient_status(page.status):
             visited.end, visited.reason = End.FAILED, f"status_{page.status}"
         visited.page, visited.glance, visited.judgement = page, seen, judgement
@@ -119,10 +118,10 @@ class Harvest:
     ) -> None:
         """Those that belong to the crawl and are not known yet."""
         plan, keys, salt = visited.plan, visited.keys, visited.plan.salt
-        fresh = set(keys)
-        for text in found:
-            key = hash(text) ^ salt
-            if key in self._known or key in fresh:
+        keyed = {hash(text) ^ salt: text for text in found}
+        unknown = self._known.unknown(keyed.keys() - keys)
+        for key, text in keyed.items() if unknown else ():
+            if key not in unknown:
                 continue
             try:
                 url = Url.parse(text)
@@ -131,10 +130,9 @@ class Harvest:
             reason = "" if in_scope else plan.scope.admits(url, depth)
             if reason == TOO_DEEP:  # there may be a shorter way to it
                 continue
-            fresh.add(key)
             keys.append(key)
             if not reason and self._is_worth_a_row(url, visited, rules):
-                visited.urls.append(new_url(url, depth=depth))
+                visited.urls.append(new_url(url, plan.spec, depth=depth))
 
     def _is_worth_a_row(self, url: Url, visited: Visited, rules: Robots) -> bool:
         """What robots.txt forbids is listed as forbidden, but not without end."""
@@ -172,6 +170,17 @@ def _original(plan: Plan, task: Task, seen: Glance) -> str | None:
     if found is None:
         plan.alike.add(seen.simhash, task.url_hash)
     return found if found != task.url_hash else None
+
+
+def _judged(plan: Plan, page: Page, seen: Glance, original: str | None) -> Judgement:
+    """A stand-in for many pages is like the others, so what is unlike all before it is not looked into, nor
+    what is like many that were what they seem to be."""
+    if original is None or plan.genuine[original] >= GENUINE:
+        return judge(page, title=seen.title, text=seen.text, enough=NOTE)
+    judgement = judge(page, title=seen.title, text=seen.text, enough=PLENTY)
+    if judgement.outcome is Outcome.OK:
+        plan.genuine[original] += 1
+    return judgement
 
 
 def _target(page: Page) -> str:

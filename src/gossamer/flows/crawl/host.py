@@ -9,8 +9,8 @@ import asyncio
 import random
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
@@ -35,7 +35,8 @@ MOST_TASKS: Final = 200  # of a batch
 FIRST_TASKS: Final = 20  # until the pace is known
 PATIENCE: Final = 5.0  # seconds that a host is held for without being asked
 LARGE: Final = 500_000  # bytes of a body that is taken apart beside the event loop
-DEFECT_SECONDS: Final = 60.0  # until a host is tried again whose walk ended with a defect of ours
+AGAIN_SECONDS: Final = 0.25  # until a database that is away is asked again
+DEFECT_SECONDS: Final = 15.0  # until a host is tried again whose walk ended with a defect of ours
 REST_SECONDS: Final = 3600.0  # of a host that does not say what its rules are
 MOST_URLS: Final = 2_000  # of a page or sitemap that are written with it; more are written before
 
@@ -109,7 +110,18 @@ class Walk:
             await self._crew.writer.settled(held.host)
         if not held.lost:
             held.released = True
-            await self._crew.desk.release(held.lease, held.moment(held.pace.next_at))
+            await self._release()
+
+    async def _release(self) -> None:
+        """As soon as the database is there; if it is not in time, the lease runs out."""
+        while True:
+            try:
+                await self._crew.desk.release(self._held.release())
+                return
+            except Unavailable:
+                if not self._held.holds():
+                    raise
+            await asyncio.sleep(AGAIN_SECONDS)
 
     async def _round(self, tasks: Sequence[Task]) -> None:
         found = {task.crawl_id: await self._crew.plans.get(task.crawl_id) for task in tasks}
@@ -165,12 +177,20 @@ class Walk:
         held = self._held
         if not await self._turn():
             raise Unavailable("host", "it is not its turn")
-        rules, asked = await self._crew.robots.of(held.lease, url, held.now())
-        held.pace.asked = rules.robots.delay
+        rules, asked = await self._crew.robots.of(held.lease, url, held.now(), self._passage)
+        held.pace.asked = rules.delay
         if asked:
             held.pace.ended(asyncio.get_running_loop().time(), plan.spec.delay)
         self._rules = rules
         return rules
+
+    @asynccontextmanager
+    async def _passage(self) -> AsyncIterator[None]:
+        """The right to ask the host something now."""
+        async with self._gate:
+            if not self._held.holds():
+                raise Unavailable("host", "it is not ours any more")
+            yield
 
     async def _turn(self) -> bool:
         """Wait until the host may be asked; False when that is not to be waited for."""
@@ -251,6 +271,5 @@ class Walk:
         return harvest.of(task, plan, page, rules.robots, randomness)
 
     def _rest(self, seconds: float) -> None:
-        pace = self._held.pace
-        pace.next_at = max(pace.next_at, asyncio.get_running_loop().time() + seconds)
+        self._held.resting = max(self._held.resting, asyncio.get_running_loop().time() + seconds)
         self._over = True

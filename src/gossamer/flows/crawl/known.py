@@ -21,6 +21,10 @@ class Known:
     def __contains__(self, key: int) -> bool:
         return key in self._young or key in self._old
 
+    def unknown(self, keys: set[int]) -> set[int]:
+        """Those that are not known, which of most pages are none."""
+        return keys.difference(self._young).difference(self._old)
+
     def __len__(self) -> int:
         return len(self._young) + len(self._old)
 

@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import dataclass
 
 from gossamer.flows.crawl.pace import Pace
-from gossamer.state.hosts import LEASE_MS, HostLease
+from gossamer.state.hosts import LEASE_MS, HostLease, Release
 
 
 @dataclass(slots=True, eq=False)
@@ -15,6 +15,7 @@ class Held:
     pace: Pace
     renders: bool  # its pages are empty without JavaScript
     delay: float | None = None  # that the last crawl asked for
+    resting: float = 0.0  # on the event loop's clock: it is left alone until then
     leave: bool = False  # somebody else should have it
     released: bool = False
     lost: bool = False
@@ -45,6 +46,11 @@ class Held:
     def moment(self, when: float) -> int:
         """A moment of the event loop's clock on the database's, in milliseconds."""
         return self.lease.until + int((when - self.until) * 1000)
+
+    def release(self) -> Release:
+        """As it would be given back now."""
+        resting_until = self.moment(self.resting) if self.resting else 0
+        return Release(self.lease, self.moment(self.pace.next_at), resting_until)
 
     def now(self) -> int:
         return self.moment(asyncio.get_running_loop().time())

@@ -1,6 +1,7 @@
 """Pace: how soon a host may be asked again, how many may ask it at once, and when it is to be left alone.
 
-    delay     what the crawl asks for, or the usual one; never less than the host's robots.txt says
+    delay     what the crawl asks for, or the usual one; never less than the host's robots.txt says, up to the
+              longest that is heeded
     refusals  429 and 503 double a pause of at least a second; a Retry-After is heeded up to an hour
     latency   who takes long to answer is left as long in peace
     flood     who brings forth more than 100 new URLs a second for long is asked no more often than that
@@ -12,7 +13,7 @@ host sees none sooner. With a delay of nothing, a host that answers quickly is a
 
 from typing import Final
 
-from gossamer.reach.breaker import Breaker
+from gossamer.breaker import Breaker
 
 REFUSALS: Final = frozenset({429, 503})
 SERVER_ERROR: Final = 500

@@ -1,11 +1,12 @@
 """Plans: what each crawl is to do, made ready for the inner loop and read anew every few seconds."""
 
 import asyncio
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
+from gossamer.state import crawled_pages
 from gossamer.state.crawls import Crawl, Crawls, Spec
 from gossamer.web.scope import Scope
 from gossamer.web.simhash import Neighbours
@@ -13,6 +14,7 @@ from gossamer.web.simhash import Neighbours
 FRESH_SECONDS: Final = 2.0  # how late a crawl that is paused or stopped may be noticed
 MOST_PLANS: Final = 200
 MOST_ALIKE: Final = 20_000  # pages of a crawl that later ones are compared with
+READ_AT_ONCE: Final = 1_000  # of these, so that nobody waits for long
 
 
 @dataclass(slots=True)
@@ -23,6 +25,7 @@ class Plan:
     salt: int  # tells the URLs of one crawl from the same ones of another
     read_at: float
     denied: int = 0  # links that robots.txt forbids
+    genuine: Counter[str] = field(default_factory=Counter)  # how many were so, by what they are like
 
     @property
     def spec(self) -> Spec:
@@ -63,9 +66,24 @@ class Plans:
             before.crawl, before.read_at = crawl, now
             plan = before
         else:  # it is new to us, or URLs were taken out of it, and nobody knows which are known now
-            plan = Plan(crawl, Scope.of(crawl.spec), Neighbours(MOST_ALIKE), hash((crawl_id, now)), now)
+            alike = await self._stored(crawl)
+            plan = Plan(crawl, Scope.of(crawl.spec), alike, hash((crawl_id, now)), now)
         self._plans[crawl_id] = plan
         self._plans.move_to_end(crawl_id)
         while len(self._plans) > MOST_PLANS:
             self._plans.popitem(last=False)
         return plan
+
+    async def _stored(self, crawl: Crawl) -> Neighbours:
+        """What was stored before we knew of the crawl, whoever did it."""
+        alike, before = Neighbours(MOST_ALIKE), None
+        while len(alike) < min(MOST_ALIKE, crawl.counts.pages):
+            async with self._crawls.database.read() as connection:
+                found, before = await crawled_pages.simhashes(
+                    connection, crawl.id, before=before, limit=READ_AT_ONCE
+                )
+            for number, url_hash in found:
+                alike.add(number, url_hash)
+            if before is None:
+                break
+        return alike

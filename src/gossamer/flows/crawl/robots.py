@@ -1,12 +1,14 @@
 """The rules of a host: its robots.txt, believed for an hour, kept with the host and in the hot store.
 
-A host that does not hand it out, though it is there, is not crawled for an hour (RFC 9309, 2.3.1.4).
+A host that does not hand it out, though it is there, is not crawled for an hour (RFC 9309, 2.3.1.4). A delay
+is heeded, but not one that only means "never": no longer than the operator says.
 """
 
 import asyncio
 import contextlib
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -17,7 +19,7 @@ from gossamer.flows.crawl.desk import Desk
 from gossamer.problems import Problem, Unavailable
 from gossamer.reach.failures import is_transient, reason_of
 from gossamer.reach.fetch import Ask, Fetcher
-from gossamer.state.hosts import HostLease, StoredRobots
+from gossamer.state.hosts import FoundRobots, HostLease, StoredRobots
 from gossamer.state.hot import Hot
 from gossamer.web.robots import LARGEST, Answer, Robots, from_answer, verdict_of
 from gossamer.web.url import Url
@@ -33,6 +35,7 @@ NOT_THERE: Final = 404
 class Rules:
     robots: Robots
     status: int | None  # None: there was no answer
+    delay: float | None = None  # seconds between two requests that it asks for
     again: bool = False  # it has not said for an hour
 
     @property
@@ -41,6 +44,7 @@ class Rules:
         return verdict_of(self.status) is Answer.DISALLOW_ALL
 
 
+Passage = Callable[[], AbstractAsyncContextManager[None]]
 _stored: Final = msgspec.msgpack.Decoder(StoredRobots)
 
 
@@ -50,22 +54,26 @@ class RobotsFiles:
     desk: Desk
     hot: Hot
     agent: str
+    longest_delay: float  # seconds
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     _known: OrderedDict[tuple[int | None, str], Robots] = field(default_factory=OrderedDict)
 
-    async def of(self, lease: HostLease, url: Url, now: int) -> tuple[Rules, bool]:
-        """What holds at the host of `url`, and whether it was asked for it. A Problem says that there is no
-        such host, or none that may be visited."""
+    async def of(
+        self, lease: HostLease, url: Url, now: int, passage: Passage = nullcontext
+    ) -> tuple[Rules, bool]:
+        """What holds at the host of `url`, and whether it was asked for it, each time through `passage`. A
+        Problem says that there is no such host, or none that may be visited."""
         stored = lease.robots if lease.robots is not None and lease.robots.expires_at > now else None
         asked = False
         if stored is None:
             stored = await self._hot(lease.host, now)
         if stored is None:
-            stored, asked = await self._fetched(url, now), True
+            stored, asked = await self._fetched(url, now, passage), True
             await self._keep(lease, stored)
-        before = lease.robots
-        again = asked and before is not None and verdict_of(before.status) is Answer.DISALLOW_ALL
-        return Rules(self._parsed(stored), stored.status, again), asked
+        before, robots = lease.robots, self._parsed(stored)
+        again = asked and before is not None and _is_unknown(before)
+        delay = None if robots.delay is None else min(robots.delay, self.longest_delay)
+        return Rules(robots, stored.status, delay, again), asked
 
     def _parsed(self, stored: StoredRobots) -> Robots:
         """To parse many rules takes milliseconds, and many hosts have the same ones."""
@@ -76,11 +84,12 @@ class RobotsFiles:
             self._known.popitem(last=False)
         return robots
 
-    async def _fetched(self, url: Url, now: int) -> StoredRobots:
+    async def _fetched(self, url: Url, now: int, passage: Passage) -> StoredRobots:
         status: int | None = None
         body = ""
         for pause in (*PAUSES, None):
-            status, body = await self._attempt(url)
+            async with passage():
+                status, body = await self._attempt(url)
             if verdict_of(status) is not Answer.DISALLOW_ALL or pause is None:
                 break
             await self.sleep(pause)
@@ -111,13 +120,24 @@ class RobotsFiles:
         return stored if stored.expires_at > now else None
 
     async def _keep(self, lease: HostLease, stored: StoredRobots) -> None:
-        await self.desk.keep_robots(lease, stored)
-        with contextlib.suppress(Unavailable):
-            await self.hot.put(_key(lease.host), msgspec.msgpack.encode(stored), BELIEVED_SECONDS)
+        await self.desk.keep_robots(FoundRobots(lease, stored, self._parsed(stored).allows("/")))
+        if not _is_unknown(stored):
+            with contextlib.suppress(Unavailable):
+                await self.hot.put(_key(lease.host), msgspec.msgpack.encode(stored), BELIEVED_SECONDS)
+
+
+async def forget(hot: Hot, host: str) -> None:
+    """Who crawls it next asks for its rules; others in the next hour do not find them here."""
+    with contextlib.suppress(Unavailable):
+        await hot.drop(_key(host))
 
 
 def _key(host: str) -> str:
     return f"crawl:robots:{host}"
+
+
+def _is_unknown(stored: StoredRobots) -> bool:
+    return verdict_of(stored.status) is Answer.DISALLOW_ALL
 
 
 def _is_nowhere(problem: Problem) -> bool:

@@ -19,15 +19,16 @@ from gossamer.state.crawls import Crawls
 from gossamer.state.database import Database
 from gossamer.state.hosts import LEASE_MS
 
-KIND: Final = "crawl"
+KIND: Final = heartbeats.CRAWL
 RENEW_SECONDS: Final = LEASE_MS / 3000
 IDLE_SECONDS: Final = 0.5  # how often it is asked whether there is something to do
-LEASED_AT_ONCE: Final = 32  # not all at once: others may be about to begin as well
+LEASED_AT_ONCE: Final = 32  # or its part of what there is, if that is less
+PRESENT_MS: Final = LEASE_MS  # within which a worker is heard of if it is there
 FULL_TURN: Final = 60.0  # seconds for which a host is walked while others wait
 LANES: Final = 64  # of all hosts that may be asked several times at once: more would only wait for us
 STOP_SECONDS: Final = 5.0
 TICK: Final = 1.0
-PAUSES: Final = (0.25, 0.5, 1.0, 2.0)
+PAUSES: Final = (0.25, 0.5)
 
 
 class Crawling:
@@ -52,6 +53,8 @@ class Crawling:
         self._most_hosts = most_hosts
         self._usual_delay = usual_delay
         self._fair = most_hosts  # as many as it may hold while others have few
+        self._workers = 1  # that crawl, as far as we know
+        self._beat_at = 0.0
         self._walks: dict[Held, asyncio.Task[None]] = {}
         self._freed = asyncio.Event()
 
@@ -59,15 +62,22 @@ class Crawling:
         """Crawl until `stop`; then end what ends soon, and give the rest back."""
         background = [asyncio.create_task(self._crew.writer.run()), asyncio.create_task(self._keep())]
         try:
+            await self._introduce()
             await self._lease_on(stop)
         finally:
             await self._wind_down()
+            await self._gates.close()
             for task in background:
                 task.cancel()
             await asyncio.gather(*background, return_exceptions=True)
             with contextlib.suppress(Unavailable):
                 async with self._database.write() as connection:
                     await heartbeats.leave(connection, self._heartbeat)
+
+    async def _introduce(self) -> None:
+        """Who leases hosts knows of the others, and they of it."""
+        with contextlib.suppress(Unavailable):
+            await self._beat()
 
     # Leasing.
 
@@ -81,12 +91,13 @@ class Crawling:
                     leased = await self._lease()
                     failures = 0
                 except Unavailable as away:
-                    self._log.warning("crawl_paused", "the database is away", why=away.detail)
+                    if not failures:
+                        self._log.warning("crawl_paused", "the database is away", why=away.detail)
                     leased, failures = 0, failures + 1
                 except Exception as error:  # noqa: BLE001 - whatever it is, the next lease may go well
                     self._log.error("crawl_failed", "leasing hosts went wrong", cause=error)
                     leased, failures = 0, failures + 1
-                if leased < LEASED_AT_ONCE:
+                if leased < LEASED_AT_ONCE or self._workers > 1:  # who are to have their part
                     await self._wait(stopped, failures)
         finally:
             stopped.cancel()
@@ -139,16 +150,15 @@ class Crawling:
     async def _keep(self) -> None:
         """Renew leases, be seen to be alive, notice which crawls are done."""
         loop = asyncio.get_running_loop()
-        renew_at = beat_at = 0.0
+        renew_at = 0.0
         while True:
             now = loop.time()
             try:
                 if now >= renew_at:
                     await self._renew()
                     renew_at = now + RENEW_SECONDS
-                if now >= beat_at:
+                if now >= self._beat_at:
                     await self._beat()
-                    beat_at = now + RENEW_SECONDS
                 for crawl_id in await self._crawls.finished():
                     self._log.info("crawl_done", "a crawl is done", crawlId=crawl_id)
             except Unavailable as away:
@@ -175,16 +185,30 @@ class Crawling:
                 task.cancel()
 
     async def _beat(self) -> None:
-        """Tell how many hosts we have; who has more than his share gives of it when others have none."""
+        """Tell how many hosts we have. While somebody has less than half of his part, nobody has more."""
+        self._beat_at = asyncio.get_running_loop().time() + RENEW_SECONDS
         async with self._database.write() as connection:
             await heartbeats.beat(connection, self._heartbeat, (KIND,), len(self._walks))
             alive = await heartbeats.alive(connection)
-        others = [one.running for one in alive if KIND in one.kinds and one.name != self._heartbeat]
+        crawling = [one for one in alive if KIND in one.kinds]
+        now = max(one.seen_at for one in crawling)
+        running = [one.running for one in crawling if one.seen_at > now - PRESENT_MS]
+        self._workers = self._gates.workers = len(running)
         self._fair = self._most_hosts
-        if others and min(others) == 0 and len(self._walks) > 1:
-            self._fair = math.ceil((sum(others) + len(self._walks)) / (len(others) + 1))
-            for held in sorted(self._walks, key=lambda held: held.began)[self._fair :]:
-                held.leave = True
+        if self._workers > 1:
+            part = math.ceil((sum(running) + await self._unleased()) / self._workers)
+            if 2 * min(running) < part:
+                self._share(max(1, part))
+
+    async def _unleased(self) -> int:
+        return await self._crew.hosts.due(LEASED_AT_ONCE * self._workers)
+
+    def _share(self, part: int) -> None:
+        self._fair = part
+        staying = [held for held in self._walks if not held.leave]
+        for held in sorted(staying, key=lambda held: held.began)[part:]:
+            held.leave = True
+            self._beat_at = 0.0  # others look at how many we have
 
     @property
     def _heartbeat(self) -> str:

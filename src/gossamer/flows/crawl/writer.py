@@ -28,7 +28,7 @@ MOST_PAGES: Final = 500  # in a batch
 MOST_BYTES: Final = 8_000_000
 LINGER: Final = 1.0  # seconds that a batch is gathered,
 URGENT: Final = 0.05  # or when somebody waits for it
-PAUSES: Final = (0.1, 0.2, 0.4, 1.0, 2.0)
+PAUSES: Final = (0.1, 0.2, 0.4)
 CLOSE_SECONDS: Final = 5.0
 
 T = TypeVar("T")
@@ -51,14 +51,12 @@ class Writer:
         blobs: Blobs,
         known: Known,
         log: Log,
-        told: Callable[[Visited], None],
     ) -> None:
         self._database = database
         self._frontier = frontier
         self._blobs = blobs
         self._known = known
         self._log = log
-        self._told = told  # of what is written down
         self._gathered: dict[str, Batch] = {}
         self._under_way: dict[str, Batch] = {}
         self._pages = self._bytes = 0
@@ -173,8 +171,6 @@ class Writer:
             batch.held.lost = True
         else:
             self._known.add(key for visited in batch.visited for key in visited.keys)
-            for visited in batch.visited:
-                self._told(visited)
         if not batch.written.done():
             batch.written.set_result(stands)
 

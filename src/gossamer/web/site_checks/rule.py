@@ -19,6 +19,7 @@ class Hit(NamedTuple):
 SiteAnswer = list[Hit] | Unanswered
 
 NOT_ALL_SEEN: Final = Unanswered("The crawl ended before it had seen the whole site", harmless=False)
+NOTHING_READ: Final = Unanswered("No page of the site could be read", harmless=False)
 NO_SITEMAP: Final = Unanswered("The site has no sitemap that can be read", harmless=True)
 
 

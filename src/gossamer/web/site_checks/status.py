@@ -4,11 +4,33 @@ from typing import Final
 
 from gossamer.web.checks.rule import Severity, Theme
 from gossamer.web.site_checks.rule import Asking, Hit, SiteAnswer, nothing
-from gossamer.web.site_checks.site import GOOD, Site
+from gossamer.web.site_checks.site import GOOD, Site, SitePage
 
 LONGEST_CHAIN: Final = 1
+FEW: Final = 5  # addresses that are named
 
 check = Asking(Theme.STATUS)
+
+
+@check(
+    "site-unread",
+    Severity.CRITICAL,
+    title="No page of the site could be read",
+    passed="The site has pages that can be read",
+    why="What robots cannot read is not found, and not cited.",
+    fix="Answer with a page at the start, and let robots.txt, which must be there or be missing, open it.",
+)
+def site_unread(site: Site) -> SiteAnswer:
+    if site.documents:
+        return []
+    told = [f"{site.shown(page.url)} ({_why_unread(page)})" for page in site.pages[:FEW]]
+    return [Hit(text) for text in told] or [Hit("nothing was answered")]
+
+
+def _why_unread(page: SitePage) -> str:
+    if page.blocked:
+        return "robots.txt closes it, or cannot be had"
+    return page.media_type if page.is_good and not page.is_html else page.said
 
 
 @check(
@@ -63,4 +85,4 @@ def missing_is_found(site: Site) -> SiteAnswer:
     return [Hit(f"{site.missing_url} ({site.missing_status})")] if site.missing_status in GOOD else []
 
 
-CHECKS: Final = (pages_failing, redirects_long, missing_is_found)
+CHECKS: Final = (site_unread, pages_failing, redirects_long, missing_is_found)

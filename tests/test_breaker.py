@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.reach.breaker import Breaker
+from gossamer.breaker import Breaker
 
 
 def opened(at: float = 0.0) -> Breaker:

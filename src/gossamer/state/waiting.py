@@ -1,0 +1,67 @@
+"""Waiting: why a host is left alone just now, and what a crawl waits for while it asks none.
+
+robots_unreachable   the host does not say what its robots.txt is; it is asked again after an hour
+failing              it failed too often in a row, or we did with it
+pace                 it wants to be asked later: a long delay, or a Retry-After
+retry                what is left has failed before, and is tried again then
+worker               nobody is there who crawls
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from sqlalchemy import func, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from gossamer.state import heartbeats
+from gossamer.state.crawl_tables import crawl_hosts, host_robots, hosts
+from gossamer.state.database import clock
+from gossamer.web.robots import Answer, verdict_of
+
+Reason = Literal["robots_unreachable", "failing", "pace", "retry", "worker"]
+
+# Of a host and, if there is one, its robots.txt; what `reason` looks at.
+OWN: Final = (hosts.c.due_at, hosts.c.lease_token, hosts.c.next_at, hosts.c.resting_until)
+ITS_ROBOTS: Final = (host_robots.c.host.label("asked"), host_robots.c.status.label("robots_status"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    reason: Reason
+    until: int | None  # None: it is not known
+    hosts: int = 1
+
+
+def of_host(row: Any) -> Waiting | None:
+    """`row.now` is the database's time."""
+    until = max(row.next_at, row.resting_until)
+    if row.lease_token is not None or until <= row.now:
+        return None
+    return Waiting(reason=_reason(row), until=until)
+
+
+async def of_crawl(connection: AsyncConnection, crawl_id: str, *, now: int | None = None) -> Waiting | None:
+    """None: it is being crawled, or is about to be, or there is nothing to do."""
+    leased_first = hosts.c.lease_token.is_(None)
+    query = (
+        select(*OWN, *ITS_ROBOTS, clock(now).label("now"), func.count().over().label("hosts"))
+        .join(crawl_hosts, crawl_hosts.c.host == hosts.c.host)
+        .outerjoin(host_robots, host_robots.c.host == hosts.c.host)
+        .where(crawl_hosts.c.crawl_id == crawl_id, crawl_hosts.c.pending > 0, hosts.c.due_at.is_not(None))
+        .order_by(leased_first, hosts.c.due_at)
+    )
+    row = (await connection.execute(query.limit(1))).first()
+    if row is None or row.lease_token is not None:
+        return None
+    if row.due_at > row.now:
+        return Waiting(reason=_reason(row), until=row.due_at, hosts=row.hosts)
+    alive = await heartbeats.alive(connection, now=now)
+    someone = any(heartbeats.CRAWL in worker.kinds for worker in alive)
+    return None if someone else Waiting(reason="worker", until=None, hosts=row.hosts)
+
+
+def _reason(row: Any) -> Reason:
+    if row.resting_until > row.now:
+        silent = row.asked is not None and verdict_of(row.robots_status) is Answer.DISALLOW_ALL
+        return "robots_unreachable" if silent else "failing"
+    return "pace" if row.next_at > row.now else "retry"
