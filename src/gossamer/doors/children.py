@@ -73,11 +73,12 @@ class Children:
 
 
 def _environment(settings: Settings, kind: str, number: int) -> Mapping[str, str]:
-    """Ours, with everything that was set, wherever it was set."""
+    """Ours, with everything that was set, wherever it was set, and what follows from the port we have."""
+    derived = ("public_url", "user_agent") if settings.port else ()
     told = {
         variable(name): render(getattr(settings, name))
         for name in declared()
-        if settings.sources[name] != "default" or name in ("public_url", "user_agent")
+        if settings.sources[name] != "default" or name in derived
     }
     base = settings.worker_id or f"{kind}-{os.getpid()}"
     return {**os.environ, **told, variable("worker_id"): f"{base}-{number}"}

@@ -78,7 +78,10 @@ def bounded(html: str, rebuilt_at_most: int = LARGEST) -> Bounded:
 
 
 def _is_harmless(html: str) -> bool:
-    open_tags = html.count("<") - html.count("</")
+    tags = html.count("<")
+    if tags * tags <= REBUILT:  # too few for anything but long ones
+        return not _has_many_attributes(html)
+    open_tags = tags - html.count("</")
     if open_tags > OPEN_TAGS and (_may_be_deep(html) or html.count("<option") > OPTIONS):
         return False
     if open_tags * open_tags > REBUILT and open_tags * _formatting_bound(html) > REBUILT:

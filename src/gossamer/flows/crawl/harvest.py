@@ -61,7 +61,7 @@ class Harvest:
         judgement = _judged(plan, page, seen, original)
         if is_transient_status(page.status):
             visited.end, visited.reason = End.FAILED, f"status_{page.status}"
-        visited.page, visited.glance, visited.judgement = page, seen, judgement
+        visited.page, visited.judgement = page, judgement
         visited.row = _row(page, seen, judgement, original)
         if page.status < ERROR:
             self._admit(visited, seen.followed, rules, task.depth + 1)

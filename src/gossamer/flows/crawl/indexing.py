@@ -25,9 +25,9 @@ from gossamer.web.outcome import Outcome
 from gossamer.web.url import Url, cache_form
 
 KIND: Final = "index"
-LANES: Final = 1  # while one waits for the database, the other reads
+LANES: Final = 2  # while one waits for the database, the other reads
 TAKEN_AT_ONCE: Final = 16  # batches
-TOGETHER: Final = 250  # pages at least, where there are so many, in a transaction
+TOGETHER: Final = 250  # pages, where there are so many, that are read before they are written
 LOOK_SECONDS: Final = 1.0  # how often it is asked whether there is something to do
 PAUSE_SECONDS: Final = 5.0  # when something is away
 GONE: Final = (404, 410)

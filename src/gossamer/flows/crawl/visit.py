@@ -16,7 +16,6 @@ from gossamer.problems import Problem
 from gossamer.reach.failures import is_transient, reason_of
 from gossamer.reach.retry import is_transient_status
 from gossamer.state.frontier import CrawledPage, NewUrl, Task
-from gossamer.web.glance import Glance
 from gossamer.web.outcome import Judgement, Outcome
 from gossamer.web.page import Page
 
@@ -43,7 +42,6 @@ class Visited:
     pause: float = 0.0  # seconds until it is tried again
     row: CrawledPage | None = None
     page: Page | None = None  # whose content is to be kept
-    glance: Glance | None = None
     judgement: Judgement | None = None
     urls: list[NewUrl] = field(default_factory=list)
     keys: list[int] = field(default_factory=list)  # by which they are known once they are written down
