@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gossamer.flows.crawl.harvest import MOST_DENIED, MOST_HOPS, Harvest
+from gossamer.flows.crawl.harvest import GENUINE, MOST_DENIED, MOST_HOPS, Harvest
 from gossamer.flows.crawl.known import Known
 from gossamer.flows.crawl.plan import MOST_ALIKE, Plan
 from gossamer.flows.crawl.seeds import new_url, seeds_of
@@ -215,6 +215,25 @@ def test_pages_that_say_nearly_the_same_name_the_first_of_them() -> None:
     refetched = gather.of(task(), crawl, page(f"<p>{text}"), OPEN, 0.0)
     assert refetched.row is not None
     assert refetched.row.duplicate_of is None
+
+
+def outcomes(crawl: Plan, body: str, numbers: range) -> list[str]:
+    gather = harvest()
+    pages = [(f"{HOME}{number}", f"{body} {number}") for number in numbers]
+    found = [gather.of(task(url), crawl, page(text, url=url), OPEN, 0.0) for url, text in pages]
+    return [visited.row.outcome for visited in found if visited.row is not None]
+
+
+def test_what_stands_in_for_many_pages_is_found_out_when_it_comes_again() -> None:
+    navigation = "<nav>" + "".join(f"<a href=/{each}>Item {each}</a>" for each in range(120)) + "</nav>"
+    missing = f"{navigation}<p>Sorry, we could not find that page. It may have been moved.</p>"
+    genuine = f"{navigation}<p>Uses of this class: there are none in the whole library.</p>"
+    assert outcomes(plan(), missing, range(5)) == ["ok", *["soft_404"] * 4]  # who knows a page by one look?
+    crawl = plan()
+    assert set(outcomes(crawl, genuine, range(GENUINE))) == {"ok"}
+    assert set(crawl.genuine.values()) == {GENUINE - 1}
+    assert set(outcomes(crawl, genuine, range(GENUINE, 3 * GENUINE))) == {"ok"}
+    assert set(crawl.genuine.values()) == {GENUINE}  # enough of them were looked into
 
 
 def test_seeds_are_taken_once_and_first_and_must_be_urls() -> None:
