@@ -124,7 +124,7 @@ async def test_every_url_gets_its_result_in_the_order_of_the_request(visit: Visi
     good, gone = site.url(article()), site.url(say("Not here", status="404 Not Found"))
     urls = [
         good,
-        "non\0sense \u202e\U0001f577",
+        "non\x01sense \u202e\U0001f577",
         gone,
         "http://127.0.0.1:1/",
         good,
