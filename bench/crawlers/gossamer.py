@@ -14,7 +14,7 @@ from gossamer.flows.crawl.seeds import seeds_of
 from gossamer.flows.keys import FIRST_EMAIL
 from gossamer.logs import Log
 from gossamer.settings import Settings
-from gossamer.state import tenants
+from gossamer.state import heartbeats, tenants
 from gossamer.state.crawls import Spec
 
 LOOK_SECONDS: Final = 0.05
@@ -33,10 +33,11 @@ async def crawl(folder: str, seeds: Seeds, processes: int) -> None:
         spec = Spec(seeds=tuple(seeds.urls), max_pages=MOST_PAGES, max_depth=DEEPEST, delay=0.0)
         async with house.database.write() as connection:
             owner = await tenants.ensure_tenant(connection, FIRST_EMAIL)
-        begun = await house.crawls.create(owner.id, spec, urls=seeds_of(spec))
         others = [await _worker(environment) for _ in range(processes - 1)]
         stop = asyncio.Event()
         working = asyncio.create_task(house.crawling().run(stop))
+        await _present(house, processes)
+        begun = await house.crawls.create(owner.id, spec, urls=seeds_of(spec))
         while not (found := await house.crawls.get(begun.id)) or not found.is_over:
             await asyncio.wait([working], timeout=LOOK_SECONDS)
             if working.done():
@@ -46,6 +47,15 @@ async def crawl(folder: str, seeds: Seeds, processes: int) -> None:
         for other in others:
             other.terminate()
             await other.wait()
+
+
+async def _present(house: House, processes: int) -> None:
+    """Workers are there before there is work, as they are where crawls are begun every day."""
+    while True:
+        async with house.database.read() as connection:
+            if len(await heartbeats.alive(connection)) >= processes:
+                return
+        await asyncio.sleep(LOOK_SECONDS)
 
 
 async def _worker(environment: dict[str, str]) -> asyncio.subprocess.Process:

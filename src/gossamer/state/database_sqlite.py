@@ -16,6 +16,7 @@ from gossamer.problems import Unavailable
 from gossamer.state.database import Database
 
 _RETRY_SECONDS: Final = 0.02
+_LOOK_SECONDS: Final = 0.02  # within which SQLite looks four times whether somebody else has stopped writing
 _AWAY: Final = {
     sqlite3.SQLITE_PERM: "access to the file is denied",
     sqlite3.SQLITE_BUSY: "locked by another process",
@@ -42,17 +43,22 @@ class SqliteDatabase(Database):
         self._path = path
         self._interrupts: set[asyncio.Task[None]] = set()
         reader = self._engine(
-            connections, "query_only=ON", isolation_level="AUTOCOMMIT", skip_autocommit_rollback=True
+            connections,
+            self._busy,
+            "query_only=ON",
+            isolation_level="AUTOCOMMIT",
+            skip_autocommit_rollback=True,
         )
         # FULL: what was answered must survive a power cut; NORMAL may lose the last transactions then.
-        writer = self._engine(1, "synchronous=FULL", "foreign_keys=ON", "journal_size_limit=67108864")
-        event.listen(writer.sync_engine, "begin", _begin_immediate)
+        pragmas = ("synchronous=FULL", "foreign_keys=ON", "journal_size_limit=67108864")
+        writer = self._engine(1, _LOOK_SECONDS, *pragmas)
+        event.listen(writer.sync_engine, "begin", self._begin_immediate)
         super().__init__(reader, writer, deadline)
 
-    def _engine(self, connections: int, *pragmas: str, **options: Any) -> AsyncEngine:
+    def _engine(self, connections: int, busy: float, *pragmas: str, **options: Any) -> AsyncEngine:
         engine = create_async_engine(
             URL.create("sqlite+aiosqlite", database=str(self._path)),
-            connect_args={"timeout": self._busy, "isolation_level": None},
+            connect_args={"timeout": busy, "isolation_level": None},
             pool_size=connections,
             max_overflow=0,
             pool_timeout=None,  # waiting ends with the deadline of the use
@@ -67,6 +73,19 @@ class SqliteDatabase(Database):
 
         event.listen(engine.sync_engine, "connect", set_up)
         return engine
+
+    def _begin_immediate(self, connection: Any) -> None:
+        """The write lock at once: a reader that turns writer later cannot wait for it, only fail. SQLite
+        looks for it ever more seldom, so that of two busy processes one may wait for seconds: it is asked
+        anew."""
+        until = time.monotonic() + self._busy
+        while True:
+            try:
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+                return
+            except DBAPIError as error:
+                if _why(error.orig) != _AWAY[sqlite3.SQLITE_BUSY] or time.monotonic() > until:
+                    raise
 
     async def _prepare(self) -> None:
         try:
@@ -90,11 +109,6 @@ class SqliteDatabase(Database):
     def _why_away(self, error: DBAPIError, *, writing: bool) -> str | None:
         why = _why(error.orig)
         return None if why == _AWAY[sqlite3.SQLITE_READONLY] and not writing else why
-
-
-def _begin_immediate(connection: Any) -> None:
-    # The write lock at once: a reader that turns writer later cannot wait for it, only fail.
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
 async def _interrupt(driver: Any) -> None:

@@ -22,7 +22,7 @@ from gossamer.state.hosts import LEASE_MS
 KIND: Final = heartbeats.CRAWL
 RENEW_SECONDS: Final = LEASE_MS / 3000
 IDLE_SECONDS: Final = 0.5  # how often it is asked whether there is something to do
-LEASED_AT_ONCE: Final = 32  # or its part of what there is, if that is less
+LEASED_AT_ONCE: Final = 100  # or its part of what there is, if that is less
 PRESENT_MS: Final = LEASE_MS  # within which a worker is heard of if it is there
 FULL_TURN: Final = 60.0  # seconds for which a host is walked while others wait
 LANES: Final = 64  # of all hosts that may be asked several times at once: more would only wait for us
@@ -54,9 +54,10 @@ class Crawling:
         self._usual_delay = usual_delay
         self._fair = most_hosts  # as many as it may hold while others have few
         self._workers = 1  # that crawl, as far as we know
-        self._beat_at = 0.0
+        self._told = 0  # hosts that others think we have
         self._walks: dict[Held, asyncio.Task[None]] = {}
         self._freed = asyncio.Event()
+        self._idle = asyncio.Event()
 
     async def run(self, stop: asyncio.Event) -> None:
         """Crawl until `stop`; then end what ends soon, and give the rest back."""
@@ -78,6 +79,7 @@ class Crawling:
         """Who leases hosts knows of the others, and they of it."""
         with contextlib.suppress(Unavailable):
             await self._beat()
+            await self._look_around()
 
     # Leasing.
 
@@ -139,6 +141,8 @@ class Crawling:
         finally:
             del self._walks[held]
             self._freed.set()
+            if not self._walks:  # that was perhaps the last of a crawl
+                self._idle.set()
             if held.lost:
                 self._log.warning("crawl_host_lost", "the lease of a host ran out", host=held.host)
 
@@ -150,15 +154,17 @@ class Crawling:
     async def _keep(self) -> None:
         """Renew leases, be seen to be alive, notice which crawls are done."""
         loop = asyncio.get_running_loop()
-        renew_at = 0.0
+        renew_at = beat_at = 0.0
         while True:
             now = loop.time()
             try:
                 if now >= renew_at:
                     await self._renew()
                     renew_at = now + RENEW_SECONDS
-                if now >= self._beat_at:
+                if now >= beat_at or self._has_news():
                     await self._beat()
+                    beat_at = now + RENEW_SECONDS
+                await self._look_around()
                 for crawl_id in await self._crawls.finished():
                     self._log.info("crawl_done", "a crawl is done", crawlId=crawl_id)
             except Unavailable as away:
@@ -166,7 +172,10 @@ class Crawling:
             except Exception as error:  # noqa: BLE001 - the next round may go well
                 self._log.error("crawl_failed", "keeping leases went wrong", cause=error)
             self._let_go()
-            await asyncio.sleep(TICK)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(TICK):
+                    await self._idle.wait()
+            self._idle.clear()
 
     async def _renew(self) -> None:
         since = asyncio.get_running_loop().time()
@@ -184,19 +193,28 @@ class Crawling:
             if not held.released and not held.holds():
                 task.cancel()
 
+    # Sharing.
+
+    def _has_news(self) -> bool:
+        """Whether others should know soon how many hosts we have now."""
+        return self._workers > 1 and abs(len(self._walks) - self._told) > self._told // 4
+
     async def _beat(self) -> None:
-        """Tell how many hosts we have. While somebody has less than half of his part, nobody has more."""
-        self._beat_at = asyncio.get_running_loop().time() + RENEW_SECONDS
+        self._told = len(self._walks)
         async with self._database.write() as connection:
-            await heartbeats.beat(connection, self._heartbeat, (KIND,), len(self._walks))
-            alive = await heartbeats.alive(connection)
-        crawling = [one for one in alive if KIND in one.kinds]
-        now = max(one.seen_at for one in crawling)
-        running = [one.running for one in crawling if one.seen_at > now - PRESENT_MS]
+            await heartbeats.beat(connection, self._heartbeat, (KIND,), self._told)
+
+    async def _look_around(self) -> None:
+        """While somebody has less than half of his part, nobody has more than his."""
+        async with self._database.read() as connection:
+            crawling = [one for one in await heartbeats.alive(connection) if KIND in one.kinds]
+        now = max((one.seen_at for one in crawling), default=0)
+        others = [one for one in crawling if one.seen_at > now - PRESENT_MS and one.name != self._heartbeat]
+        running = [len(self._walks), *(one.running for one in others)]
         self._workers = self._gates.workers = len(running)
         self._fair = self._most_hosts
-        if self._workers > 1:
-            part = math.ceil((sum(running) + await self._unleased()) / self._workers)
+        if others:
+            part = math.ceil((sum(running) + await self._unleased()) / len(running))
             if 2 * min(running) < part:
                 self._share(max(1, part))
 
@@ -208,7 +226,6 @@ class Crawling:
         staying = [held for held in self._walks if not held.leave]
         for held in sorted(staying, key=lambda held: held.began)[part:]:
             held.leave = True
-            self._beat_at = 0.0  # others look at how many we have
 
     @property
     def _heartbeat(self) -> str:
