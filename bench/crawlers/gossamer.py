@@ -9,7 +9,7 @@ from typing import Final
 import uvloop
 
 from bench.crawlers.store import Seeds, told
-from gossamer.app import House, collect_seldom
+from gossamer.app import House
 from gossamer.flows.crawl.seeds import seeds_of
 from gossamer.flows.keys import FIRST_EMAIL
 from gossamer.logs import Log
@@ -64,6 +64,5 @@ async def _worker(environment: dict[str, str]) -> asyncio.subprocess.Process:
 
 
 if __name__ == "__main__":
-    collect_seldom()
     folder, seeds = told()
     uvloop.run(crawl(str(Path(folder)), seeds, int(os.environ.get("GOSSAMER_BENCH_PROCESSES", "1"))))

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import gc
 import os
 import socket
 import time
@@ -312,10 +311,4 @@ class House:
 
 def main() -> None:
     """The command `gossamer`."""
-    collect_seldom()
     cli.run(House)
-
-
-def collect_seldom() -> None:
-    """Pages are many objects and few cycles: to look for these less often saves a tenth of a crawl's time."""
-    gc.set_threshold(10_000, 20, 20)

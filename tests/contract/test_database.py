@@ -309,3 +309,22 @@ async def test_closing_waits_for_those_who_use_it(database_url: str) -> None:
     leave.set()
     await closing
     assert await using == 1
+
+
+async def test_who_is_cancelled_while_he_writes_leaves_no_lock(database: Database) -> None:
+    async def write() -> None:
+        while True:
+            async with database.write() as connection:
+                await connection.execute(insert(tenants), [tenant(number) for number in range(50)])
+                await connection.execute(select(tenants))
+                await connection.execute(text("DELETE FROM tenants WHERE id < '1'"))
+
+    for turns in range(60):
+        writing = asyncio.create_task(write())
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        writing.cancel()
+        await asyncio.gather(writing, return_exceptions=True)
+        async with database.write() as connection:
+            await connection.execute(text("DELETE FROM tenants WHERE id < '1'"))
+    assert await emails(database) == []

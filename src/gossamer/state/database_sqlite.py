@@ -33,6 +33,16 @@ _AWAY: Final = {
 }
 
 
+class _Connection(sqlite3.Connection):
+    """Closed in the middle of a transaction, as when a use is cancelled, SQLite's own would keep the lock
+    until the collector has found the last statement."""
+
+    def close(self) -> None:
+        with suppress(sqlite3.Error):
+            self.rollback()
+        super().close()
+
+
 class SqliteDatabase(Database):
     dialect: ClassVar[str] = "sqlite"
     _probe: ClassVar[str] = "SELECT count(*) FROM sqlite_master"
@@ -58,7 +68,7 @@ class SqliteDatabase(Database):
     def _engine(self, connections: int, busy: float, *pragmas: str, **options: Any) -> AsyncEngine:
         engine = create_async_engine(
             URL.create("sqlite+aiosqlite", database=str(self._path)),
-            connect_args={"timeout": busy, "isolation_level": None},
+            connect_args={"timeout": busy, "isolation_level": None, "factory": _Connection},
             pool_size=connections,
             max_overflow=0,
             pool_timeout=None,  # waiting ends with the deadline of the use
