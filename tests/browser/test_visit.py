@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import socket
 from typing import Any
 from urllib.parse import quote
 
@@ -145,9 +146,9 @@ async def test_a_script_leads_nowhere_but_to_the_web(pool: Pool, site: Site) -> 
 
 
 async def test_what_cannot_be_had_is_a_network_error(pool: Pool, site: Site) -> None:
-    async with canary("127.0.0.1") as bird:
-        url = f"http://127.0.0.1:{bird.port}/"
-    code, details = await refused(pool, url)
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        code, details = await refused(pool, f"http://127.0.0.1:{nobody.getsockname()[1]}/")
     assert (code, details["reason"], details["cause"]) == (
         "RENDER_FAILED",
         "network_error",

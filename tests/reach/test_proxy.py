@@ -6,8 +6,9 @@
 import asyncio
 import base64
 import io
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
 from ipaddress import ip_network
 
@@ -448,18 +449,20 @@ async def test_why_a_target_cannot_be_had_is_told(dialer: Dialer, dns: NameServe
     dns.say("mute.test", Reply(silent=True))
     async with opened(dialer) as proxy, canary("127.0.0.2") as bird:
         visit = proxy.admit(PLENTY, now() + 30)
-        for host, status, reason, code in (
-            ("inside.test", 403, "hostname_blocked", "INVALID_URL"),
-            ("mixed.test", 403, "hostname_blocked", "INVALID_URL"),
-            ("nowhere.test", 502, "dns_not_found", "FETCH_FAILED"),
-            ("mute.test", 504, "dns", "FETCH_TIMEOUT"),
-            ("site.test", 502, "connection_refused", "FETCH_FAILED"),  # at that port
-        ):
-            for first in (f"GET http://{host}:{bird.port}/", f"CONNECT {host}:{bird.port}"):
-                async with browser(proxy) as connection:
-                    answer = await connection.ask(first, credentials(visit))
-                    assert (answer.status, answer.reason) == (status, reason)
-                    assert visit.refused[-1] == Refusal(host, bird.port, reason, code)
+        with closing(socket.socket()) as taken:
+            taken.bind(("127.0.0.1", 0))  # and nobody listens
+            for host, port, status, reason, code in (
+                ("inside.test", bird.port, 403, "hostname_blocked", "INVALID_URL"),
+                ("mixed.test", bird.port, 403, "hostname_blocked", "INVALID_URL"),
+                ("nowhere.test", bird.port, 502, "dns_not_found", "FETCH_FAILED"),
+                ("mute.test", bird.port, 504, "dns", "FETCH_TIMEOUT"),
+                ("site.test", taken.getsockname()[1], 502, "connection_refused", "FETCH_FAILED"),
+            ):
+                for first in (f"GET http://{host}:{port}/", f"CONNECT {host}:{port}"):
+                    async with browser(proxy) as connection:
+                        answer = await connection.ask(first, credentials(visit))
+                        assert (answer.status, answer.reason) == (status, reason)
+                        assert visit.refused[-1] == Refusal(host, port, reason, code)
     assert bird.connections == 0
 
 
