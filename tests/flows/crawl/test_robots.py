@@ -84,6 +84,24 @@ async def leased(visit: Visit, url: str) -> HostLease:
     return lease
 
 
+async def test_a_host_that_keeps_silent_is_asked_three_times_and_then_forbids_all(visiting: Visiting) -> None:
+    asked = []
+
+    async def keep_silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.append((await reader.readuntil(b"\r\n\r\n")).split(b" ")[1])
+        await reader.read()  # until whoever asked hangs up
+        writer.close()
+
+    server = await asyncio.start_server(keep_silent, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/page"
+    async with server, asking(visiting, url) as ask:
+        ask.files.timeout = 0.5
+        rules, _ = await ask.files.of(ask.lease, Url.parse(url), NOW)
+        assert (rules.unknown, rules.status, rules.robots.allows("/")) == (True, None, False)
+        assert (asked, len(ask.pauses)) == ([b"/robots.txt"] * 3, 2)
+        assert (await ask.stored()).status is None
+
+
 async def test_rules_are_asked_for_once_and_kept_with_the_host_and_in_the_hot_store(
     visiting: Visiting,
 ) -> None:

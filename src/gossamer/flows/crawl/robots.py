@@ -56,6 +56,7 @@ class RobotsFiles:
     agent: str
     longest_delay: float  # seconds
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    timeout: float = TIMEOUT
     _known: OrderedDict[tuple[int | None, str], Robots] = field(default_factory=OrderedDict)
 
     async def of(
@@ -97,8 +98,9 @@ class RobotsFiles:
         return StoredRobots(status=status, body=body, fetched_at=now, expires_at=expires_at)
 
     async def _attempt(self, url: Url) -> tuple[int | None, str]:
+        ask = Ask(url=url.join("/robots.txt"), timeout=self.timeout, attempts=1)
         try:
-            page = await self.fetcher.fetch(Ask(url=url.join("/robots.txt"), timeout=TIMEOUT, attempts=1))
+            page = await self.fetcher.fetch(ask)
         except Unavailable:
             raise
         except Problem as problem:
