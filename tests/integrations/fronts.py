@@ -20,6 +20,7 @@ import uvicorn
 
 from gossamer.middleware import asgi, wsgi
 from tests.integrations.servers import Server, gossamer, site
+from tests.npm import install_packages
 from tests.servers.daemon import free_port
 
 KINDS = ("asgi", "wsgi", "express", "nextjs", "cloudflare", "nginx")
@@ -202,15 +203,6 @@ async def _until_open(port: int) -> None:
                 writer.close()
                 await writer.wait_closed()
                 return
-
-
-def install_packages(folder: Path) -> None:
-    """What package-lock.json names, unless it is there already."""
-    lock, installed = folder / "package-lock.json", folder / "node_modules" / ".package-lock.json"
-    if not installed.exists() or installed.stat().st_mtime < lock.stat().st_mtime:
-        command = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
-        subprocess.run(command, cwd=folder, check=True)
-        os.utime(installed)
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ import pytest
 
 from tests.doors.fetches import say
 from tests.doors.processes import Start
-from tests.integrations.fronts import install_packages
+from tests.npm import install_packages
 from tests.pay.payers import Till
 from tests.pay.shops import ARTICLE, BASIC, UNLIMITED
 from tests.servers.chains import wallets
