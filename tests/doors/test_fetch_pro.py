@@ -18,6 +18,11 @@ __all__ = ["fetching", "open_fetching"]
 LATE = """<!doctype html><title>Late</title><p>First words, which are there at once, before any script.</p>
 <script>setTimeout(() => document.body.insertAdjacentHTML("beforeend", "<p id=late>Last words.</p>"), 1500)
 setInterval(() => fetch("/ok"), 50)</script>"""
+SHADOWED = """<!doctype html><title>Fares</title><x-fares></x-fares><script>
+customElements.define("x-fares", class extends HTMLElement {
+  connectedCallback() { this.attachShadow({ mode: "open" }).innerHTML =
+    "<h1>Trains to Rome</h1><p>Every hour from six in the morning, with a change in Florence.</p>" } })
+</script>"""
 MORE = "https://gossamer.example/more"
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(64)
 
@@ -38,6 +43,12 @@ async def test_a_page_as_its_scripts_make_it(fetching: Fetching) -> None:
     assert (missing["statusCode"], missing["outcome"], missing["tier"]) == (404, "error", "pro")
     led = await fetching.answer("/redirect/2", path="/fetch/pro")
     assert len(led["redirects"]) == 2
+
+
+async def test_what_a_shadow_root_shows_is_content(fetching: Fetching) -> None:
+    answer = await fetching.answer(say(SHADOWED), path="/fetch/pro")
+    assert (answer["outcome"], answer["words"]) == ("ok", 15)
+    assert answer["content"].startswith("# Trains to Rome\n\nEvery hour")
 
 
 async def test_auto_uses_a_browser_where_the_page_is_an_empty_shell(fetching: Fetching) -> None:

@@ -12,6 +12,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from gossamer.web.shadow import composed
 from gossamer.web.vocabulary import tags
 
 LARGEST: Final = 10_000_000  # characters; what follows is cut off
@@ -70,6 +71,7 @@ def bounded(html: str, rebuilt_at_most: int = LARGEST) -> Bounded:
     cut = len(html) > LARGEST
     if cut:
         html = html[:LARGEST]
+    html = composed(html)
     if _is_harmless(html):
         return Bounded(html, cut)
     cut = cut or len(html) > rebuilt_at_most

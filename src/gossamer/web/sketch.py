@@ -10,6 +10,9 @@ from dataclasses import dataclass, field
 from html import unescape
 from typing import Final
 
+from gossamer.web.shadow import composed
+from gossamer.web.unseen import style_hides
+
 LONGEST: Final = 2_000_000  # characters that are looked at
 MOST_TAGS: Final = 50_000
 MOST_MARKUP: Final = 64_000
@@ -39,7 +42,7 @@ class Sketch:
 
 def glance(html: str, *, enough: int) -> Sketch:
     """The sketch of a page, as far as it takes to see `enough` prose."""
-    return _Scan(enough).run(html[:LONGEST])
+    return _Scan(enough).run(composed(html[:LONGEST]))
 
 
 def weight(text: str) -> int:
@@ -57,7 +60,7 @@ _TOKEN: Final = re.compile(
     r"<!--|<[!?]|<(/?)([A-Za-z][^\s/>]*+)((?:[^>=]++|=\s*+(?:\"[^\"]*+\"|'[^']*+')?+)*+)>"
 )
 _ATTRIBUTE: Final = re.compile(r"([^\s=/\"'>]++)(?:\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"'>]++)))?+")
-_HIDDEN: Final = re.compile(r"(?:^|\s)hidden(?:[\s=/]|$)|display\s*:\s*none", re.IGNORECASE)
+_MAY_BE_HIDDEN: Final = re.compile(r"hidden|style", re.IGNORECASE)
 _MOUNT: Final = re.compile(
     r"\bid\s*=\s*[\"']?(?:root|app|application|app-root|app-mount|approot|react-root|react-app|__next|__nuxt"
     r"|___gatsby|svelte|q-app|ember-app|vue-app|main-app|mount|content-root|spa-root|single-spa[\w:-]*)"
@@ -89,7 +92,7 @@ _TELLING: Final = frozenset(
     }
 )
 _ASIDE: Final = frozenset({"nav", "header", "footer", "aside", "select", "button", "label", "menu", "dialog"})
-_MAY_HIDE: Final = frozenset({"div", "section", "p", "span", "h1", "h2", "form", "ul", "table"})
+_MAY_HIDE: Final = frozenset({"div", "section", "p", "span", "h1", "h2", "form", "dialog"})
 _HEADINGS: Final = frozenset({"h1", "h2"})
 _CLOSING: Final = {name: re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE) for name in _SKIPPED}
 _NOT_FILLED_IN: Final = frozenset({"hidden", "submit", "button", "image", "reset", "checkbox", "radio"})
@@ -156,9 +159,7 @@ class _Scan:
         if self.hidden:
             self.hidden_depth += name == self.hidden
             return
-        if name in ("div", "section", "p", "span", "h1", "h2", "form", "dialog") and _HIDDEN.search(
-            attributes
-        ):
+        if name in _MAY_HIDE and _hides(attributes):
             self.hidden, self.hidden_depth = name, 1
             return
         self._enter(name, attributes)
@@ -197,10 +198,7 @@ class _Scan:
             self.noscript = False
 
     def _element(self, name: str, attributes: str) -> None:
-        values = {
-            match[1].lower(): (match[2] or match[3] or match[4] or "").lower()
-            for match in _ATTRIBUTE.finditer(attributes[:2000])
-        }
+        values = _values(attributes)
         kind = values.get("type") or "text"
         if name == "meta":
             self.refresh = self.refresh or values.get("http-equiv") == "refresh"
@@ -257,6 +255,20 @@ class _Scan:
 
 def _is_mount(name: str, attributes: str) -> bool:
     return name in _MOUNT_NAMES or (name in _MAY_MOUNT and _MOUNT.search(attributes) is not None)
+
+
+def _values(attributes: str) -> dict[str, str]:
+    return {
+        match[1].lower(): (match[2] or match[3] or match[4] or "").lower()
+        for match in _ATTRIBUTE.finditer(attributes[:2000])
+    }
+
+
+def _hides(attributes: str) -> bool:
+    if _MAY_BE_HIDDEN.search(attributes) is None:
+        return False
+    values = _values(attributes)
+    return "hidden" in values or style_hides(values.get("style", ""))
 
 
 def _one_line(raw: str) -> str:
