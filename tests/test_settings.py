@@ -84,6 +84,8 @@ def test_an_empty_value_counts_as_not_set(tmp_path: Path) -> None:
         ("SESSION_SECRET", "s" * 16, "session_secret", "s" * 16),
         ("WORKER_ID", "2", "worker_id", "2"),
         ("ANTHROPIC_API_KEY", "sk-ant-x", "anthropic_api_key", "sk-ant-x"),
+        ("CDP_API_KEY_ID", "organizations/a/apiKeys/b", "cdp_api_key_id", "organizations/a/apiKeys/b"),
+        ("CDP_API_KEY_SECRET", "c2VjcmV0", "cdp_api_key_secret", "c2VjcmV0"),
         ("CDP_FACILITATOR_URL", "https://a.example/f", "cdp_facilitator_url", "https://a.example/f"),
         ("PAYAI_FACILITATOR_URL", "https://b.example", "payai_facilitator_url", "https://b.example"),
     ],

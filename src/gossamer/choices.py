@@ -82,7 +82,7 @@ def open_payments(
     if find_spec("x402") is None:
         raise SettingError("payments need their client: install gossamer[pay], or set no wallet")
     quotes = Quotes(prices(settings), hot, limits, seconds=settings.quote_seconds)
-    taken = {till.network.id: till for till in tills(settings)}
+    taken = {till.network.id: till for till in tills(settings, log)}
     return Payments(Settling(taken, database, log, metrics), quotes, database, log)
 
 

@@ -43,10 +43,13 @@ from gossamer.setting_values import (
 __all__ = [
     "Settings", "SettingError", "Rate", "Money", "Network", "Setting", "Shown",
     "declared", "variable", "flag", "render", "markdown_table", "MASK", "PREFIX",
+    "CDP_FACILITATOR", "TEST_FACILITATOR",
 ]  # fmt: skip
 
 PREFIX: Final = "GOSSAMER_"
 MASK: Final = "********"
+CDP_FACILITATOR: Final = "https://api.cdp.coinbase.com/platform/v2/x402"
+TEST_FACILITATOR: Final = "https://x402.org/facilitator"  # for test networks only
 
 # A default that follows from the settings declared before it, and the environment.
 Derive = Callable[[Mapping[str, Any], Mapping[str, str]], Any]
@@ -79,6 +82,10 @@ def _data_dir(_known: Mapping[str, Any], environ: Mapping[str, str]) -> Path:
 
 def _database_url(known: Mapping[str, Any], _environ: Mapping[str, str]) -> str:
     return f"sqlite:///{known['data_dir']}/gossamer.db"
+
+
+def _cdp_facilitator_url(known: Mapping[str, Any], _environ: Mapping[str, str]) -> str:
+    return CDP_FACILITATOR if known["cdp_api_key_id"] else TEST_FACILITATOR
 
 
 def _blobs_url(known: Mapping[str, Any], _environ: Mapping[str, str]) -> str:
@@ -187,7 +194,9 @@ class Settings:
     network: str = setting("base-sepolia", "Chain of payments: base (real money) or base-sepolia (test)", parse=choice("base", "base-sepolia"), alias="NETWORK")
     wallet_address: str = setting("", "EVM wallet that receives payments; they are on when wallet_svm is set too", parse=shaped("0x[0-9a-fA-F]{40}", "0x and 40 hexadecimal digits"), alias="WALLET_ADDRESS")
     wallet_svm: str = setting("", "Solana wallet that receives payments", parse=shaped("[1-9A-HJ-NP-Za-km-z]{32,44}", "a Solana address (32 to 44 base58 characters)"))
-    cdp_facilitator_url: str = setting("https://x402.org/facilitator", "Facilitator for Base", parse=base, alias="CDP_FACILITATOR_URL")
+    cdp_api_key_id: str = setting("", "Id of a CDP API key; with it payments on Base are settled by Coinbase's facilitator", parse=shaped(r"[!-~]{1,255}", "the id of a key, in visible ASCII"), alias="CDP_API_KEY_ID")
+    cdp_api_key_secret: str = setting("", "Secret of that key: Ed25519 in base64, or EC in PEM", secret=True, alias="CDP_API_KEY_SECRET")
+    cdp_facilitator_url: str = setting(TEST_FACILITATOR, f"Facilitator for Base, and whom that key is for; where one is set the default is {CDP_FACILITATOR}", parse=base, alias="CDP_FACILITATOR_URL", derive=_cdp_facilitator_url)
     payai_facilitator_url: str = setting("https://facilitator.payai.network", "Facilitator for Solana and Polygon", parse=base, alias="PAYAI_FACILITATOR_URL")
     facilitator_verify_seconds: float = setting(5.0, "Seconds in which a facilitator has to say whether a payment is good", parse=duration(0.1, 60))
     facilitator_settle_seconds: float = setting(20.0, "Seconds in which a facilitator has to say whether its money was moved", parse=duration(0.1, 120))

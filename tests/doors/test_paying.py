@@ -23,9 +23,7 @@ from gossamer.flows.admit import wallet
 from gossamer.flows.caching import Caching
 from gossamer.flows.quotes import Prices
 from gossamer.flows.read import Wish
-from gossamer.flows.till import tills
 from gossamer.layers import faces
-from gossamer.settings import SettingError, Settings
 from gossamer.state import ledger
 from gossamer.state.tables import payments
 from gossamer.state.tenants import PUBLIC
@@ -185,14 +183,6 @@ async def test_without_wallets_there_are_no_payments(visiting: Visiting) -> None
     async with visiting(wallet_address="0x" + "ab" * 20) as visit:
         assert visit.house.payments is None
         assert len(visit.logged("payments_off")) == 1
-
-
-def test_polygon_has_no_test_network() -> None:
-    both = {"wallet_address": "0x" + "ab" * 20, "pay_polygon": True}
-    with pytest.raises(SettingError, match="network=base"):
-        tills(Settings.load({}, None, both))
-    names = [till.network.name for till in tills(Settings.load({}, None, {**both, "network": "base"}))]
-    assert names == ["base", "solana", "polygon"]
 
 
 async def test_discovery_of_every_priced_route_is_valid_and_small(shop: Shop) -> None:

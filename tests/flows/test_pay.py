@@ -189,6 +189,7 @@ async def counter(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Cou
         "cdp",
         server.url,
         Breaker(failures=1_000_000),
+        log,
         verify_seconds=5.0,
         settle_seconds=5.0,
         clock=clock,

@@ -1,13 +1,16 @@
 """A facilitator that does not do what it should: every answer is a value, or says what is not known."""
 
+import io
 from collections.abc import AsyncIterator, Iterator
 
+import msgspec
 import pytest
 from tests.flows.test_pay import RESOURCE, Ledgerless, signed
 from tests.servers.chains import facilitator as servers
 from tests.servers.chains.facilitator import Fault
 
 from gossamer.breaker import Breaker
+from gossamer.logs import Log
 from gossamer.problems import Unavailable
 from gossamer.reach.facilitator import KINDS_SECONDS, RETRY_SECONDS, Facilitator, Uncertain
 from gossamer.web import x402
@@ -15,6 +18,12 @@ from gossamer.web.x402 import BASE_SEPOLIA
 
 TERMS = x402.terms(BASE_SEPOLIA, "0x" + "bb" * 20, 5_000, 300, {})
 SECONDS = 0.5
+TURNED_AWAY = {
+    Fault.UNAUTHORIZED: "key refused",
+    Fault.FORBIDDEN: "key refused",
+    Fault.UNPAID: "it wants its own bill paid",
+    Fault.BUSY: "it has too much to do",
+}
 NO_ANSWER = [Fault.DROP, Fault.HANG, Fault.ERROR, Fault.GARBAGE, Fault.NONSENSE]
 
 
@@ -38,11 +47,23 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-async def facilitator(server: servers.Facilitator, clock: Clock) -> AsyncIterator[Facilitator]:
+def stream() -> io.StringIO:
+    return io.StringIO()
+
+
+@pytest.fixture
+async def facilitator(
+    server: servers.Facilitator, clock: Clock, stream: io.StringIO
+) -> AsyncIterator[Facilitator]:
     server.reset()
-    breaker = Breaker(failures=3, seconds=60.0)
     opened = Facilitator(
-        "cdp", server.url, breaker, verify_seconds=SECONDS, settle_seconds=SECONDS, clock=clock
+        "cdp",
+        f"{server.url}/platform/v2/x402",
+        Breaker(failures=3, seconds=60.0),
+        Log(stream),
+        verify_seconds=SECONDS,
+        settle_seconds=SECONDS,
+        clock=clock,
     )
     yield opened
     await opened.close()
@@ -85,6 +106,55 @@ async def test_what_it_does_not_say_is_unavailable_and_of_money_uncertain(
         assert type(caught.value) is doubt
         assert server.url not in caught.value.detail
         assert "apology" not in caught.value.detail
+
+
+async def test_a_refusal_with_400_is_a_value_too(
+    facilitator: Facilitator, server: servers.Facilitator
+) -> None:
+    server.fail("verify", Fault.REJECT)
+    verdict = await facilitator.verify(wire(), TERMS)
+    assert (verdict.valid, verdict.spent, verdict.reason) == (False, False, "insufficient_funds")
+    server.fail("settle", Fault.REJECT)
+    settlement = await facilitator.settle(wire(), TERMS)
+    assert (settlement.success, settlement.transaction) == (False, "")
+    assert settlement.reason == "insufficient_funds"
+
+
+async def test_a_payment_that_it_does_not_understand_is_refused_and_others_are_not(
+    facilitator: Facilitator, server: servers.Facilitator
+) -> None:
+    server.fail("verify", Fault.INVALID)
+    for _ in range(10):
+        verdict = await facilitator.verify(wire(), TERMS)
+        assert (verdict.valid, verdict.reason) == (False, "invalid_request")
+    server.reset()
+    assert (await facilitator.verify(wire(), TERMS)).valid
+    server.fail("settle", Fault.INVALID)  # of money it has said nothing
+    with pytest.raises(Uncertain):
+        await facilitator.settle(wire(), TERMS)
+
+
+@pytest.mark.parametrize("fault", TURNED_AWAY, ids=lambda fault: fault.name.lower())
+async def test_one_that_turns_us_away_has_moved_nothing_and_is_told_of_once(
+    fault: Fault, facilitator: Facilitator, server: servers.Facilitator, stream: io.StringIO
+) -> None:
+    for phase in servers.PHASES:
+        server.fail(phase, fault)
+    asked = [lambda: facilitator.verify(wire(), TERMS), lambda: facilitator.settle(wire(), TERMS)]
+    for ask in [*asked, *asked, facilitator.ping]:  # more often than it may fail
+        with pytest.raises(Unavailable) as caught:
+            await ask()
+        assert type(caught.value) is Unavailable
+        assert caught.value.members["details"]["reason"] == TURNED_AWAY[fault]
+    (line,) = [msgspec.json.decode(line) for line in stream.getvalue().splitlines()]
+    assert line["event"] == "facilitator_refuses_us"
+    assert TURNED_AWAY[fault] in line["message"]
+    server.reset()
+    assert (await facilitator.verify(wire(), TERMS)).valid
+    server.fail("verify", fault)
+    with pytest.raises(Unavailable):
+        await facilitator.verify(wire(), TERMS)
+    assert len(stream.getvalue().splitlines()) == 2
 
 
 async def test_one_that_was_not_reached_has_moved_nothing(

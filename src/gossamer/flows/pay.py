@@ -115,7 +115,9 @@ class Payments:
     async def keep_up(self) -> None:
         """Run until cancelled; the first time at once, for what the last run left behind."""
         while True:
-            await self.terms(1)  # so that what facilitators need for them is known before somebody asks
+            # What facilitators need is known before somebody asks, and so is one that refuses us.
+            tills = self.settling.tills.values()
+            await asyncio.gather(*(till.facilitator.kind(till.network.id) for till in tills))
             try:
                 await self.settling.reconcile()
             except Unavailable as away:

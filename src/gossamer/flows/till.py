@@ -1,18 +1,25 @@
 """Till: where money is taken, and what is said when it is not."""
 
 import asyncio
+import secrets
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from gossamer import problems
 from gossamer.breaker import Breaker
+from gossamer.logs import Log
 from gossamer.problems import Problem, Unavailable
 from gossamer.reach.facilitator import Facilitator
-from gossamer.settings import SettingError, Settings
+from gossamer.settings import CDP_FACILITATOR, TEST_FACILITATOR, SettingError, Settings
 from gossamer.web import x402
 from gossamer.web.x402 import Network, Terms
+
+if TYPE_CHECKING:
+    from gossamer.reach.facilitator_key import FacilitatorKey
 
 Receipt = list[tuple[bytes, bytes]]
 
@@ -43,22 +50,11 @@ class Till:
         return None if extra is None else x402.terms(self.network, self.pay_to, amount, seconds, extra)
 
 
-def tills(settings: Settings) -> list[Till]:
+def tills(settings: Settings, log: Log) -> list[Till]:
     """Where money is taken: Base and Solana, their test networks, or Polygon besides."""
     if settings.pay_polygon and settings.network != "base":
         raise SettingError("pay_polygon needs network=base: x402 clients pay on no test network of Polygon")
-    urls = {"cdp": settings.cdp_facilitator_url, "payai": settings.payai_facilitator_url}
-    asked = {
-        name: Facilitator(
-            name,
-            url,
-            Breaker(),
-            verify_seconds=settings.facilitator_verify_seconds,
-            settle_seconds=settings.facilitator_settle_seconds,
-            clock=time.monotonic,
-        )
-        for name, url in urls.items()
-    }
+    asked = _facilitators(settings, log)
     real = settings.network == "base"
     base, solana = (x402.BASE, x402.SOLANA) if real else (x402.BASE_SEPOLIA, x402.SOLANA_DEVNET)
     found = [
@@ -67,6 +63,55 @@ def tills(settings: Settings) -> list[Till]:
     ]
     polygon = Till(x402.POLYGON, settings.wallet_address, asked["payai"])
     return [*found, polygon] if settings.pay_polygon else found
+
+
+def _facilitators(settings: Settings, log: Log) -> dict[str, Facilitator]:
+    urls = {"cdp": settings.cdp_facilitator_url, "payai": settings.payai_facilitator_url}
+    key = facilitator_key(settings)
+    return {
+        name: Facilitator(
+            name,
+            url,
+            Breaker(),
+            log,
+            key=key if url == settings.cdp_facilitator_url else None,  # nobody else is shown it
+            verify_seconds=settings.facilitator_verify_seconds,
+            settle_seconds=settings.facilitator_settle_seconds,
+            clock=time.monotonic,
+        )
+        for name, url in urls.items()
+    }
+
+
+def facilitator_key(settings: Settings) -> "FacilitatorKey | None":
+    """Raises `SettingError` where no payment on Base could ever be taken."""
+    url, named, secret = settings.cdp_facilitator_url, settings.cdp_api_key_id, settings.cdp_api_key_secret
+    if bool(named) != bool(secret):
+        raise SettingError("cdp_api_key_id and cdp_api_key_secret belong together: set both, or none")
+    if settings.network == "base" and url == TEST_FACILITATOR:
+        raise SettingError(
+            f"network=base is real money, which the facilitator {url} does not move: set cdp_api_key_id and "
+            "cdp_api_key_secret to use Coinbase's, or cdp_facilitator_url to use another"
+        )
+    if secret:
+        return _read_key(named, secret)
+    if urlsplit(url).hostname == urlsplit(CDP_FACILITATOR).hostname:
+        raise SettingError(
+            "cdp_facilitator_url is Coinbase's, which needs a key: set cdp_api_key_id and cdp_api_key_secret"
+        )
+    return None
+
+
+def _read_key(named: str, secret: str) -> "FacilitatorKey":
+    from gossamer.reach.facilitator_key import FacilitatorKey, read_private  # few have a key
+
+    try:
+        return FacilitatorKey(named, read_private(secret), time.time, partial(secrets.token_hex, 16))
+    except ValueError as wrong:
+        raise SettingError(
+            f"cdp_api_key_secret is not valid: {wrong}; expected the secret of a CDP API key as it was "
+            "downloaded, 88 characters of base64 (Ed25519) or PEM (EC)"
+        ) from None
 
 
 async def all_terms(tills: Iterable[Till], amount: int, seconds: int) -> list[Terms]:

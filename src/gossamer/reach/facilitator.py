@@ -1,8 +1,9 @@
 """A facilitator: who checks payments and moves their money, asked over HTTP.
 
-It is asked by the protocol's own client (an extra, `gossamer[pay]`, imported when it is first needed), under
-deadlines of ours. What it answers is taken apart here: a refusal is a value, all else is `Unavailable`, and
-what leaves open whether money was moved is `Uncertain`.
+What it says is read by the protocol's own schemas (an extra, `gossamer[pay]`, imported when it is first
+needed), and asked for under deadlines of ours. It is taken apart here: a refusal is a value, whether it comes
+with 200 or, as Coinbase's does, with 400; all else is `Unavailable`, and what leaves open whether money was
+moved is `Uncertain`.
 """
 
 import asyncio
@@ -14,18 +15,35 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from gossamer.breaker import Breaker
+from gossamer.logs import Log
 from gossamer.problems import Unavailable
 from gossamer.web import x402
 from gossamer.web.x402 import Terms
 
 if TYPE_CHECKING:
     import httpx
-    from x402.http import HTTPFacilitatorClient
+
+    from gossamer.reach.facilitator_key import FacilitatorKey
 
 KINDS_SECONDS: Final = 300.0  # for so long what it supports is believed
 RETRY_SECONDS: Final = 5.0
 CONNECTIONS: Final = 100
 LONGEST_REASON: Final = 200
+# What it answers before it has looked at a payment. Nothing was moved.
+_TURNED_AWAY: Final = {
+    401: "key refused",
+    402: "it wants its own bill paid",
+    403: "key refused",
+    429: "it has too much to do",
+}
+
+
+class _TurnedAway(Exception):
+    """It answered, and to us it says nothing."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(_TURNED_AWAY[status])
+        self.status = status
 
 
 class Uncertain(Unavailable):
@@ -58,7 +76,9 @@ class Facilitator:
         name: str,
         url: str,
         breaker: Breaker,
+        log: Log,
         *,
+        key: "FacilitatorKey | None" = None,
         verify_seconds: float,
         settle_seconds: float,
         clock: Callable[[], float],
@@ -66,6 +86,8 @@ class Facilitator:
         self.name = name
         self._url = url
         self._breaker = breaker
+        self._log = log
+        self._key = key
         self._verify_seconds = verify_seconds
         self._settle_seconds = settle_seconds
         self._clock = clock
@@ -73,26 +95,36 @@ class Facilitator:
         self._opening = asyncio.Lock()
         self._learning = asyncio.Lock()
         self._http: httpx.AsyncClient | None = None
-        self._client: HTTPFacilitatorClient | None = None
         self._kinds: Mapping[str, Mapping[str, Any]] = {}
         self._kinds_until = 0.0
+        self._complaint = ""
 
     async def verify(self, wire: Mapping[str, Any], terms: Terms) -> Verdict:
         """Raises `Unavailable`, and nothing else."""
-        client = await self._opened()
-        payment, asked = msgspec.json.encode(wire), msgspec.json.encode(terms)
+        http = await self._opened()
+        from x402.schemas import VerifyResponse
+
         async with self._asking(Unavailable, self._verify_seconds):
-            found = await client.verify_from_bytes(payment, asked)
+            answer = await http.post(f"{self._url}/verify", content=_question(wire, terms))
+            said = _said(answer)
+            if answer.is_client_error:  # also where it does not even understand the payment
+                said = {"isValid": False, "invalidReason": said.get("errorType"), **said}
+            found = VerifyResponse.model_validate(said)
         reason = "" if found.is_valid else (found.invalid_reason or "invalid_payment")[:LONGEST_REASON]
         spent = x402.is_spent(found.invalid_reason, found.invalid_message)
         return Verdict(found.is_valid, found.payer or "", reason, spent and not found.is_valid)
 
     async def settle(self, wire: Mapping[str, Any], terms: Terms) -> Settlement:
-        """Raises `Unavailable` when it was not asked, `Uncertain` when it did not say."""
-        client = await self._opened()
-        payment, asked = msgspec.json.encode(wire), msgspec.json.encode(terms)
+        """Raises `Unavailable` when it was not asked or did not listen, `Uncertain` when it did not say."""
+        http = await self._opened()
+        from x402.schemas import SettleResponse
+
         async with self._asking(Uncertain, self._settle_seconds):
-            found = await client.settle_from_bytes(payment, asked)
+            answer = await http.post(f"{self._url}/settle", content=_question(wire, terms))
+            # A refusal may leave out what there is not.
+            found = SettleResponse.model_validate(
+                {"transaction": "", "network": terms.network, **_said(answer)}
+            )
         reason = "" if found.success else (found.error_reason or "settlement_failed")[:LONGEST_REASON]
         if x402.is_untold(reason):
             raise Uncertain(self._service, "the settlement may still be under way", retry_after=5)
@@ -117,14 +149,11 @@ class Facilitator:
             await self._http.aclose()
 
     async def _learn(self) -> None:
-        await self._opened()
+        http = await self._opened()
         from x402.schemas import SupportedResponse
 
-        assert self._http is not None  # noqa: S101  (opened above)
         async with self._asking(Unavailable, self._verify_seconds):
-            answer = await self._http.get(f"{self._url}/supported")
-            answer.raise_for_status()
-            told = SupportedResponse.model_validate(answer.json())
+            told = SupportedResponse.model_validate(_said(await http.get(f"{self._url}/supported")))
         self._kinds = {
             kind.network: kind.extra or {}
             for kind in told.kinds
@@ -145,6 +174,10 @@ class Facilitator:
         except asyncio.CancelledError:
             self._breaker.given_up()
             raise
+        except _TurnedAway as turned:
+            self._breaker.given_up()  # it answers at once, so it need not be left alone
+            self._complain(turned)
+            raise Unavailable(self._service, str(turned), retry_after=30) from None
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout):
             self._breaker.failed(self._clock())
             raise Unavailable(self._service, "it cannot be reached", retry_after=5) from None
@@ -157,22 +190,56 @@ class Facilitator:
             raise doubt(self._service, "its answer makes no sense", retry_after=5) from None
         else:
             self._breaker.succeeded(self._clock())
+            self._complaint = ""
 
-    async def _opened(self) -> "HTTPFacilitatorClient":
+    def _complain(self, turned: _TurnedAway) -> None:
+        """Once, as it is asked every few seconds."""
+        if self._complaint != str(turned):
+            self._complaint = str(turned)
+            self._log.error(
+                "facilitator_refuses_us",
+                f"the payment facilitator {self.name} takes no payments from us: {turned}",
+                status=turned.status,
+            )
+
+    async def _opened(self) -> "httpx.AsyncClient":
         async with self._opening:
-            if self._client is not None:
-                return self._client
-            self._http, client = await asyncio.to_thread(self._open)
-            self._client = client
-            return client
+            if self._http is None:
+                self._http = await asyncio.to_thread(self._open)
+            return self._http
 
-    def _open(self) -> "tuple[httpx.AsyncClient, HTTPFacilitatorClient]":
+    def _open(self) -> "httpx.AsyncClient":
         import httpx
-        from x402.http import FacilitatorConfig, HTTPFacilitatorClient
+        import x402.schemas  # noqa: F401  (takes a while)
 
-        http = httpx.AsyncClient(
+        return httpx.AsyncClient(
+            auth=self._signed,
+            headers={"content-type": "application/json"},
             timeout=httpx.Timeout(self._settle_seconds, connect=self._verify_seconds),
             limits=httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS),
             trust_env=False,
         )
-        return http, HTTPFacilitatorClient(FacilitatorConfig(url=self._url, http_client=http))
+
+    def _signed(self, request: "httpx.Request") -> "httpx.Request":
+        if self._key is not None:
+            host, path = request.url.netloc.decode(), request.url.raw_path.decode()
+            request.headers["authorization"] = f"Bearer {self._key.token(request.method, host, path)}"
+        return request
+
+
+def _question(wire: Mapping[str, Any], terms: Terms) -> bytes:
+    return msgspec.json.encode(
+        {"x402Version": wire["x402Version"], "paymentPayload": wire, "paymentRequirements": terms}
+    )
+
+
+def _said(answer: "httpx.Response") -> dict[str, Any]:
+    """What it says to 200, and what it refuses with 400; `ValueError` where that makes no sense."""
+    if answer.status_code in _TURNED_AWAY:
+        raise _TurnedAway(answer.status_code)
+    if answer.status_code not in (200, 400):
+        raise ValueError
+    said = msgspec.json.decode(answer.content, type=dict[str, Any])
+    if answer.status_code == 400 and (said.get("isValid") or said.get("success")):
+        raise ValueError
+    return said

@@ -37,7 +37,18 @@ _SPENT: Final = (
 )
 
 # And one of which they cannot tell: it was sent to the chain, and may still arrive there.
-_UNTOLD: Final = ("pending", "transaction_failed", "unexpected", "timeout", "timed_out")
+_UNTOLD: Final = (
+    "pending",
+    "transaction_failed",
+    "failed_onchain",
+    "confirmation",
+    "receipt",
+    "node_failure",
+    "unexpected",
+    "unknown_error",
+    "timeout",
+    "timed_out",
+)
 
 
 class Malformed(ValueError):

@@ -11,6 +11,8 @@ from typing import Any, Final, Protocol
 
 from x402.schemas import parse_payment_payload, parse_payment_requirements
 
+from tests.servers.chains.doorman import Doorman
+
 PHASES: Final = ("supported", "verify", "settle")
 WAIT_SECONDS: Final = 30.0
 
@@ -33,9 +35,15 @@ class Fault(Enum):
     DROP = auto()  # the connection ends without an answer
     HANG = auto()  # the connection stays, without an answer
     ERROR = auto()  # 500
+    UNAUTHORIZED = auto()  # 401
+    FORBIDDEN = auto()  # 403
+    UNPAID = auto()  # 402: whoever asks has not paid the facilitator
+    BUSY = auto()  # 429
     GARBAGE = auto()  # 200, and what follows is not JSON
     NONSENSE = auto()  # 200, and JSON that means nothing
     DECLINE = auto()  # a clear no
+    REJECT = auto()  # the same as Coinbase's says it: with 400, and without what there is not
+    INVALID = auto()  # 400: it does not understand what it was sent
     DONE_THEN_HANG = auto()
     DONE_THEN_DROP = auto()
 
@@ -50,10 +58,12 @@ class Call:
 
 
 class Facilitator:
-    """Listens from the start. `url` stays the same when it is stopped and started again."""
+    """Listens from the start, at any path. `url` stays the same when it is stopped and started again."""
 
-    def __init__(self, *chains: Chain) -> None:
+    def __init__(self, *chains: Chain, doorman: Doorman | None = None) -> None:
         self.calls: list[Call] = []
+        self.doorman = doorman
+        self.shown: list[str] = []  # the Authorization of every request, let in or not
         self._chains = {kind.network: chain for chain in chains for kind in chain.supported().kinds}
         self._kinds = [kind for chain in chains for kind in chain.supported().kinds]
         self._faults: dict[tuple[str, str], Fault] = {}
@@ -74,6 +84,7 @@ class Facilitator:
         """As new: whoever hangs is let go (without an answer), nothing fails, nothing was called."""
         self._faults.clear()
         self.calls.clear()
+        self.shown.clear()
         self._released.set()
         self._released = threading.Event()
 
@@ -99,6 +110,10 @@ class Facilitator:
         self._server.end()
 
     close = stop
+
+    def admits(self, method: str, host: str, path: str, authorization: str) -> bool:
+        self.shown.append(authorization)
+        return self.doorman is None or self.doorman.admits(method, host, path, authorization)
 
     def answer(self, phase: str, body: Any) -> tuple[int, bytes] | None:
         """Status and body, or nothing at all."""
@@ -149,6 +164,16 @@ def _every(said: tuple[int, bytes]) -> dict[str, tuple[int, bytes]]:
 
 _SAID: Final = {
     Fault.ERROR: _every((500, b'{"error": "internal"}')),
+    Fault.UNAUTHORIZED: _every((401, b"Unauthorized")),
+    Fault.FORBIDDEN: _every((403, b'{"errorType": "forbidden"}')),
+    Fault.UNPAID: _every((402, b'{"errorType": "payment_method_required"}')),
+    Fault.BUSY: _every((429, b'{"errorType": "rate_limit_exceeded"}')),
+    Fault.INVALID: _every((400, b'{"errorType": "invalid_request", "errorMessage": "no schema fits"}')),
+    Fault.REJECT: {
+        "supported": (400, b"{}"),
+        "verify": (400, b'{"isValid": false, "invalidReason": "insufficient_funds"}'),
+        "settle": (400, b'{"success": false, "errorReason": "insufficient_funds"}'),
+    },
     Fault.GARBAGE: _every((200, b"<html>a load balancer's apology")),
     Fault.NONSENSE: _every((200, b'{"answer": [42]}')),
     Fault.DECLINE: {
@@ -168,14 +193,19 @@ class _Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
 
     def do_GET(self) -> None:
-        self._respond(
-            self.facilitator.answer("supported", None) if self.path == "/supported" else (404, b"{}")
-        )
+        self._answer(None)
 
     def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        phase = self.path.removeprefix("/")
-        self._respond(self.facilitator.answer(phase, body) if phase in PHASES[1:] else (404, b"{}"))
+        self._answer(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+
+    def _answer(self, body: Any) -> None:
+        phase, token = self.path.rpartition("/")[2], self.headers.get("authorization", "")
+        if not self.facilitator.admits(self.command, self.headers["host"], self.path, token):
+            self._respond((401, b"Unauthorized"))
+        elif phase in (PHASES[:1] if body is None else PHASES[1:]):
+            self._respond(self.facilitator.answer(phase, body))
+        else:
+            self._respond((404, b"{}"))
 
     def _respond(self, answer: tuple[int, bytes] | None) -> None:
         if answer is None:

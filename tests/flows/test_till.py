@@ -1,0 +1,60 @@
+"""Where money is taken, and settings with which none could be."""
+
+import io
+from typing import Any
+
+import pytest
+from tests.reach.test_facilitator_key import KEY_ID, SECRETS
+
+from gossamer.flows.till import facilitator_key, tills
+from gossamer.logs import Log
+from gossamer.settings import CDP_FACILITATOR, TEST_FACILITATOR, SettingError, Settings
+
+ELSEWHERE = "http://127.0.0.1:1"
+KEYED = {"cdp_api_key_id": KEY_ID, "cdp_api_key_secret": SECRETS["EdDSA"]}
+
+
+def loaded(**flags: Any) -> Settings:
+    return Settings.load({}, None, flags)
+
+
+def test_polygon_has_no_test_network() -> None:
+    log = Log(io.StringIO())
+    with pytest.raises(SettingError, match="network=base"):
+        tills(loaded(pay_polygon=True), log)
+    found = tills(loaded(pay_polygon=True, network="base", cdp_facilitator_url=ELSEWHERE), log)
+    assert [till.network.name for till in found] == ["base", "solana", "polygon"]
+
+
+def test_who_has_a_key_of_coinbases_asks_its_facilitator() -> None:
+    assert loaded().cdp_facilitator_url == TEST_FACILITATOR
+    assert loaded(**KEYED).cdp_facilitator_url == CDP_FACILITATOR
+    assert loaded(**KEYED, cdp_facilitator_url=ELSEWHERE).cdp_facilitator_url == ELSEWHERE
+    assert facilitator_key(loaded()) is None
+    for network in ("base", "base-sepolia"):
+        for algorithm, secret in SECRETS.items():
+            found = facilitator_key(loaded(**{**KEYED, "cdp_api_key_secret": secret}, network=network))
+            assert found is not None
+            assert (found.id, found.algorithm) == (KEY_ID, algorithm)
+            assert found.nonce() != found.nonce()
+
+
+@pytest.mark.parametrize(
+    ("flags", "parts"),
+    [
+        ({"network": "base"}, ("real money", TEST_FACILITATOR, "cdp_api_key_id", "cdp_facilitator_url")),
+        ({**KEYED, "network": "base", "cdp_facilitator_url": TEST_FACILITATOR}, ("real money",)),
+        ({"cdp_facilitator_url": CDP_FACILITATOR}, ("Coinbase's", "needs a key", "cdp_api_key_secret")),
+        ({"cdp_api_key_id": KEY_ID}, ("belong together",)),
+        ({"cdp_api_key_secret": SECRETS["EdDSA"]}, ("belong together",)),
+        ({**KEYED, "cdp_api_key_secret": SECRETS["EdDSA"][:-4]}, ("cdp_api_key_secret", "63 bytes", "PEM")),
+    ],
+    ids=["no key", "test facilitator", "coinbase's without key", "id alone", "secret alone", "cut off"],
+)
+def test_what_cannot_take_money_stops_the_start(flags: dict[str, Any], parts: tuple[str, ...]) -> None:
+    with pytest.raises(SettingError) as caught:
+        tills(loaded(**flags), Log(io.StringIO()))
+    message = str(caught.value)
+    assert "\n" not in message
+    assert all(part in message for part in parts), message
+    assert SECRETS["EdDSA"][:20] not in message
