@@ -1,9 +1,10 @@
 """Paying: what the gate adds to a request, beside the x402 SDK's own middleware around a trivial answer.
 
-Both ask one facilitator, which agrees at once and moves nothing; both answer the same request free of charge,
+All ask one facilitator, which agrees at once and moves nothing; all answer the same request free of charge,
 unpaid and paid, one after the other on a kept connection. What the gate adds is the difference between the
-paid and the free answer of the same server, so it does not matter that one of them fetches a page (from its
-cache) and the other says two words. Ours also writes each payment down, in four steps, before it goes on.
+paid and the free answer of the same server, so it does not matter that some of them fetch a page (from their
+cache) and one says two words. Ours also writes each payment to the disk three times before it goes on, and a
+fourth time when the answer is given.
 """
 
 import argparse
@@ -13,7 +14,7 @@ import secrets
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -30,6 +31,7 @@ from x402.mechanisms.evm.exact import register_exact_evm_client
 from bench import servers
 from bench.contenders.agreeing import NETWORK
 from bench.contenders.peers import python_with
+from bench.jobs import DurableServer
 from bench.servers import Cores, Server
 from bench.table import Machine, save, table, this_machine
 
@@ -58,8 +60,7 @@ def main() -> None:
     options = _options()
     servers.stop_when_terminated()
     with TemporaryDirectory(prefix="gossamer-bench-") as scratch, ExitStack() as stack:
-        contenders = start(stack, Path(scratch), servers.share_cores())
-        found = {one.name: measure(one, options.requests) for one in contenders}
+        found = measure(start(stack, Path(scratch), servers.share_cores()), options.requests)
     machine = this_machine()
     text = report(machine, found, options.requests)
     print(text)
@@ -69,7 +70,16 @@ def main() -> None:
 def start(stack: ExitStack, scratch: Path, cores: Cores) -> list[Contender]:
     facilitator = _uvicorn(stack, scratch, "bench.contenders.agreeing:app", "/supported", cores.load)
     page = _uvicorn(stack, scratch, "bench.bare:app", "/", cores.load)
-    return [_sdk(stack, scratch, cores, facilitator), _ours(stack, scratch, cores, facilitator, page)]
+    postgres = DurableServer()
+    stack.callback(postgres.remove)
+    postgres.start()
+    postgres.sql("CREATE DATABASE pay")
+    databases = {"Gossamer, SQLite": {}, "Gossamer, PostgreSQL": {"database_url": postgres.url_of("pay")}}
+    ours = [
+        _ours(name, stack, scratch, cores, page, {**_settings(facilitator), **database})
+        for name, database in databases.items()
+    ]
+    return [_sdk(stack, scratch, cores, facilitator), *ours]
 
 
 def _sdk(stack: ExitStack, scratch: Path, cores: Cores, facilitator: Server) -> Contender:
@@ -82,10 +92,9 @@ def _sdk(stack: ExitStack, scratch: Path, cores: Cores, facilitator: Server) -> 
     return Contender("x402 SDK's middleware", server, paths, {way: {} for way in WAYS}, b"{}")
 
 
-def _ours(stack: ExitStack, scratch: Path, cores: Cores, facilitator: Server, page: Server) -> Contender:
-    key = "sk_live_" + secrets.token_hex(16)
-    settings = {
-        "bootstrap_key": key,
+def _settings(facilitator: Server) -> dict[str, str]:
+    return {
+        "bootstrap_key": "sk_live_" + secrets.token_hex(16),
         "wallet_address": PAYEE,
         "wallet_svm": SOLANA_PAYEE,
         "network": "base-sepolia",
@@ -96,14 +105,19 @@ def _ours(stack: ExitStack, scratch: Path, cores: Cores, facilitator: Server, pa
         "backoff_faults": "0",
         **dict.fromkeys(("limit_admin", "limit_wallet", "limit_unpaid"), "1000000000/1"),
     }
-    environment = {f"GOSSAMER_{name.upper()}": value for name, value in settings.items()}
-    folder = scratch / "gossamer"
+
+
+def _ours(
+    name: str, stack: ExitStack, scratch: Path, cores: Cores, page: Server, settings: Mapping[str, str]
+) -> Contender:
+    environment = {f"GOSSAMER_{setting.upper()}": value for setting, value in settings.items()}
+    folder = scratch / name
     folder.mkdir()
     server = stack.enter_context(servers.gossamer(folder, environment, cores=cores.server))
-    caller = {"Authorization": f"Bearer {key}"}
+    caller = {"Authorization": f"Bearer {settings['bootstrap_key']}"}
     body = msgspec.json.encode({"url": page.address + "/", "cache": True})
     paths = dict.fromkeys(WAYS, "/fetch/basic")
-    return Contender("Gossamer", server, paths, {"free": caller, "unpaid": {}, "paid": {}}, body)
+    return Contender(name, server, paths, {"free": caller, "unpaid": {}, "paid": {}}, body)
 
 
 def _uvicorn(stack: ExitStack, scratch: Path, app: str, ready: str, cores: str | None) -> Server:
@@ -114,21 +128,34 @@ def _uvicorn(stack: ExitStack, scratch: Path, app: str, ready: str, cores: str |
     return stack.enter_context(running)
 
 
-def measure(contender: Contender, requests: int) -> Times:
-    """The ways in turn, so that whatever else the machine does meets them alike."""
-    servers.say(f"{contender.name}: signing {requests} payments")
-    connection = http.client.HTTPConnection(contender.server.address.removeprefix("http://"), timeout=30)
-    ask = _asking(connection, contender)
-    for way in ("free", "paid"):  # what there is to cache is in the cache from here on
-        ask(way, _payment(iter(_signed(ask("unpaid", {})[1], 1))) if way == "paid" else {})
-    payments = iter(_signed(ask("unpaid", {})[1], requests))
-    found: Times = {way: [] for way in WAYS}
-    for _ in range(requests):
-        for way in WAYS:
-            sent = _payment(payments) if way == "paid" else {}
-            found[way].append(ask(way, sent)[0])
-    connection.close()
+def measure(contenders: Sequence[Contender], requests: int) -> dict[str, Times]:
+    """The servers and the ways in turn, so that whatever else the machine does meets them alike."""
+    payments = {one.name: _prepared(one, requests) for one in contenders}
+    found: dict[str, Times] = {name: {way: [] for way in WAYS} for name in payments}
+    with ExitStack() as stack:
+        asks = {one.name: _asking(stack.enter_context(_connection(one)), one) for one in contenders}
+        for _ in range(requests):
+            for name, ask in asks.items():
+                for way in WAYS:
+                    sent = _payment(payments[name]) if way == "paid" else {}
+                    found[name][way].append(ask(way, sent)[0])
     return found
+
+
+def _connection(contender: Contender) -> closing[http.client.HTTPConnection]:
+    address = contender.server.address.removeprefix("http://")
+    return closing(http.client.HTTPConnection(address, timeout=30))
+
+
+def _prepared(contender: Contender, requests: int) -> Iterator[str]:
+    """As many payments; what there is to cache is in the cache, and a first payment was made."""
+    servers.say(f"{contender.name}: signing {requests} payments")
+    with _connection(contender) as connection:
+        ask = _asking(connection, contender)
+        ask("free", {})
+        ask("paid", _payment(iter(_signed(ask("unpaid", {})[1], 1))))
+        offered = ask("unpaid", {})[1]
+    return iter(_signed(offered, requests))
 
 
 Ask = Callable[[str, Mapping[str, str]], tuple[float, str]]

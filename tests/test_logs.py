@@ -136,6 +136,30 @@ def test_without_the_access_log_only_failures_are_told() -> None:
         assert [(line["status"], line["level"]) for line in lines(stream)] == [(503, "error")]
 
 
+@pytest.mark.parametrize("options", [{}, {"log_format": "text"}, {"access": False}])
+@pytest.mark.parametrize(
+    "endpoint", ["/api/render", "/100%/%b", 'a"b\\', "/käse", "/\x00\x7f\u2028", "sk_live_hunter2"]
+)
+def test_requests_with_much_in_common_are_told_like_any_other(options: dict[str, Any], endpoint: str) -> None:
+    alone, together = io.StringIO(), io.StringIO()
+    common = {"endpoint": endpoint, "method": "POST", "client": "203.0.113.7", "cache_hit": True}
+    tell = log_to(together, **options).requests(status=200, **common)
+    for request_id, duration in (("wl_m5x7k2_a3b9c1", 1234.0), ("wl_m5x7k2_b3b9c1", 0.123456)):
+        request(log_to(alone, **options), request_id=request_id, duration=duration, **common)
+        tell(request_id, duration)
+    assert together.getvalue() == alone.getvalue()
+    assert bool(alone.getvalue()) == options.get("access", True)
+
+
+def test_a_line_of_many_that_cannot_be_written_is_counted() -> None:
+    stream = io.StringIO()
+    log = log_to(stream)
+    tell = log.requests(status=200, endpoint="/", method="GET")
+    stream.close()
+    tell("wl_m5x7k2_a3b9c1", 1.0)
+    assert log.dropped == 1
+
+
 def test_everything_is_redacted() -> None:
     line = said(
         "event", "token=hunter2", password="hunter2", deep={"a": [{"apiKey": "hunter2"}]}, raw=b"pwd=hunter2"

@@ -24,6 +24,9 @@ const ASSETS = new Set([
   "yml", "zip", "zst",
 ]);
 
+// Characters of an address that Gossamer takes. What it refuses would in time have your key refused.
+const LONGEST = 2048;
+
 // Nothing else of an answer speaks of the page; fetch has undone content-encoding, and content-length with it.
 const PASSED_ON = ["content-type", "content-language", "etag", "expires", "last-modified", "link", "location",
   "retry-after", "x-robots-tag", "x-cache", "x-cache-age", "x-cache-location"];
@@ -78,8 +81,9 @@ export function serveBots({ url, key, origin = "", deadline = 2000, failures = 3
 
   return async function serve({ method, url, headers }) {
     const address = new URL(url);
-    if (!isRobotsVisit(method, address.pathname, headers) || !mayAsk()) return null;
+    if (!isRobotsVisit(method, address.pathname, headers)) return null;
     const page = origin ? origin.replace(/\/+$/, "") + address.pathname + address.search : address.href;
+    if (page.length > LONGEST || !mayAsk()) return null;
     const known = headers.get("if-none-match");
     const answer = await ask(page, known);
     if (!answer) return null;

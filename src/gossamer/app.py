@@ -57,7 +57,7 @@ from gossamer.flows.pace import Pace
 from gossamer.flows.read import Reader
 from gossamer.flows.render import Renderer
 from gossamer.flows.render_job import Rendering
-from gossamer.flows.serve import Failures, Serving
+from gossamer.flows.serve import Serving, restore_limits
 from gossamer.flows.shoot import Shooter
 from gossamer.flows.site_audit import SiteAuditor
 from gossamer.flows.warm import Warmer
@@ -86,6 +86,7 @@ from gossamer.state.job_ends import Ends
 from gossamer.state.jobs import Jobs
 from gossamer.state.limits import Limits, policies
 from gossamer.state.page_cache import NEAR_BYTES, PageCache
+from gossamer.state.render_failures import RenderFailures
 from gossamer.state.search_index import SearchIndex
 from gossamer.state.usage import Usage
 from gossamer.state.wakeups import open_wakeups
@@ -135,7 +136,7 @@ class House:
         self.browsers = open_browsers(settings, self.proxy, self.remotes, log, self.metrics)
         self.renderer = Renderer(self.browsers, self.workshop, settings.user_agent)
         self.model = open_model(settings)
-        self.browsing = Browsing(self.browsers, self.limits)
+        self.browsing = Browsing(self.browsers, self.limits, self.usage)
         self.obtainer = Obtainer(self.fetcher, self.browsing)
         self.cache = Cache(self.hot, log, time.time)
         self.index = SearchIndex(self.database, log, most_pages=settings.search_index_pages)
@@ -157,8 +158,9 @@ class House:
         )
         self.pace = Pace(self.hot, self.database, settings.browser_places)
         self.ends = Ends(self.jobs, self.wakeups)
+        self.render_failures = RenderFailures(self.hot)
         self.serving = Serving(
-            self.page_cache, self.jobs, self.ends, self.limits, self.usage, Failures(self.hot), log
+            self.page_cache, self.jobs, self.ends, self.limits, self.usage, self.render_failures, log
         )
         self.payments = open_payments(settings, self.hot, self.limits, self.database, log, self.metrics)
         self.checkup = Checkup(
@@ -167,7 +169,7 @@ class House:
                 "cache": Probe(self.hot.ping),
                 "blobs": Probe(self.blobs.ping),
                 "browserRendering": Probe(self.browsers.ping, seconds=BROWSER_SECONDS),
-                "queue": Probe(partial(queue.depth, self.jobs, self.metrics)),
+                "queue": Probe(partial(queue.depth, self.jobs, self.metrics, KINDS)),
                 "workers": Probe(partial(queue.workers, self.jobs)),
                 "search": Probe(self.finder.states),
                 **facilitator_probes(self.payments),
@@ -217,10 +219,9 @@ class House:
         rendering = Rendering(
             self.renderer,
             self.page_cache,
-            self.limits,
             self.usage,
             self.pace,
-            Failures(self.hot),
+            self.render_failures,
             self.ends,
         )
         warmer = Warmer(self.fetcher, self.dialer, self.page_cache, self.serving)
@@ -261,7 +262,7 @@ class House:
         )
 
     def lane(self) -> Lane:
-        return Lane(self.serving, self.admission, self.limits, self.backoff, self.log, self.metrics)
+        return Lane(self.hot, self.serving, self.admission, self.limits, self.backoff, self.log, self.metrics)
 
     def app(self, more: Iterable[Face] = ()) -> ASGIApp:
         return asgi(self, more)
@@ -296,6 +297,8 @@ class House:
         await self.database.migrate()
         if self.settings.bootstrap_key or self.database.dialect == "sqlite":
             self.first_key = await keys.bootstrap(self.database, self.settings.bootstrap_key or None)
+        if isinstance(self.hot, MemoryHot):
+            await restore_limits(self.limits, self.usage)
 
     async def _prepare_when_possible(self) -> None:
         for attempt in range(1_000_000):

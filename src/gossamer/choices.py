@@ -9,7 +9,7 @@ from gossamer.flows.health import Probe
 from gossamer.flows.pay import Payments
 from gossamer.flows.quotes import Quotes, prices
 from gossamer.flows.settling import Settling
-from gossamer.flows.till import tills
+from gossamer.flows.till import check_wallets, tills
 from gossamer.logs import Log
 from gossamer.metrics import Metrics
 from gossamer.reach import chromium
@@ -81,6 +81,7 @@ def open_payments(
         return None
     if find_spec("x402") is None:
         raise SettingError("payments need their client: install gossamer[pay], or set no wallet")
+    check_wallets(settings)
     quotes = Quotes(prices(settings), hot, limits, seconds=settings.quote_seconds)
     taken = {till.network.id: till for till in tills(settings, log)}
     return Payments(Settling(taken, database, log, metrics), quotes, database, log)

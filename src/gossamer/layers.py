@@ -65,7 +65,7 @@ def faces(house: "House") -> list[Face]:
         PageCacheFace(
             house.page_cache,
             house.serving,
-            Forgetting(house.page_cache, house.jobs, house.index),
+            Forgetting(house.page_cache, house.jobs, house.index, house.render_failures),
             house.jobs,
             house.dialer,
         ),
@@ -91,14 +91,18 @@ def asgi(house: "House", more: Iterable[Face] = ()) -> ASGIApp:
     """The HTTP application: one list of layers, the first is the outermost, around one router."""
     settings, log, metrics = house.settings, house.log, house.metrics
     shown = [route for face in [*faces(house), *more] for route in face.routes()]
+    networks: list[str] = []
     if house.payments is not None:
         taken = house.payments.settling.tills.values()
         shown = [with_price(route, prices(settings), taken) for route in shown]
+        networks = [till.network.name for till in taken]
     pages = Pages(
         settings.public_url,
         shown,
         house.limits.table,
         idempotency_seconds=settings.idempotency_ttl_seconds,
+        networks=networks,
+        quote_seconds=settings.quote_seconds,
     )
     paying = [paying_layer(house, house.payments)] if house.payments is not None else []
     problem_documents = partial(Problems, public_url=settings.public_url, log=log, metrics=metrics)

@@ -372,6 +372,7 @@ RATE_LIMITED = Kind(
         "Requests without an API key share the low limit of their network address.",
         "Several programs use one key.",
         "`repeated_failures`: many requests in a row have failed, and each failure makes the pause longer.",
+        "`too_many_streams`: the key has as many streams of events open as it may.",
     ),
     fixes=(
         "Wait for the number of seconds in `Retry-After`, then go on.",
@@ -451,11 +452,26 @@ RENDER_FAILED = Kind(
     name="render-failed",
     status=502,
     title="Render Failed",
-    when="The browser could not produce the page.",
-    causes=("The page crashed its tab or used too much memory.", "The page never settled."),
-    fixes=("Try again.", "Use `waitForSelector` to say when the page is ready.", "Try without rendering."),
-    detail="The page crashed while it was being rendered",
+    when="No browser could show the page that was asked for; `details.reason` says why.",
+    causes=(
+        "`page_error`: the page answered with 400 or above, or is a wall, a sign-in, a shell or a file.",
+        "`page_error`: the page crashed its tab, took too much memory or has too many bytes.",
+        "`network_error`: the name does not resolve, nothing answers, or the certificate is not valid.",
+        "`render_timeout`: the page was not done in time, or nothing matched `waitForSelector`.",
+        "`worker_error`: the browser failed, or none was free.",
+        "`canceled`: somebody has canceled the render.",
+    ),
+    fixes=(
+        "`page_error`: open the address in a private window of a browser; what that shows must be right.",
+        "When the page is mended, clear it or send `maxAge` 0: a failure is believed for some minutes.",
+        "`network_error`: check the address, and that the site can be reached publicly.",
+        "`render_timeout`: raise `timeout`, or name in `waitForSelector` what shows that the page is ready.",
+        "`worker_error`, `canceled`: ask again; if it stays, tell the operator `details.jobId`.",
+        "Try without rendering, where the page needs no scripts.",
+    ),
+    detail="The page answered with status 404.",
     retry=True,
+    extra={"details": {"reason": "page_error"}},
 )
 CONTENT_TOO_LARGE = Kind(
     code="CONTENT_TOO_LARGE",

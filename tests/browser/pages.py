@@ -99,6 +99,10 @@ OTHERS = {
     "errors": script(
         "console.error('said', 'so'); Promise.reject(new Error('nobody caught')); nothing.at.all()"
     ),
+    "reloaded": script(
+        "if (!sessionStorage.seen) { sessionStorage.seen = 1; location.reload() }"
+        f" else out.textContent = {SAID}"
+    ),
     "circle": script("setTimeout(() => location.reload(), 10)"),
     "blob": script("location.href = URL.createObjectURL(new Blob(['<p>mine</p>'], { type: 'text/html' }))"),
     "pictures": "<!doctype html><link rel=stylesheet href=/style><img src=/picture?1><p>text</p>"

@@ -74,6 +74,25 @@ async def test_a_status_is_no_error(pool: Pool, site: Site) -> None:
     assert (await pool.visit(site.url("/status/503"))).page.status == 503
 
 
+async def test_a_visit_that_stays_says_where_it_would_have_been_led(pool: Pool, site: Site) -> None:
+    leading = {
+        "/redirect-to?url=/page/static?astray": ("/page/static?astray", 302),
+        "/page/location": ("/page/static?relocated", 200),
+        "/page/meta-refresh": ("/page/static?refreshed", 200),
+    }
+    for target, (elsewhere, status) in leading.items():
+        seen = len(site.seen(elsewhere))
+        rendered = await pool.visit(site.url(target), follow=False)
+        page = rendered.page
+        assert (page.url, page.final_url) == (site.url(target), site.url(elsewhere))
+        assert [(hop.url, hop.status) for hop in page.redirects] == [(site.url(target), status)]
+        assert (page.status, page.body, rendered.settled) == (status, b"", True)
+        assert len(site.seen(elsewhere)) == seen
+    for name in ("reloaded", "framed"):
+        page = (await pool.visit(site.url(f"/page/{name}"), follow=False)).page
+        assert (page.status, page.redirects, DONE in page.text) == (200, (), True), name
+
+
 async def test_redirects_are_followed_and_told(pool: Pool, site: Site) -> None:
     rendered = await pool.visit(site.url("/redirect-to?url=/page/location"))
     urls = [(hop.url, hop.status) for hop in rendered.page.redirects]
@@ -127,6 +146,7 @@ async def test_forbidden_addresses_are_refused(pool: Pool, site: Site) -> None:
         ):
             code, details = await refused(pool, url)
             assert (code, details["reason"]) == ("INVALID_URL", "hostname_blocked")
+            assert (details["host"], details["rule"]) == ("127.0.0.9", "loopback")
         rendered = await pool.visit(site.url(f"/embeds?url={forbidden}"))
         assert (rendered.page.status, rendered.refused) == (200, 1)
         assert bird.connections == 0
@@ -213,6 +233,15 @@ async def test_the_errors_of_a_page_are_told(pool: Pool, site: Site) -> None:
 async def test_shadow_roots_are_written_out(pool: Pool, site: Site) -> None:
     text = (await pool.visit(site.url("/page/shadow"))).page.text
     assert re.search(rf"<x-card><template shadowrootmode=\"open\"><b>{DONE}</b></template></x-card>", text)
+
+
+async def test_a_document_that_is_too_large_is_not_waited_for(pool: Pool, site: Site) -> None:
+    for target, largest in (("/huge-declared", 10_000_000), ("/huge", 2_000_000), ("/big-1mb", 100_000)):
+        code, details = await refused(pool, site.url(target), max_document=largest)
+        assert (code, details["reason"], details["maxBytes"]) == ("CONTENT_TOO_LARGE", "too_large", largest)
+    seen = await pool.visit(site.url("/big-1mb"), max_document=100_000, capture=Shot())  # which is not read
+    assert seen.capture is not None
+    assert await pool.contexts() == 0
 
 
 async def test_bounds_of_a_visit(pool: Pool, site: Site) -> None:

@@ -57,6 +57,11 @@ async def add(database: Database, number: int = 0) -> None:
         await connection.execute(insert(tenants), row)
 
 
+async def add_single(database: Database, number: int) -> None:
+    statement = "INSERT INTO tenants VALUES (?1, ?2, '', 1)"
+    await database.single.fetch(statement, (f"{number + 1:026}", f"{number}@example.com"))
+
+
 async def count(database: Database) -> int:
     async with database.read() as connection:
         return len((await connection.execute(select(tenants.c.id).where(tenants.c.id != PUBLIC))).all())
@@ -266,9 +271,13 @@ async def test_locked_by_another_process(local: Database, folder: Path) -> None:
         other.execute("BEGIN IMMEDIATE")
         with within(SOON), pytest.raises(Unavailable, match="locked by another process"):
             await add(local)
+        with within(SOON), pytest.raises(Unavailable, match=r"locked by another process|no answer within"):
+            await add_single(local, 1)
         assert await count(local) == 0
         other.execute("ROLLBACK")
     await add(local)
+    await add_single(local, 2)
+    assert await count(local) == 2
 
 
 @contextmanager
@@ -318,9 +327,14 @@ async def test_no_room_on_the_disk(local: Database, folder: Path) -> None:
     with file_size_limit(wal.stat().st_size + 100):
         with pytest.raises(Unavailable, match="disk"):
             await add(local, 2)
+        together = [add_single(local, number) for number in (4, 5)]
+        for away in await asyncio.gather(*together, return_exceptions=True):
+            assert isinstance(away, Unavailable)
+            assert "disk" in away.detail
         assert await count(local) == 1
     await add(local, 3)
-    assert await count(local) == 2
+    await asyncio.gather(*(add_single(local, number) for number in (6, 7)))
+    assert await count(local) == 4
 
 
 async def test_not_a_database(folder: Path) -> None:

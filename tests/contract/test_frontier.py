@@ -1,6 +1,7 @@
 """The frontier: every URL is taken by one, settled once, and counted."""
 
 import asyncio
+from dataclasses import replace
 from typing import get_args
 
 import pytest
@@ -9,7 +10,7 @@ from tests.contract.crawl_ground import LEASE, NOW, SECOND, Ground, done, page, 
 from gossamer.problems import Unavailable
 from gossamer.state import crawl_tables, stray_blobs, tables
 from gossamer.state.database import Database
-from gossamer.state.frontier import CrawledPage, HostNews, NewUrl, Settlement, State, TaskEnd
+from gossamer.state.frontier import CLEARED_AT_ONCE, CrawledPage, HostNews, NewUrl, Settlement, State, TaskEnd
 from gossamer.state.hosts import HostLease
 
 
@@ -196,13 +197,44 @@ async def test_what_waits_can_be_cleared(ground: Ground) -> None:
     crawl, other = await ground.crawl(urls("a:80", 5)), await ground.crawl(urls("a:80", 2))
     (lease,) = await ground.lease()
     tasks = [task for task in await ground.frontier.take(lease, 4, now=NOW) if task.crawl_id == crawl.id]
-    assert await ground.frontier.clear(crawl.id, now=NOW) == 5 - len(tasks)
-    assert await ground.frontier.clear(crawl.id, now=NOW) == 0
+    assert await ground.frontier.clear(crawl.id, now=NOW) == (5 - len(tasks), 0)
+    assert await ground.frontier.clear(crawl.id, now=NOW) == (0, 0)
     assert await ground.frontier.settle(lease, done(tasks), now=NOW)
     assert set((await ground.states(crawl.id)).values()) == {"completed"}
     assert len(await ground.states(other.id)) == 2
     assert await ground.crawls.finished(now=NOW) == [crawl.id]
     await ground.check_counts()
+
+
+async def test_what_is_taken_after_a_clearing_knows_of_it(ground: Ground) -> None:
+    crawl, other = await ground.crawl(urls("a:80", 2)), await ground.crawl(urls("a:80", 1))
+    (lease,) = await ground.lease()
+    before = await ground.frontier.take(lease, 1, now=NOW)
+    await ground.frontier.clear(crawl.id, now=NOW)
+    await ground.frontier.add(crawl.id, urls("a:80", 4), now=NOW)  # as many as before, and more
+    after = await ground.frontier.take(lease, 9, now=NOW)
+    assert {task.clearings for task in (*before, *after) if task.crawl_id == other.id} == {0}
+    assert {task.clearings for task in before} == {0}
+    assert {task.clearings for task in after if task.crawl_id == crawl.id} == {1}
+
+
+async def test_how_a_url_was_come_to_is_kept_with_it(ground: Ground) -> None:
+    moved, sitemap = replace(url("a:80", 1), hops=3), replace(url("a:80", 2), hops=1, as_sitemap=True)
+    crawl = await ground.crawl([url("a:80", 0)])
+    (lease,) = await ground.lease()
+    tasks = await ground.frontier.take(lease, 9, now=NOW)
+    assert await ground.frontier.settle(lease, done(tasks, new=[moved]), now=NOW)
+    await ground.frontier.add(crawl.id, [sitemap], now=NOW)
+    tasks += await ground.frontier.take(lease, 9, now=NOW)
+    kept = {task.url[-1]: (task.hops, task.as_sitemap) for task in tasks}
+    assert kept == {"0": (0, False), "1": (3, False), "2": (1, True)}
+
+
+async def test_a_large_frontier_is_cleared_as_far_as_there_is_time(ground: Ground) -> None:
+    crawl = await ground.crawl(urls("a:80", CLEARED_AT_ONCE + 1))
+    assert await ground.frontier.clear(crawl.id, seconds=0, now=NOW) == (CLEARED_AT_ONCE, 1)
+    await ground.check_counts()
+    assert await ground.frontier.clear(crawl.id, now=NOW) == (1, 0)
 
 
 async def test_urls_are_listed_by_state_and_host(ground: Ground) -> None:

@@ -8,7 +8,8 @@ from tests.contract.crawl_ground import LEASE, NOW, SECOND, Ground, done, url, u
 from gossamer.state import crawl_tables, heartbeats
 from gossamer.state.database import Database
 from gossamer.state.frontier import HostNews, Settlement
-from gossamer.state.hosts import LOST, MOST_LAPSES, StoredRobots
+from gossamer.state.hosts import LOST, MOST_LAPSES
+from gossamer.state.stored_robots import StoredRobots
 
 
 @pytest.fixture

@@ -336,6 +336,46 @@ async def test_windows_do_what_a_plain_model_does(
             assert len(in_window) <= LIMITS[key, seconds]
 
 
+# Questions: windows, a key and a page at once.
+
+
+async def test_a_question_counts_and_looks_each_time_it_is_asked(hot: Hot) -> None:
+    ask = hot.question([Window("w", 2, 60)], "k", "p", 4)
+    heard = await ask()
+    assert (heard.tallies[0].used, heard.value, heard.start or b"") == (1, None, b"")
+    await hot.put("k", b"value", FOREVER)
+    await hot.keep_page("p", b"12345678")
+    heard = await ask()
+    assert (heard.tallies[0].used, heard.value, heard.start) == (2, b"value", b"1234")
+    heard = await ask()
+    assert (heard.tallies[0].allowed, heard.tallies[0].used) == (False, 2)
+    assert (heard.value, heard.start) == (b"value", b"1234")
+    (tally,) = await hot.take([Window("w", 2, 60, cost=0)])
+    assert tally.used == 2
+    await hot.drop("k")
+    await hot.drop_page("p")
+    heard = await ask()
+    assert (heard.value, heard.start or b"") == (None, b"")
+
+
+async def test_a_question_counts_in_all_windows_or_in_none(hot: Hot) -> None:
+    ask = hot.question([Window("wide", 9, 60), Window("narrow", 1, 60)], "k", "p", 4)
+    answers = [await ask() for _ in range(2)]
+    assert [[(each.allowed, each.used) for each in heard.tallies] for heard in answers] == [
+        [(True, 1), (True, 1)],
+        [(True, 1), (False, 1)],
+    ]
+
+
+async def test_a_page_that_is_asked_about_is_in_use(make_hot: MakeHot) -> None:
+    hot = make_hot(max_pages=2)
+    await hot.keep_page("a", b"a")
+    await hot.keep_page("b", b"b")
+    await hot.question([Window("w", 9, 60)], "k", "a", 1)()
+    await hot.keep_page("c", b"c")
+    assert [await hot.page(key, touch=False) for key in ("a", "b", "c")] == [b"a", None, b"c"]
+
+
 # Claims.
 
 

@@ -90,6 +90,11 @@ async def test_active_renders_are_found_by_their_keys(sides: tuple[Side, Side]) 
     async with sides[0].database.read() as connection:
         assert (await renders.active(connection, job.tenant_id, keys))["k" * 64].job_id == job.job_id
         assert await renders.active(connection, "another", keys) == {}
+        assert [one.job_id for one in await renders.of_pages(connection, job.tenant_id, ["k" * 40])] == [
+            job.job_id
+        ]
+        assert await renders.of_pages(connection, job.tenant_id, ["k" * 39, "l" * 40]) == []
+        assert await renders.of_pages(connection, "another", ["k" * 40]) == []
         assert [one.job_id for one in await renders.queued(connection, job.tenant_id, limit=9)] == [
             job.job_id
         ]
@@ -97,4 +102,5 @@ async def test_active_renders_are_found_by_their_keys(sides: tuple[Side, Side]) 
     await finish(sides[0])
     async with sides[0].database.read() as connection:
         assert await renders.active(connection, job.tenant_id, keys) == {}
+        assert await renders.of_pages(connection, job.tenant_id, ["k" * 40]) == []
         assert await renders.waiting(connection) == 0

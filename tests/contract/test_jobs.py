@@ -533,6 +533,17 @@ async def test_a_running_job_is_told(jobs: Jobs, tenant: str) -> None:
     assert await jobs.emit(held, [NewEvent(EventType.WARNING, "stopping")], now=NOW + 3)
 
 
+async def test_who_asks_for_what_is_being_canceled_gets_a_job_of_their_own(jobs: Jobs, tenant: str) -> None:
+    first = await put(jobs, tenant, idempotency_key="k")
+    held = await leased(jobs)
+    await jobs.cancel(first.job_id, now=NOW + 1)
+    second = await put(jobs, tenant, idempotency_key="k")
+    assert second.job_id != first.job_id
+    assert (await put(jobs, tenant, idempotency_key="k")).job_id == second.job_id
+    await jobs.release(held, now=NOW + 2)  # which is canceled then, and no second one under the key
+    assert (await now_is(jobs, first.job_id)).status is State.CANCELED
+
+
 @pytest.mark.parametrize("how", ["release", "fail", "lapse"])
 async def test_what_is_to_be_canceled_does_not_go_back_to_the_queue(
     jobs: Jobs, tenant: str, how: str

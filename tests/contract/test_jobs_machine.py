@@ -75,7 +75,7 @@ class Model:
             if (
                 key is not None
                 and (job.new.tenant_id, job.new.idempotency_key) == (tenant, key)
-                and not job.status.is_over
+                and not (job.status.is_over or job.canceling)
             ):
                 return job_id
         return None

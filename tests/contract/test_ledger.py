@@ -199,6 +199,7 @@ STEPS: dict[str, Any] = {
 }
 DRAWN = {
     ("reserved", "verified"),
+    ("reserved", "served"),
     ("reserved", "released"),
     ("verified", "served"),
     ("verified", "released"),

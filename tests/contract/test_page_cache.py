@@ -14,7 +14,8 @@ from tests.servers.tiers import NOON, Tiers, page_of
 
 from gossamer.problems import Problem
 from gossamer.state.blobs import Blobs
-from gossamer.state.hot import Hot, Window
+from gossamer.state.cached_page import EDITION_BYTES
+from gossamer.state.hot import Hot
 from gossamer.state.page_cache import (
     STREAMED,
     CachedPage,
@@ -24,6 +25,7 @@ from gossamer.state.page_cache import (
     PageCache,
     PageKey,
     PagePrefix,
+    hot_name,
 )
 from gossamer.state.tables import stray_blobs
 
@@ -660,11 +662,19 @@ async def test_the_cache_does_what_a_plain_model_does(tiers: Tiers, steps: Seque
         await cache.close()
 
 
-async def test_what_is_asked_before_it_is_awaited(tiers: Tiers, cache: PageCache) -> None:
+async def test_a_page_that_was_found_is_known_again_by_its_start(tiers: Tiers, cache: PageCache) -> None:
+    async def start() -> bytes | None:
+        return await tiers.hot.page(hot_name(name), start=EDITION_BYTES)
+
+    name = tiers.key().name
     await cache.put(tiers.key(), PAGE)
-    for _ in range(2):
-        cache.ask(tiers.key()).withdraw()
-        asked = cache.ask(tiers.key())
-        tallies = await tiers.hot.take([Window("w", 5, 60)])
-        assert await cache.get(tiers.key(), asked) == Found(PAGE, HOT)
-        assert tallies[0].allowed
+    found = await cache.get(tiers.key())
+    assert found is not None
+    assert cache.is_still(name, found.edition, await start())
+    status = await cache.status(tiers.key())
+    assert status is not None
+    assert status.access_count == 2
+    await cache.put(tiers.key(), PAGE)
+    assert not cache.is_still(name, found.edition, await start())
+    await cache.drop(tiers.key())
+    assert not cache.is_still(name, found.edition, await start())

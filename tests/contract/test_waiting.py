@@ -1,14 +1,14 @@
 """What a crawl waits for: told while nothing of it is being done."""
 
 import pytest
-from tests.contract.crawl_ground import NOW, SECOND, Ground, url, urls
+from tests.contract.crawl_ground import NOW, SECOND, Ground, done, url, urls
 
 from gossamer.state import heartbeats
 from gossamer.state.crawls import Crawl
 from gossamer.state.database import Database
 from gossamer.state.frontier import Settlement, TaskEnd
-from gossamer.state.hosts import StoredRobots
-from gossamer.state.waiting import Waiting
+from gossamer.state.stored_robots import StoredRobots
+from gossamer.state.waiting import RENDER_LIMIT, Waiting
 
 HOUR = 3_600 * SECOND
 LATER = NOW + HOUR
@@ -69,3 +69,20 @@ async def test_a_crawl_waits_for_the_pace_of_its_host_and_for_what_is_tried_agai
     assert await waiting(ground, crawl, NOW + SECOND) == Waiting(reason="retry", until=NOW + 4 * SECOND)
     assert await ground.crawls.pause(crawl.id)
     assert await waiting(ground, crawl) is None
+
+
+async def test_a_crawl_waits_until_its_tenant_may_render_more(ground: Ground) -> None:
+    crawl = await ground.crawl([url("a:80", 0), url("a:80", 1, priority=1)])
+    (lease,) = await ground.lease()
+    first, second = await ground.frontier.take(lease, 2, now=NOW)
+    limited = TaskEnd(task=second, state="pending", due_at=NOW + SECOND, reason=RENDER_LIMIT, counts=False)
+    failed = TaskEnd(task=first, state="pending", due_at=NOW + 2 * SECOND, reason="status_503")
+    assert await ground.frontier.settle(lease, Settlement(ends=[limited, failed]), now=NOW)
+    assert await ground.hosts.release(lease, now=NOW)
+    assert await waiting(ground, crawl) == Waiting(reason="render_limit", until=NOW + SECOND)
+    (lease,) = await ground.lease(now=NOW + SECOND)
+    (again,) = await ground.frontier.take(lease, 2, now=NOW + SECOND)
+    assert (again.url_hash, again.attempt) == (second.url_hash, 1)
+    assert await ground.frontier.settle(lease, done([again]), now=NOW + SECOND)
+    assert await ground.hosts.release(lease, now=NOW + SECOND)
+    assert await waiting(ground, crawl, NOW + SECOND) == Waiting(reason="retry", until=NOW + 2 * SECOND)

@@ -18,14 +18,15 @@ SECONDS = 60.0
 
 
 def gossamer(
-    *arguments: str, folder: Path, check: bool = True, **environment: str
+    *arguments: str, folder: Path, check: bool = True, output: Path | None = None, **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    """With these arguments, in this folder, where it also keeps its data."""
+    """With these arguments, in this folder, where it also keeps its data. What it prints may go elsewhere."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("GOSSAMER_")}
     whole = {**clean, "GOSSAMER_DATA_DIR": str(folder), **environment}
     with TemporaryDirectory() as kept:
         said = (Path(kept, "out"), Path(kept, "err"))
-        code = _ended(arguments, folder, whole, said)
+        said[0].touch()
+        code = _ended(arguments, folder, whole, (output or said[0], said[1]))
         done = subprocess.CompletedProcess(arguments, code, *(path.read_text("utf-8") for path in said))
     assert not check or done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr

@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
+from gossamer.doors.http import jobs as jobs_face
 from gossamer.flows.audit import Options, idempotency_key
 from gossamer.state.job import NewJob
 from gossamer.state.tenants import Role
@@ -17,7 +18,9 @@ from tests.doors.fetches import say
 from tests.doors.houses import AS_ADMIN, Visit, Visiting, bearer
 from tests.doors.test_problems import assert_problem
 from tests.doors.test_server import serving
-from tests.site.server import Site
+from tests.servers.postgres import PostgresServer
+from tests.site.paths import head, path
+from tests.site.server import Reply, Request, Site
 
 OPEN = {"egress_allow": "127.0.0.0/8", "egress_ports": "*"}
 QUIET = {"options": {"maxLinks": 0}}
@@ -133,8 +136,8 @@ async def test_bad_input_is_refused_before_it_is_queued(visit: Visit, body: obje
 async def test_decision10_a_tenant_sees_only_its_own(visit: Visit, site: Site) -> None:
     theirs = await ask(visit, site.url(ARTICLE))
     user = bearer(await visit.key(Role.USER))
-    for path in (f"/api/jobs/{theirs['jobId']}", theirs["eventsUrl"], f"/audits/{theirs['auditId']}"):
-        assert_problem(await visit.client.get(path, headers=user), "NOT_FOUND")
+    for theirs_too in (theirs["statusUrl"], theirs["eventsUrl"], f"/audits/{theirs['auditId']}"):
+        assert_problem(await visit.client.get(theirs_too, headers=user), "NOT_FOUND")
     assert_problem(await visit.client.delete(theirs["statusUrl"], headers=user), "NOT_FOUND")
     assert (await visit.client.get("/api/jobs", headers=user)).json()["jobs"] == []
     assert (await visit.client.get("/audits", headers=user)).json()["audits"] == []
@@ -187,6 +190,9 @@ async def test_health_and_metrics_tell_of_the_queue(visit: Visit, site: Site) ->
     assert services["workers"]["status"] == "unhealthy"  # nobody works, and something waits
     text = (await visit.client.get("/metrics")).text
     assert 'gossamer_queue_jobs{kind="audit",status="queued"} 1.0' in text
+    for name in ("jobs", "oldest_seconds"):  # an alarm needs a number, also where there is nothing
+        assert f'gossamer_queue_{name}{{kind="render",status="queued"}} 0.0' in text
+        assert f'gossamer_queue_{name}{{kind="audit",status="running"}} 0.0' in text
 
 
 class Stream:
@@ -232,3 +238,96 @@ async def test_events_are_streamed_live_and_resumed(visit: Visit, site: Site) ->
         assert [event["id"] for event in told["events"]] == [event["id"] for event in rest]
         bad = await client.get(accepted["eventsUrl"], headers={**AS_ADMIN, "Last-Event-ID": "x"})
         assert bad.json()["code"] == "VALIDATION_ERROR"
+        for after in (2**31 - 1, 2**31, 2**63, 10**30):
+            answer = await client.get(f"{accepted['eventsUrl']}?after={after}", headers=AS_ADMIN)
+            assert answer.status_code == (200 if after < 2**31 else 400)
+
+
+async def test_a_key_may_have_so_many_streams_at_a_time(
+    visit: Visit, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs_face, "MOST_STREAMS", 2)
+    user = {**bearer(await visit.key(Role.ADMIN)), "Accept": "text/event-stream"}
+    headers = {**AS_ADMIN, "Accept": "text/event-stream"}
+    async with serving(visit) as port, httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}") as client:
+        url = (await ask(visit, site.url(ARTICLE)))["eventsUrl"]
+        async with (
+            client.stream("GET", url, headers=headers) as first,
+            client.stream("GET", url, headers=user) as theirs,
+        ):
+            streams = [Stream(first), Stream(theirs)]  # who reads no more lets go
+            assert [await stream.event() for stream in streams]
+            async with client.stream("GET", url, headers=headers):
+                problem = assert_problem(await client.get(url, headers=headers), "RATE_LIMITED")
+                assert (problem["details"], problem["limit"]) == ({"reason": "too_many_streams"}, 2)
+                assert (await client.get(url, headers=AS_ADMIN)).status_code == 200  # as JSON
+            async with asyncio.timeout(30):  # until it is noticed that one has gone
+                status = 0
+                while status != 200:
+                    async with client.stream("GET", url, headers=headers) as again:
+                        status = again.status_code
+
+
+@pytest.mark.parametrize("database_url", ["postgres"], indirect=True)
+async def test_a_stream_outlives_a_restart_of_the_database(
+    visit: Visit, site: Site, postgres: PostgresServer
+) -> None:
+    headers = {**AS_ADMIN, "Accept": "text/event-stream"}
+    async with serving(visit) as port, httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}") as client:
+        accepted = await ask(visit, site.url(ARTICLE))
+        async with client.stream("GET", accepted["eventsUrl"], headers=headers, timeout=60) as response:
+            stream = Stream(response)
+            assert await stream.event()
+            postgres.stop()
+            away = await client.get(accepted["statusUrl"], headers=AS_ADMIN)
+            assert away.status_code == 503
+            postgres.start()
+            async with working(visit):
+                last = None
+                while event := await stream.event():
+                    last = event["message"]
+    assert last == "done"
+    assert not visit.logged("internal_error")
+
+
+@path("get-only")
+async def get_only(site: Site, request: Request, reply: Reply) -> None:
+    """/get-only/{code}: a large file, of a server that does not know HEAD."""
+    if request.method == "HEAD":
+        await reply.send(status="405 No")
+    else:
+        await reply.raw(head("Content-Length: 20000000", status=f"{request.path.split('/')[2]} Status"))
+        await reply.hang()
+
+
+async def test_what_a_link_leads_to_may_be_large(visit: Visit, site: Site) -> None:
+    links = "".join(
+        f"<a href='{href}'>{href}</a>" for href in ("/get-only/200", "/get-only/404", "/drop", "/ok")
+    )
+    async with working(visit):
+        accepted = await ask(visit, site.url(say(f"<title>Links</title>{links}")), options={"maxLinks": 9})
+        await over(visit, accepted["jobId"])
+    report = (await visit.client.get(f"/audits/{accepted['auditId']}", headers=AS_ADMIN)).json()
+    broken = next(finding for finding in report["findings"] if finding["id"] == "links-broken")
+    assert sorted(broken["evidence"]) == [
+        f"{site.url('/drop')} (the target closed the connection without an answer)",
+        f"{site.url('/get-only/404')} (404)",
+    ]
+
+
+async def test_a_page_waits_for_its_report(visit: Visit, site: Site) -> None:
+    page = {**AS_ADMIN, "Accept": "text/html"}
+    accepted = await ask(visit, site.url(IMAGE))
+    waiting = await visit.client.get(f"/audits/{accepted['auditId']}", headers=page)
+    assert waiting.headers["content-type"] == "text/html; charset=utf-8"
+    assert '<meta http-equiv="refresh"' in waiting.text
+    assert "has not begun yet" in waiting.text
+    assert "default-src 'none'" in waiting.headers["content-security-policy"]
+    async with working(visit):
+        await over(visit, accepted["jobId"])
+    failed = (await visit.client.get(f"/audits/{accepted['auditId']}", headers=page)).text
+    assert "could not be made" in failed
+    assert "CONTENT_UNREADABLE" in failed
+    assert 'http-equiv="refresh"' not in failed
+    shown = await visit.client.get(f"/audits/{accepted['auditId']}", headers=AS_ADMIN)
+    assert shown.json()["status"] == "failed"

@@ -10,6 +10,7 @@ import pytest
 from tests.doors.commands import gossamer
 from tests.doors.houses import bearer
 from tests.doors.processes import Process
+from tests.servers.postgres import PostgresServer
 
 
 @pytest.fixture
@@ -40,6 +41,7 @@ def test_keys_from_create_to_rotate(folder: Path) -> None:
         (("keys", "disable", "none"), "no API key with this id"),
         (("nonsense",), "No such command"),
         (("serve", "--port", "high"), "port"),
+        (("worker", "--kinds", "audit,none"), "'none' is not one of audit,"),
     ],
 )
 def test_a_mistake_is_one_clear_message_and_a_code(
@@ -114,6 +116,50 @@ def test_decision10_the_first_start_shows_an_admin_key_once(folder: Path) -> Non
         assert "sk_live_" not in out
     finally:
         second.kill()
+
+
+def test_a_server_on_postgresql_says_that_it_has_no_key_yet(folder: Path, postgres: PostgresServer) -> None:
+    environment = {
+        "GOSSAMER_DATA_DIR": str(folder),
+        "GOSSAMER_PORT": "0",
+        "GOSSAMER_DATABASE_URL": postgres.url,
+    }
+
+    def welcome() -> str:
+        server = Process("gossamer", ("serve",), environment)
+        try:
+            said = [server.line()]
+            server.process.terminate()
+            assert server.process.stdout is not None
+            return "\n".join([*said, server.process.stdout.read()])
+        finally:
+            server.kill()
+
+    told = re.search(r"There is no API key yet. Make one:  gossamer (.+)", welcome())
+    assert told is not None
+    made = gossamer(*told[1].split(), folder=folder, GOSSAMER_DATABASE_URL=postgres.url)
+    assert "sk_live_" in made.stdout
+    assert "no API key" not in welcome()
+
+
+def test_a_first_key_that_was_given_is_not_printed(folder: Path) -> None:
+    given = "sk_live_given-by-who-starts-it-00001"
+    server = Process(
+        "gossamer",
+        ("serve",),
+        {"GOSSAMER_DATA_DIR": str(folder), "GOSSAMER_PORT": "0", "GOSSAMER_BOOTSTRAP_KEY": given},
+    )
+    try:
+        lines = [server.line(), server.line(), server.line()]
+        assert "the one in GOSSAMER_BOOTSTRAP_KEY" in lines[2]
+        base = re.search(r"http://127\.0\.0\.1:\d+", lines[0])
+        assert base
+        assert httpx.get(f"{base[0]}/api/me", headers=bearer(given)).json()["role"] == "admin"
+        server.process.terminate()
+        out, err = server.process.communicate(timeout=20)
+        assert given not in "".join(lines) + out + err
+    finally:
+        server.kill()
 
 
 def test_a_port_that_is_taken(folder: Path) -> None:

@@ -41,6 +41,32 @@ def test_json_and_html(tmp_path: Path, site: Site) -> None:
     assert "<title>" in (tmp_path / "report.html").read_text()
 
 
+@pytest.mark.parametrize("shape", ["text", "json", "html"])
+def test_the_folder_of_a_report_is_made(tmp_path: Path, site: Site, shape: str) -> None:
+    arguments = ("audit", *OPEN, "--fail-on", "never", "--format", shape, site.url(PAGE))
+    gossamer(*arguments, "-o", "new/folder/report", folder=tmp_path)
+    assert (tmp_path / "new" / "folder" / "report").stat().st_size > 1_000
+
+
+def test_where_nothing_can_be_written_it_is_said_before_the_work(tmp_path: Path, site: Site) -> None:
+    target = say("never asked for")
+    (tmp_path / "file").touch()
+    for command in ("audit", "render", "screenshot", "pdf"):
+        output = "file/below.png"
+        done = gossamer(command, *OPEN[:4], site.url(target), "-o", output, folder=tmp_path, check=False)
+        assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
+        assert output in done.stderr
+    assert not site.seen(target)
+
+
+@pytest.mark.parametrize("arguments", [("--format", "json"), ()], ids=["much", "little"])
+def test_an_output_that_is_full_is_one_line(tmp_path: Path, site: Site, arguments: tuple[str, ...]) -> None:
+    for command in (("audit", *OPEN, "--fail-on", "never", site.url(PAGE), *arguments), ("config",)):
+        done = gossamer(*command, folder=tmp_path, check=False, output=Path("/dev/full"))
+        assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
+        assert "the output cannot be written: No space left" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("url", "words"),
     [("http://localhost/", "not allowed"), ("nonsense", "URL"), ("http://127.0.0.1:1/", "refused")],
@@ -56,8 +82,9 @@ def test_a_worker_of_its_own_does_the_work(start_gossamer: Start, processes: Sta
     client = httpx.Client(base_url=f"http://127.0.0.1:{server.port}", headers=bearer(ADMIN_KEY))
     accepted = client.post("/audits", json={"url": site.url(PAGE), "options": {"maxLinks": 0}}).json()
     assert client.get(accepted["statusUrl"]).json()["status"] == "queued"
-    worker = processes("gossamer", "worker", egress_allow="127.0.0.0/8", egress_ports="*")
-    assert "audit" in worker.line()
+    kinds = ("--kinds", "site_audit,audit", "--kinds", "audit")
+    worker = processes("gossamer", "worker", *kinds, egress_allow="127.0.0.0/8", egress_ports="*")
+    assert worker.line().endswith(": site_audit, audit")
     stream = {"Accept": "text/event-stream"}
     assert "done" in client.get(accepted["eventsUrl"], headers=stream, timeout=30).text
     assert client.get(accepted["statusUrl"]).json()["status"] == "done"

@@ -29,7 +29,8 @@ def test_each_page_is_a_line_of_json(tmp_path: Path, site: Site) -> None:
     assert [line["result"]["title"] for line in lines] == ["Page 0", "Page 1", "Page 2", "Page 0"]
     assert "content" not in lines[0]["result"]
     assert done.stderr == ""
-    assert [path.name for path in tmp_path.iterdir()] == ["urls.txt"]  # not even a database
+    found = gossamer("search", "--format", "json", "orb weavers", folder=tmp_path).stdout.splitlines()
+    assert {json.loads(line)["url"] for line in found} == set(urls)
 
 
 def test_what_fails_is_a_line_too_and_the_exit_code_tells(tmp_path: Path, site: Site) -> None:

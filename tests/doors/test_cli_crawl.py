@@ -12,6 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from gossamer.settings import Settings
+from gossamer.state.crawls import Crawls
+from gossamer.state.database import open_database
+from gossamer.state.tenants import Tier
 from tests.doors.commands import gossamer
 from tests.doors.crawls import PROSE, ROBOTS, Web, page
 from tests.doors.fetches import say
@@ -93,12 +97,46 @@ def test_ctrl_c_leaves_a_crawl_that_goes_on_where_it_was(tmp_path: Path, site: S
         (("--resume", "01JGGR2Z3W8Q4T6V9X0Y1B2C3D"), "There is no crawl"),
         (("http://127.0.0.1/", "--format", "markdown"), "need a folder"),
         (("http://169.254.169.254/", "--header", "Accept: text/html"), "not allowed"),
+        (("http://127.0.0.1/", "--include", ""), "$.include[0]"),
+        (("--resume", "01JGGR2Z3W8Q4T6V9X0Y1B2C3D", "--max-pages", "9"), "leave out --max-pages"),
+        (("--resume", "01JGGR2Z3W8Q4T6V9X0Y1B2C3D", "--no-sitemaps"), "leave out --no-sitemaps"),
     ],
 )
 def test_a_mistake_is_one_clear_message(tmp_path: Path, arguments: tuple[str, ...], words: str) -> None:
     done = gossamer("crawl", *OPEN, *arguments, folder=tmp_path, check=False)
     assert done.returncode != 0
     assert words in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("crawl", "--resume", "01JGGR2Z3W8Q4T6V9X0Y1B2C3D"),
+        ("crawl", "no url"),
+        ("crawl", "http://169.254.169.254/"),
+        ("crawls", "pages", "01JGGR2Z3W8Q4T6V9X0Y1B2C3D"),
+    ],
+)
+def test_a_mistake_costs_no_file(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    kept = tmp_path / "keep.csv"
+    kept.write_text("what was there")
+    assert gossamer(*arguments, "-o", "keep.csv", folder=tmp_path, check=False).returncode == 1
+    assert kept.read_text() == "what was there"
+
+
+async def test_on_ones_own_machine_a_crawl_has_no_limits_and_the_default_one_no_end(tmp_path: Path) -> None:
+    gossamer("crawl", *FAST, "http://127.0.0.1:9/", "--render", "auto", folder=tmp_path, check=False)
+    database = open_database(Settings.load({"GOSSAMER_DATA_DIR": str(tmp_path)}).database_url)
+    crawls = Crawls(database)
+    try:
+        (crawl,) = await crawls.listing(None)
+        default = await crawls.default(crawl.tenant_id)
+        stopped = gossamer("crawls", "stop", default.id, folder=tmp_path, check=False)
+        assert crawl.spec.tier == Tier.ENTERPRISE.value
+        assert (stopped.returncode, "cannot be stopped" in stopped.stderr) == (1, True)
+        assert (await crawls.default(crawl.tenant_id)).state == "running"
+    finally:
+        await database.close()
 
 
 def test_why_nothing_could_be_had_is_told(tmp_path: Path, site: Site) -> None:

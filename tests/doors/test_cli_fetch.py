@@ -45,7 +45,18 @@ def test_markdown_is_printed_and_nothing_else(tmp_path: Path, article: str) -> N
     assert done.stdout.endswith("are not.\n")
     assert "Navigation" not in done.stdout
     assert done.stderr == ""
+    found = json.loads(gossamer("search", "--format", "json", "orb weavers", folder=tmp_path).stdout)
+    assert (found["url"], found["title"]) == (article, "Orb webs")
+
+
+def test_pages_are_read_also_where_nothing_can_be_kept(tmp_path: Path, article: str) -> None:
+    quiet = gossamer("fetch", *OPEN, article, folder=tmp_path, GOSSAMER_SEARCH_INDEX_PAGES="0")
+    assert (quiet.stdout[:10], quiet.stderr) == ("# Orb webs", "")
     assert list(tmp_path.iterdir()) == []  # not even a database
+    (tmp_path / "gossamer.db").mkdir()
+    told = fetch(tmp_path, article)
+    assert told.stdout.startswith("# Orb webs")
+    assert "will not be found by search" in told.stderr
 
 
 def test_every_format(tmp_path: Path, site: Site, article: str) -> None:
@@ -126,7 +137,7 @@ def test_output_that_cannot_be_written(tmp_path: Path, article: str) -> None:
 
 REFUSED = {
     "nonsense": "This is not a URL",
-    "site.example/page": "Did you mean https://site.example/page?",
+    "site.example/page": "This is not a URL. Did you mean https://site.example/page?",
     "ftp://site.example/": "Only http and https",
     "http://user:hunter22@site.example/": "passwords in URLs are not allowed",
     "http://169.254.169.254/": "GOSSAMER_EGRESS_ALLOW",

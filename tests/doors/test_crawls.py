@@ -4,10 +4,19 @@ import csv
 import io
 import json
 from collections.abc import AsyncIterator
+from contextlib import aclosing
+from itertools import chain
 from typing import Any
 
+import msgspec
 import pytest
 
+from gossamer.doors.http import crawl_pages
+from gossamer.doors.http.crawl_page_lines import EXAMPLE_PAGE
+from gossamer.doors.http.crawl_pages import Fitting
+from gossamer.doors.http.exchange import LARGEST_ANSWER
+from gossamer.flows.crawl import results
+from gossamer.state.crawled_pages import PageFilter
 from gossamer.state.tenants import Role
 from tests.doors.crawls import OPEN, PROSE, ROBOTS, Web, begin, crawling, get, over, page, post
 from tests.doors.fetches import say
@@ -108,6 +117,64 @@ async def test_what_a_page_says_is_read_out_of_what_was_kept(visit: Visit, site:
     assert len(site.requests) == asked  # nothing was fetched for it
 
 
+async def test_pages_come_as_they_are_read_and_say_why_one_cannot_be(
+    visit: Visit, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    origin = site.origins(1)[0]
+    texts = [page(f"Page {number}") for number in range(3)]
+    picture = say(b"\x89PNG\r\n\x1a\n" + bytes(100), "Content-Type: image/png")
+    begun = await begin(visit, *(origin + target for target in (*texts, picture)))
+    async with crawling(visit):
+        await over(visit, begun["crawlId"])
+    monkeypatch.setattr(crawl_pages, "READING_SECONDS", 0.0)  # so there is time for one
+    seen: dict[str, Any] = {}
+    cursor: dict[str, Any] = {}
+    for left in reversed(range(4)):
+        answer = await get(visit, begun["pagesUrl"], content="text", limit=1000, **cursor)
+        (one,) = answer["pages"]
+        seen[one["url"].removeprefix(origin)] = one
+        assert (answer["nextCursor"] is None) == (left == 0)
+        cursor = {"cursor": answer["nextCursor"]}
+    assert all(PROSE.strip() in seen[target]["content"] for target in texts)
+    assert not any("contentError" in seen[target] for target in texts)
+    assert seen[picture].get("content") is None
+    assert seen[picture]["contentError"]
+    monkeypatch.setattr(results, "HANDFUL", 0)
+    which = PageFilter(crawl_id=begun["crawlId"])
+    async with aclosing(visit.house.crawl_results.follow(which, None, "text")) as followed:
+        handed = [[stored.page.url for stored in some] async for some in followed]
+    assert list(chain.from_iterable(handed)) == [origin + target for target in seen]
+    assert sum(bool(some) for some in handed) >= 3  # no words wait for others
+
+
+def test_an_answer_has_at_least_one_page_and_no_more_than_there_is_room_for() -> None:
+    large, huge = "x" * (LARGEST_ANSWER // 2), "x" * LARGEST_ANSWER
+    fitting = Fitting()
+    assert fitting.add(msgspec.structs.replace(EXAMPLE_PAGE, content=huge))
+    assert fitting.add(msgspec.structs.replace(EXAMPLE_PAGE, content=large))
+    assert not fitting.add(msgspec.structs.replace(EXAMPLE_PAGE, content=large))
+    first, second = fitting.pages
+    assert (first.content, first.content_error) == (msgspec.UNSET, "answer_too_large")
+    assert (second.content, second.content_error) == (large, msgspec.UNSET)
+
+
+async def test_what_a_target_says_of_its_body_is_told_in_our_words(visit: Visit, site: Site) -> None:
+    origin = site.origins(1)[0]
+    said = {
+        f"text/html; x={'y' * 3_000}": "text/html; charset=utf-8",
+        "text/html; charset=windows-1252": "text/html; charset=windows-1252",
+        "application/pdf; a\tb": "application/pdf",
+        f"text/{'y' * 300}": "application/octet-stream",
+    }
+    targets = {say(f"<p>{PROSE}", f"Content-Type: {each}"): told for each, told in said.items()}
+    begun = await begin(visit, *(origin + target for target in targets))
+    async with crawling(visit):
+        await over(visit, begun["crawlId"])
+    for one in (await get(visit, begun["pagesUrl"]))["pages"]:
+        raw = await visit.client.get(one["contentUrl"], params={"format": "raw"}, headers=AS_ADMIN)
+        assert raw.headers["content-type"] == targets[one["url"].removeprefix(origin)]
+
+
 async def test_a_crawl_is_paused_resumed_and_stopped(visit: Visit, web: Web) -> None:
     begun = await begin(visit, web.seed)
     here = begun["statusUrl"]
@@ -124,6 +191,17 @@ async def test_a_crawl_is_paused_resumed_and_stopped(visit: Visit, web: Web) -> 
     assert (await post(visit, f"{stopped['statusUrl']}/stop")).json()["status"] == "canceled"
     for verb in ("resume", "pause", "stop"):  # what is over stays over
         assert (await post(visit, f"{stopped['statusUrl']}/{verb}")).json()["status"] == "canceled"
+
+
+async def test_the_default_crawl_is_paused_but_never_stopped(visit: Visit, web: Web) -> None:
+    default = (await post(visit, "/api/frontier/seed", {"urls": [web.seed]})).json()["crawlId"]
+    refused = await post(visit, f"/api/crawls/{default}/stop")
+    assert_problem(refused, "UNPROCESSABLE_ENTITY")
+    assert "DELETE /api/frontier" in refused.json()["hint"]
+    for verb, state in (("pause", "paused"), ("resume", "running")):
+        assert (await post(visit, f"/api/crawls/{default}/{verb}")).json()["status"] == state
+    added = await post(visit, "/api/frontier/seed", {"urls": [web.origin + web.leaf]})
+    assert (added.status_code, added.json()["added"]) == (200, 1)
 
 
 async def test_how_far_a_crawl_goes(visit: Visit, site: Site) -> None:
@@ -155,6 +233,7 @@ async def test_what_is_sent_along_is_for_the_seeds_own_hosts(visit: Visit, site:
         ({"seeds": ["ftp://example.com/"]}, "INVALID_URL"),
         ({"seeds": ["http://169.254.169.254/"]}, "INVALID_URL"),
         ({"seeds": ["http://127.0.0.1/", "http://localhost/"]}, "INVALID_URL"),
+        ({"seeds": ["http://127.0.0.1/" + "x" * 2_048]}, "INVALID_URL"),
         ({"seeds": []}, "VALIDATION_ERROR"),
         ({"seeds": ["http://127.0.0.1/"], "scope": "all"}, "VALIDATION_ERROR"),
         ({"seeds": ["http://127.0.0.1/"], "maxPages": 0}, "VALIDATION_ERROR"),

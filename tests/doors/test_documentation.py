@@ -149,7 +149,7 @@ class Reader:
             "EGRESS_PORTS": "*",
             "DNS_SERVERS": "127.0.0.1:9",
         }
-        environment = {f"GOSSAMER_{name}": value for name, value in settings.items()}
+        environment: dict[str, Any] = {f"GOSSAMER_{name}": value for name, value in settings.items()}
         if words[0] in LASTING:
             await self.start(words, environment)
             return

@@ -14,7 +14,9 @@ from gossamer.doors.http.boarding import boarding
 from gossamer.doors.http.express import CHANGING, Detour, Lane, Ride, Ticket
 from gossamer.doors.http.server import server
 from gossamer.flows import keys
+from gossamer.flows.admit import key_record
 from gossamer.flows.render import Look, page_key
+from gossamer.state import tenants
 from gossamer.state.page_cache import CachedPage, PageKey
 from gossamer.state.resp import Client
 from gossamer.state.resp_address import Address
@@ -183,6 +185,66 @@ async def test_a_disabled_key_does_not_ride(served: Served) -> None:
     refused = await line.ask(request)
     assert refused.status == 403
     assert json.loads(refused.body)["code"] == "KEY_DISABLED"
+
+
+async def test_a_key_that_ran_out_is_looked_up_once_for_all_who_ride(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Hot believes it for some seconds. Then many ask at once, and need neither a detour nor a query each."""
+    admission, looked = served.visit.house.admission, 0
+    look_up = admission._look_up
+
+    async def counted(digest: str) -> tenants.Key | None:
+        nonlocal looked
+        looked += 1
+        return await look_up(digest)
+
+    monkeypatch.setattr(admission, "_look_up", counted)
+    lines = [await served.line() for _ in range(8)]
+    await lines[0].ask(asked())
+    watched = Watched(served.lane)
+    for round_ in (1, 2):
+        looked = 0
+        assert await served.visit.house.hot.drop(key_record(tenants.key_hash(ADMIN_KEY))) == 1
+        answers = await asyncio.gather(*(line.ask(asked()) for line in lines))
+        assert [answer.status for answer in answers] == [200] * 8
+        assert (watched.rode, watched.detoured) == (8 * round_, 0)
+        # On one connection to Hot nobody can ask after the answer is kept, and not know of it.
+        assert looked == 1
+    left = [int(answer.fields[b"x-ratelimit-remaining"]) for answer in answers]
+    assert len(set(left)) == 8  # each was counted once
+
+
+async def test_a_key_that_ran_out_and_was_disabled_elsewhere_does_not_ride(served: Served) -> None:
+    house = served.visit.house
+    secret = await served.visit.key()
+    caller = await house.admission.identify(secret)
+    key = page_key(caller.tenant_id, Url.parse(URL), Look())
+    await house.page_cache.put(key, CachedPage.of(HTML, url=URL, rendered_at=1))
+    line = await served.line()
+    assert [(await line.ask(asked(secret))).status for _ in range(2)] == [200, 200]
+    async with house.database.write() as connection:
+        await keys.disable(connection, caller.key_id, actor="test", request_id="")
+    await house.hot.drop(key_record(tenants.key_hash(secret)))
+    refused = await line.ask(asked(secret))
+    assert json.loads(refused.body)["code"] == "KEY_DISABLED"
+
+
+async def test_a_connection_rests_as_long_after_a_ride_as_after_anything_else(
+    visiting: Visiting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gossamer.doors.http.server.KEEP_ALIVE_SECONDS", 1)
+    async with visiting() as visit, serving(visit) as served:
+        watched = Watched(served.lane)
+        line = await served.line()
+        await line.ask(asked())
+        await asyncio.sleep(0.5)  # so that what was set then rings while it rests from the ride
+        await line.ask(asked())
+        rode_at = time.monotonic()
+        assert watched.rode == 1
+        async with asyncio.timeout(10):
+            assert await line.reader.read() == b""
+        assert time.monotonic() - rode_at > 0.9
 
 
 async def test_a_deleted_page_is_gone_and_a_new_one_is_served(served: Served) -> None:

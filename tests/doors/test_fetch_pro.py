@@ -1,5 +1,6 @@
 """`POST /fetch/pro`, and `render` on `/fetch`: a page by a browser, where that is asked for or needed."""
 
+import asyncio
 import json
 from typing import Any
 
@@ -160,6 +161,21 @@ async def test_a_target_that_cannot_be_had(fetching: Fetching) -> None:
     response = await fetching.post("/drop", path="/fetch/pro")
     assert_problem(response, "RENDER_FAILED")
     assert response.json()["details"]["reason"] == "network_error"
+
+
+async def test_a_target_that_says_nothing_is_told_as_that_by_whoever_waited(fetching: Fetching) -> None:
+    asked: dict[str, dict[str, Any]] = {
+        "/fetch/basic": {},
+        "/fetch/pro": {},
+        "/extract": {"render": "always", "fields": {"title": "string"}},
+        "/screenshot": {},
+    }
+    target = "/first-byte-late"
+    answers = [fetching.post(target, path=path, timeout=5_000, **body) for path, body in asked.items()]
+    for answer in await asyncio.gather(*answers):
+        assert_problem(answer, "FETCH_TIMEOUT")
+    large = await fetching.post("/huge-declared", path="/fetch/pro")
+    assert_problem(large, "CONTENT_TOO_LARGE")
 
 
 async def test_every_visit_counts_as_a_render_and_hits_are_free(open_fetching: OpenFetching) -> None:

@@ -67,11 +67,31 @@ async def test_what_waits_is_cleared_and_nothing_else(visit: Visit, web: Web) ->
         await over(visit, begun["crawlId"])
     await post(visit, "/api/frontier/seed", {"urls": [web.seed, web.origin + web.leaf]})
     cleared = await visit.client.delete("/api/frontier", headers=AS_ADMIN)
-    assert cleared.json()["removed"] == 2
+    assert (cleared.json()["removed"], cleared.json()["left"]) == (2, 0)
     assert (await get(visit, "/api/frontier/urls"))["urls"] == []
     assert (await get(visit, "/api/frontier/stats"))["counts"]["pending"] == 0
     assert len((await get(visit, begun["pagesUrl"]))["pages"]) == 3
     assert (await post(visit, "/api/frontier/recover")).json() == {"recovered": 0}
+
+
+async def test_decision1_a_url_that_is_too_long_is_refused_by_itself(visit: Visit, web: Web) -> None:
+    too_long = f"{web.origin}/{'x' * 2_048}"
+    for verb in ("seed", "add"):
+        told = await post(visit, f"/api/frontier/{verb}", {"urls": [web.seed, too_long]})
+        (refused,) = told.json()["refused"]
+        assert (refused["reason"], refused["url"]) == ("url_too_long", too_long[:2_048])
+    assert (await get(visit, "/api/frontier/stats"))["counts"]["pending"] == 1
+
+
+async def test_a_thousand_urls_of_the_greatest_length_are_taken(visit: Visit, web: Web) -> None:
+    urls = [f"{web.origin}/{number}/".ljust(2_048, "x") for number in range(1_000)]
+    for verb, added in (("seed", 1_000), ("add", 0)):
+        told = await post(visit, f"/api/frontier/{verb}", {"urls": urls})
+        assert (told.status_code, told.json()["added"], told.json()["refused"]) == (200, added, [])
+    begun = await post(visit, "/api/crawls", {"seeds": urls})
+    assert (begun.status_code, begun.json()["counts"]["pending"]) == (202, 1_000)
+    other = await post(visit, "/api/render", {"url": "x" * 1_000_001})
+    assert other.status_code == 413  # elsewhere the setting holds
 
 
 async def test_seed17_the_frontier_is_for_admins_and_seeds_have_a_limit(visiting: Visiting, web: Web) -> None:

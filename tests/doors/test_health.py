@@ -22,6 +22,7 @@ async def test_decision13_health(visit: Visit) -> None:
         "database", "cache", "blobs", "browserRendering", "queue", "workers", "search",
     }  # fmt: skip
     assert all(set(service) >= {"status", "latency"} for service in report["services"].values())
+    assert report["services"]["search"]["details"] == {"index": "answers"}
     assert (await visit.client.get("/health/live")).json() == {"status": "healthy"}
     assert (await visit.client.get("/health/ready")).json() == {"status": "healthy"}
 

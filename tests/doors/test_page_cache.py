@@ -84,9 +84,10 @@ async def test_pages_are_cleared_by_prefix_and_all_together(idle: Rendering) -> 
     await idle.ask("/blog/queued")
     below = (await idle.delete(prefix=idle.site.url("/docs"))).json()
     assert (below["pages"], below["freedSpace"], below["canceledRenders"]) == (3, 300, 1)
+    assert below["message"] == "3 pages cleared."
     assert (await idle.ask("/docs-old")).status_code == 200
     starred = (await idle.delete(prefix=idle.site.url("/docs*"))).json()
-    assert starred["pages"] == 1
+    assert (starred["pages"], starred["message"]) == (1, "1 page cleared.")
     others = bearer(await idle.visit.key(Role.USER))
     await idle.keep("/theirs", sent=others)
     everything = (await idle.delete(all="true")).json()

@@ -1,20 +1,23 @@
 """Growing back-off at the HTTP door: who fails again and again is kept waiting."""
 
+import time
 from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
 import pytest
 
+from gossamer.flows.render import Look, page_key
 from gossamer.state.backoff import Backoff
+from gossamer.state.page_cache import CachedPage
 from gossamer.state.tenants import Role
+from gossamer.web.url import Url
 from tests.doors import test_express as express
-from tests.doors.houses import AS_ADMIN, Visit, Visiting, bearer
+from tests.doors.houses import ADMIN_KEY, AS_ADMIN, Visit, Visiting, bearer
 from tests.doors.test_problems import assert_problem
 from tests.servers.valkey import Valkey
 from tests.site.server import Site
 
-LOOP = "/loop"  # which is not tried again
 NOON = 1_800_000_000.0
 
 
@@ -46,6 +49,13 @@ async def waiting(visit_on_each_hot: Visit) -> AsyncIterator[Waiting]:
     waiting = Waiting(visit_on_each_hot)
     async with waiting.client:
         yield waiting
+
+
+async def keep(visit: Visit, url: str) -> None:
+    """As rendered."""
+    caller = await visit.house.admission.identify(ADMIN_KEY)
+    page = CachedPage.of(express.HTML, url=url, rendered_at=round(time.time() * 1000))
+    await visit.house.page_cache.put(page_key(caller.tenant_id, Url.parse(url), Look()), page)
 
 
 def assert_waits(response: httpx.Response, seconds: int) -> None:
@@ -145,6 +155,48 @@ async def test_an_answer_of_the_host_ends_it(visiting: Visiting, site: Site) -> 
                 await waiting.post("/fetch", AS_ADMIN, url=site.url("/drop"), timeout=300)
             ).status_code == 502
             assert (await waiting.post("/fetch", AS_ADMIN, url=site.url("/ok"))).status_code == 200
+
+
+async def test_a_target_that_answers_is_no_miss_whatever_it_says(visiting: Visiting, site: Site) -> None:
+    async with visiting(egress_allow="127.0.0.1/32", egress_ports="*") as visit:
+        waiting = Waiting(visit)
+        async with waiting.client:
+            said = [
+                (site.url("/loop"), "FETCH_FAILED"),
+                (site.url("/redirect-to?url=ftp://a.example/"), "FETCH_FAILED"),
+                (site.url("/not-http"), "FETCH_FAILED"),
+                (site.url("/huge-declared"), "CONTENT_TOO_LARGE"),
+                (site.url("/stacked"), "FETCH_FAILED"),
+            ]
+            for url, code in said:
+                assert_problem(await waiting.post("/fetch", AS_ADMIN, url=url), code)
+            assert (await waiting.post("/fetch", AS_ADMIN, url=site.url("/ok"))).status_code == 200
+            for name in ("content-too-large", "content-unreadable", "render-failed"):
+                await waiting.post(f"/test/fail/{name}", AS_ADMIN, url=site.url("/ok"))
+            assert (await waiting.post("/fetch", AS_ADMIN, url=site.url("/ok"))).status_code == 200
+
+
+async def test_what_the_cache_has_is_given_also_to_who_has_to_wait(visiting: Visiting, site: Site) -> None:
+    async with visiting(egress_allow="127.0.0.1/32", egress_ports="*") as visit:
+        waiting = Waiting(visit)
+        async with waiting.client:
+            kept = {"url": site.url("/ok"), "cache": True}
+            assert (await waiting.post("/fetch", AS_ADMIN, **kept)).headers["x-cache-status"] == "MISS"
+            for _ in range(2):
+                await waiting.post("/fetch", AS_ADMIN, url=site.url("/drop"), timeout=300)
+            for _ in range(2):  # it is no answer of the target's, and ends nothing
+                hit = await waiting.post("/fetch", AS_ADMIN, **kept)
+                assert (hit.status_code, hit.headers["x-cache-status"]) == (200, "HIT")
+                assert_waits(await waiting.post("/fetch", AS_ADMIN, url=site.url("/ok")), 1)
+            assert_waits(await waiting.post("/fetch", AS_ADMIN, **kept, mainContent=False), 1)
+            assert_waits(await waiting.post("/fetch", AS_ADMIN, **kept, nonsense=1), 1)
+            await keep(visit, site.url("/ok"))
+            page = await waiting.post("/api/render", AS_ADMIN, url=site.url("/ok"))
+            assert (page.status_code, page.headers["x-cache"]) == (200, "HIT")
+            assert_waits(await waiting.post("/api/render", AS_ADMIN, url=site.url("/other")), 1)
+            for _ in range(4):  # but who is at fault himself waits for everything
+                await waiting.bad(AS_ADMIN)
+            assert_waits(await waiting.post("/fetch", AS_ADMIN, **kept), 1)
 
 
 async def test_the_settings_are_the_free_allowance(visiting: Visiting) -> None:

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from sqlalchemy import update
 from x402.extensions.bazaar import validate_discovery_extension_spec
 from x402.extensions.payment_identifier import append_payment_identifier_to_extensions
 from x402.http.utils import decode_payment_required_header, encode_payment_signature_header
+from x402.schemas import parse_payment_payload, parse_payment_requirements
 
 from gossamer.doors.http.discovery import extensions
 from gossamer.flows.admit import wallet
@@ -29,13 +31,15 @@ from gossamer.state.tables import payments
 from gossamer.state.tenants import PUBLIC
 from gossamer.web.url import Url
 from gossamer.web.x402 import LARGEST_OFFER, NETWORKS
-from tests.doors.houses import AS_ADMIN, Visiting
+from tests.doors.houses import AS_ADMIN, Visit, Visiting
 from tests.doors.test_problems import assert_problem
+from tests.doors.test_server import serving
 from tests.pay import payers
 from tests.pay.payers import Till
 from tests.pay.shops import BASIC, CACHED, UNLIMITED, Shop, opened_shop
-from tests.servers.chains.facilitator import Facilitator
-from tests.servers.chains.fixtures import Chains
+from tests.servers.chains import wallets
+from tests.servers.chains.facilitator import Facilitator, Fault
+from tests.servers.chains.fixtures import PAYER, Chains
 from tests.servers.postgres import PostgresServer
 from tests.servers.valkey import Valkey
 from tests.site.server import Site
@@ -279,6 +283,99 @@ async def test_an_idempotency_key_works_for_who_pays(shop: Shop, facilitator: Fa
     assert (await shop.send(shop.page(), second)).status_code == 200  # this one was not
 
 
+async def test_an_idempotency_key_opens_nothing_that_was_not_paid(
+    shop: Shop, facilitator: Facilitator
+) -> None:
+    till, url, key = Till(shop.chains), shop.page(), {"Idempotency-Key": "a-key-for-nothing"}
+    payment = {**await shop.signed(url), **key}
+    facilitator.fail("settle", Fault.DECLINE)
+    for _ in range(3):
+        refused(await shop.send(url, payment), "PAYMENT_FAILED")
+    assert (facilitator.count("settle"), till.taken()) == (3, 0)
+    facilitator.reset()
+    assert (await shop.send(url, payment)).status_code == 200
+    again = await shop.send(url, {**await shop.signed(url), **key})
+    assert (again.status_code, again.headers["x-idempotent-replayed"]) == (200, "true")
+    assert (facilitator.count("settle"), till.taken()) == (1, BASIC)
+
+
+async def test_nothing_found_costs_nothing(shop: Shop, facilitator: Facilitator) -> None:
+    till, url = Till(shop.chains), shop.page()
+    asked: list[tuple[str, dict[str, Any]]] = [
+        ("/search", {"query": "nobodyhaswrittenthis"}),
+        ("/extract", {"url": url, "fields": ["price"]}),
+        ("/fetch/basic", {"url": url, "include": ["h6"]}),
+        ("/fetch/basic", {"url": url, "exclude": ["*"]}),
+    ]
+    async with shop.buyer() as client:
+        for path, body in asked:
+            answer = await client.post(path, json=body)
+            assert (answer.status_code, "payment-response" in answer.headers) == (200, False), answer.text
+    assert (facilitator.count("settle"), till.taken()) == (0, 0)
+
+
+async def test_payments_with_one_idempotency_key_at_once_pay_once(
+    shop: Shop, facilitator: Facilitator
+) -> None:
+    till, url, key = Till(shop.chains), shop.page(), {"Idempotency-Key": "a-key-for-many"}
+    payments = [{**await shop.signed(url), **key} for _ in range(4)]
+    answers = await asyncio.gather(*(shop.send(url, payment) for payment in payments))
+    assert [answer.status_code for answer in answers] == [200] * 4
+    assert (shop.visits(url), facilitator.count("settle"), till.taken()) == (1, 1, BASIC)
+
+
+async def test_a_payment_that_went_elsewhere_is_no_revenue(
+    tmp_path: Path, site: Site, chains: Chains, facilitator: Facilitator
+) -> None:
+    """On EVM chains a nonce is its payer's: between our two questions it can pay for something else."""
+    async with opened_shop(tmp_path, site, chains) as shop:
+        till, url = Till(chains), shop.page()
+        payment = await shop.signed(url)
+        facilitator.before = partial(_spend_elsewhere, chains)
+        assert (await shop.send(url, payment)).status_code == 200  # nobody can tell
+        facilitator.before = None
+        refused(await shop.send(url, payment), "PAYMENT_FAILED")
+        assert till.taken() == 0
+        told = (await shop.fetching.visit.client.get("/api/payments", headers=AS_ADMIN)).json()
+        assert (told["revenue"], told["unproven"]) == ({}, {"/fetch/basic": "$0.005"})
+        assert [one["transaction"] for one in told["payments"]] == [""]
+
+
+def _spend_elsewhere(chains: Chains, phase: str, body: Any) -> None:
+    if phase != "settle":
+        return
+    payer, requirements = wallets.evm(PAYER), body["paymentRequirements"]
+    sent = json.loads(json.dumps(body["paymentPayload"]))
+    sent["accepted"] = {**requirements, "amount": "1", "payTo": payer.address}
+    authorization = {**sent["payload"]["authorization"], "to": payer.address, "value": "1"}
+    signature = payer.sign_typed_data(
+        {
+            "name": requirements["extra"]["name"],
+            "version": requirements["extra"]["version"],
+            "chainId": int(requirements["network"].partition(":")[2]),
+            "verifyingContract": requirements["asset"],
+        },
+        {
+            "TransferWithAuthorization": [
+                {"name": "from", "type": "address"},
+                {"name": "to", "type": "address"},
+                {"name": "value", "type": "uint256"},
+                {"name": "validAfter", "type": "uint256"},
+                {"name": "validBefore", "type": "uint256"},
+                {"name": "nonce", "type": "bytes32"},
+            ]
+        },
+        {
+            **authorization,
+            **{name: int(authorization[name]) for name in ("value", "validAfter", "validBefore")},
+        },
+    ).signature
+    sent["payload"] = {"authorization": authorization, "signature": "0x" + bytes(signature).hex()}
+    payload = parse_payment_payload(sent)
+    done = chains.base.settle(payload, parse_payment_requirements(2, sent["accepted"]))
+    assert done.success, done
+
+
 async def test_the_parts_of_a_payment_that_do_not_fit_are_told(shop: Shop, facilitator: Facilitator) -> None:
     url = shop.page()
     payment = json.loads(base64.b64decode((await shop.signed(url))["PAYMENT-SIGNATURE"]))
@@ -343,6 +440,14 @@ async def test_the_ledger_is_for_admins_as_a_list_and_as_a_table(
         assert rest.json()["nextCursor"] is None
         only = await visit.client.get("/api/payments?state=settled", headers=AS_ADMIN)
         assert len(only.json()["payments"]) == 3
+        shown = "0x" + newest["payer"][2:].upper()  # in capitals, as in the mixed case that wallets show
+        for accept in ("application/json", "text/csv"):
+            sent = {**AS_ADMIN, "Accept": accept}
+            of_payer = await visit.client.get(f"/api/payments?payer={shown}", headers=sent)
+            assert of_payer.text.count(newest["payer"]) == 4
+        assert (await visit.client.get(f"/api/payments?payer={WALLET}", headers=AS_ADMIN)).json()[
+            "payments"
+        ] == []
         table = await visit.client.get("/api/payments", headers={**AS_ADMIN, "Accept": "text/csv"})
         assert table.headers["content-type"].startswith("text/csv")
         rows = list(csv.DictReader(io.StringIO(table.text)))
@@ -377,6 +482,32 @@ async def test_on_the_servers_of_a_large_installation(
         assert (await shop.send(url, payment)).status_code == 402
         assert (await shop.buy(shop.page())).status_code == 200
         assert till.taken() == 3 * BASIC + CACHED
+
+
+async def test_the_pages_say_how_to_pay_and_what_a_402_looks_like(shop: Shop, visit: Visit) -> None:
+    client = shop.fetching.visit.client
+    page = (await client.get("/docs")).text
+    assert '<section id="paying" class="topic">' in page
+    assert "in USDC on base-sepolia or solana-devnet" in page
+    assert "Needs an API key or a payment" in page
+    without = (await visit.client.get("/docs")).text
+    assert "paying" not in without
+    assert "or a payment" not in without
+    real = await quoted(shop, "/fetch", {"url": shop.page()})
+    for name in ("payment-required", "payment-failed"):
+        answer = await client.get(f"/problems/{name}", headers={"Accept": "application/json"})
+        example, headers = answer.json()["example"], answer.json()["headers"]
+        assert example.keys() | {"hint"} == real.json().keys()
+        assert example["accepts"][0].keys() == real.json()["accepts"][0].keys()
+        assert example["details"]["quote"].keys() == real.json()["details"]["quote"].keys()
+        offer: Any = decode_payment_required_header(headers["PAYMENT-REQUIRED"])
+        assert (offer.x402_version, offer.accepts[0].amount) == (
+            2,
+            example["accepts"][0]["maxAmountRequired"],
+        )
+        assert (
+            f"PAYMENT-REQUIRED: {headers['PAYMENT-REQUIRED']}" in (await client.get(f"/problems/{name}")).text
+        )
 
 
 async def test_the_documentation_says_what_it_costs(shop: Shop) -> None:
@@ -420,6 +551,27 @@ async def test_who_went_away_before_it_was_settled_is_not_charged(shop: Shop) ->
     assert till.taken() == 0
     assert (await shop.send(url, payment)).status_code == 200
     assert till.taken() == BASIC
+
+
+async def test_who_went_away_while_the_page_was_fetched_is_not_charged(shop: Shop) -> None:
+    till, visit = Till(shop.chains), shop.fetching.visit
+    url = shop.fetching.site.url("/first-byte-late?paid")
+    payment = await shop.signed(url, timeout=30_000)
+    async with serving(visit) as port, httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}") as client:
+        asking = client.post("/fetch/basic", json={"url": url, "timeout": 30_000}, headers=payment)
+        task = asyncio.create_task(asking)
+        async with asyncio.timeout(60):
+            while not shop.visits(url):
+                await asyncio.sleep(0.01)
+            task.cancel()
+            while (line := visit.logged("request")[-1])["error"] != "CLIENT_GONE":
+                await asyncio.sleep(0.01)
+    assert line["paymentNetwork"] is None
+    assert not visit.logged("internal_error")
+    shown = await visit.client.get("/api/payments?limit=1", headers=AS_ADMIN)
+    (last,) = shown.json()["payments"]
+    assert (last["state"], last["reason"]) == ("released", "not_charged")
+    assert till.taken() == 0
 
 
 async def test_an_answer_that_was_paid_and_not_given_is_given_once(

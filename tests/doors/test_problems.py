@@ -97,6 +97,28 @@ async def test_fr001_every_mistake_is_a_problem(
     assert_problem(response, code)
 
 
+@pytest.mark.parametrize(
+    ("body", "detail"),
+    [
+        (b"", "The body is empty."),
+        (b" \n", "The body is empty."),
+        (b'{"text":"\\ud800"}', "The body is not valid Unicode."),
+        (b'{"text":"\\udfff"}', "The body is not valid Unicode."),
+        (b'{"text":"\\ud83d\\ud83d"}', "The body is not valid Unicode."),
+        (b'{"text":"\xff"}', "The body is not valid Unicode."),
+        (b'{"text":"\\ud83d\\ude00"', "Input data was truncated."),
+        (b'{"text":"\\\\ud800"', "Input data was truncated."),
+        (b'{"text":', "Input data was truncated."),
+    ],
+)
+async def test_what_is_wrong_with_a_body_is_told_in_words_that_fit(
+    visit: Visit, body: bytes, detail: str
+) -> None:
+    headers = {"content-type": "application/json"}
+    response = await visit.client.post("/test/echo", content=body, headers=headers)
+    assert assert_problem(response, "VALIDATION_ERROR")["detail"] == detail
+
+
 @pytest.mark.parametrize("kind", problems.KINDS.values(), ids=lambda kind: kind.name)
 async def test_fr003_every_kind_leaves_as_declared(visit: Visit, kind: problems.Kind) -> None:
     assert_problem(await visit.client.post(f"/test/fail/{kind.name}"), kind.code)
@@ -190,6 +212,24 @@ async def test_no_cross_origin_access_unless_configured(visit: Visit, visiting: 
         assert preflight.status_code == 204
         assert preflight.headers["access-control-allow-origin"] == "https://app.example"
         assert "x-request-id" in preflight.headers
+        allowed_methods = preflight.headers["access-control-allow-methods"].split(", ")
+        document = (await configured.client.get("/openapi.json")).json()
+        operations = [each for path in document["paths"].values() for each in path.items()]
+        assert {method.upper() for method, _ in operations} <= set(allowed_methods)
+        told = [answer["headers"] for _, one in operations for answer in one["responses"].values()]
+        exposed = allowed.headers["access-control-expose-headers"].split(", ")
+        assert {name for headers in told for name in headers} <= set(exposed)
+
+
+async def test_unknown_query_parameters_are_refused_everywhere(visit: Visit) -> None:
+    for path in ("/api/render", "/fetch", "/extract", "/search", "/screenshot", "/api/admin/keys"):
+        answer = await visit.client.post(f"{path}?nonsense=1", json={}, headers=AS_ADMIN)
+        assert (
+            assert_problem(answer, "VALIDATION_ERROR")["detail"]
+            == "Object contains unknown field `nonsense`."
+        )
+    for path in ("/health/live?probe=1", "/docs?utm_source=a", "/problems?a"):
+        assert (await visit.client.get(path)).status_code == 200
 
 
 @settings(max_examples=150)

@@ -5,11 +5,16 @@ import gzip
 import hashlib
 import json
 import socket
+import time
+from datetime import datetime
 from typing import Any
 
 import httpx
 import pytest
 
+from gossamer.flows.pace import UNKNOWN
+from gossamer.flows.render import Payload
+from gossamer.state.jobs import NewJob
 from gossamer.state.tenants import Role, Tier
 from tests.doors.fetches import say
 from tests.doors.houses import AS_ADMIN, PUBLIC_URL, bearer
@@ -149,14 +154,69 @@ async def test_decision2_what_is_not_the_page_fails_with_page_error(
     assert shown["retriesLeft"] == 0
     assert shown["failedAt"].endswith("Z")
     assert shown["suggestion"]
-    assert len(rendering.site.seen(target)) == 1  # not tried again
-    assert (await rendering.ask(target)).status_code == 202
+    assert rendering.visits(target) == 1  # not tried again
 
 
-async def test_a_bad_outcome_never_replaces_a_good_page(rendering: Rendering) -> None:
+async def test_what_failed_for_good_is_believed_for_a_while(rendering: Rendering) -> None:
+    target = say(article("Gone"), status="404 Not Found")
+    first: dict[str, Any] = assert_problem(await rendering.ask(target, wait=30), "RENDER_FAILED")
+    again: dict[str, Any] = assert_problem(
+        await rendering.ask(target, wait=30, maxAge=1_000), "RENDER_FAILED"
+    )
+    assert again["details"] == first["details"]
+    told = await rendering.ask(target)
+    assert (told.status_code, told.headers["x-cache"]) == (202, "MISS")
+    shown = told.json()
+    assert (shown["status"], shown["jobId"]) == ("failed", first["details"]["jobId"])
+    assert "maxAge 0" in shown["message"]
+    assert 60 < int(told.headers["retry-after"]) <= 300
+    assert (await rendering.over(shown["jobId"]))["errorCode"] == "page_error"
+    assert rendering.visits(target) == 1
+    assert_problem(await rendering.ask(target, wait=30, maxAge=0), "RENDER_FAILED")
+    assert rendering.visits(target) == 2
+    for which, cleared in (("url", target), ("prefix", "/")):
+        await rendering.delete(**{which: rendering.site.url(cleared)})  # type: ignore[arg-type]
+        assert_problem(await rendering.ask(target, wait=30), "RENDER_FAILED")
+    assert rendering.visits(target) == 4
+    say(article("Mended"), target=target)
+    assert "Mended" in (await rendering.ask(target, wait=30, maxAge=0)).text
+
+
+async def test_who_asks_in_another_manner_is_not_held_up(rendering: Rendering) -> None:
+    target = app_page()
+    never = await rendering.ask(target, waitForSelector="#never", timeout=10_000)
+    page = await rendering.ask(target, wait=30)
+    assert (page.status_code, page.headers["x-cache"]) == (200, "MISS")
+    status = await rendering.get("/api/cache/status", url=rendering.site.url(target))
+    assert status.json()["jobId"] == never.json()["jobId"]  # which is still at it
+    await rendering.visit.client.delete(f"/api/jobs/{never.json()['jobId']}", headers=AS_ADMIN)
+    assert (await rendering.over(never.json()["jobId"]))["errorCode"] == "canceled"
+
+
+async def test_who_asks_for_what_is_being_canceled_gets_a_render_of_their_own(rendering: Rendering) -> None:
+    target = app_page(pause=5.0)
+    first = (await rendering.ask(target)).json()["jobId"]
+    async with asyncio.timeout(30):
+        while not rendering.visits(target):
+            await asyncio.sleep(0.01)
+    canceled = await rendering.visit.client.delete(f"/api/jobs/{first}", headers=AS_ADMIN)
+    assert (canceled.json()["status"], canceled.json()["cancelRequested"]) == ("running", True)
+    app_page(target=target)
+    assert (await rendering.ask(target, wait=30)).status_code == 200
+    assert (await rendering.over(first))["errorCode"] == "canceled"
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        "<title>Just a moment...</title><p>Checking your browser before accessing",
+        f'<meta name="prerender-status-code" content="503">{article("Bad")}',
+    ],
+)
+async def test_a_bad_outcome_never_replaces_a_good_page(rendering: Rendering, bad: str) -> None:
     target = say(article("Good"))
     await rendering.keep(target, article("Good"), age=100)
-    say("<title>Just a moment...</title><p>Checking your browser before accessing", target=target)
+    say(bad, target=target)
     failed = await rendering.ask(target, maxAge=10, wait=30)
     assert_problem(failed, "RENDER_FAILED")
     kept = await rendering.ask(target)
@@ -176,7 +236,7 @@ async def test_stale_if_error_serves_the_old_page_when_the_new_one_fails(renderi
     assert rendering.visits(target) == 1  # and it is not tried again at once
     assert_problem(await rendering.ask(target, maxAge=10, staleIfError=20, wait=30), "RENDER_FAILED")
     say(article("Better"), target=target)
-    assert "Better" in (await rendering.ask(target, maxAge=10, wait=30)).text
+    assert "Better" in (await rendering.ask(target, maxAge=0, wait=30)).text
     assert "x-cache-stale" not in (await rendering.ask(target, maxAge=10, staleIfError=1000)).headers
 
 
@@ -244,10 +304,23 @@ async def test_network_errors_are_tried_again_and_told(rendering: Rendering) -> 
     assert (job.last_error or "").startswith("RENDER_FAILED: network_error: ")
     await rendering.house.jobs.cancel(job.job_id)
     assert (await rendering.over(job.job_id))["errorCode"] == "canceled"
+    unsafe = await rendering.ask("http://127.0.0.1:6000/", wait=30)  # which no browser asks for
+    assert assert_problem(unsafe, "RENDER_FAILED")["details"]["reason"] == "network_error"  # type: ignore[index]
+    job = await rendering.house.jobs.get(unsafe.json()["details"]["jobId"])
+    assert job is not None
+    assert job.attempt == 1  # nor is it of use to try again
 
 
-async def test_seed6_3_a_timeout_is_tried_once_more(rendering: Rendering) -> None:
+async def counted(rendering: Rendering) -> tuple[int, int]:
+    """How many renders count under the limit, and how many are told."""
+    asks = [("renders-pro", await rendering.tenant())]
+    standing = (await rendering.house.limits.take(asks, cost=0))[0]
+    return standing.tally.used, (await rendering.get("/api/usage")).json()["renders"]["today"]
+
+
+async def test_seed6_3_a_timeout_is_tried_once_more_and_counts_once(rendering: Rendering) -> None:
     target = app_page(pause=30.0)
+    limited, used = await counted(rendering)
     asked = asyncio.create_task(rendering.ask(target, timeout=1500, wait=30))
     async with asyncio.timeout(30):
         while not rendering.visits(target):
@@ -256,6 +329,7 @@ async def test_seed6_3_a_timeout_is_tried_once_more(rendering: Rendering) -> Non
     page = await asked
     assert page.status_code == 200, page.text
     assert rendering.visits(target) == 2
+    assert await counted(rendering) == (limited + 1, used + 1)
 
 
 async def test_an_address_that_leads_inside_is_told_as_that(rendering: Rendering) -> None:
@@ -275,6 +349,7 @@ async def test_an_address_that_leads_inside_is_told_as_that(rendering: Rendering
         ({"url": "https://e.example/" + "a" * 2048}, "INVALID_URL", "url_too_long"),
         ({"url": "https://a:b@e.example/"}, "INVALID_URL", "credentials_in_url"),
         ({}, "VALIDATION_ERROR", None),
+        ({"url": "http://127.0.0.1/", "waitForSelector": "###"}, "INVALID_SELECTOR", None),
         ({"url": "http://127.0.0.1/", "timeout": 60_001}, "VALIDATION_ERROR", None),
         ({"url": "http://127.0.0.1/", "wait": 61}, "VALIDATION_ERROR", None),
         ({"url": "http://127.0.0.1/", "bot": "me"}, "VALIDATION_ERROR", None),
@@ -350,6 +425,24 @@ async def test_status_of_what_waits(idle: Rendering) -> None:
     assert (shown["status"], shown["progress"], shown["jobId"]) == ("queued", 0, queued["jobId"])
     assert shown["message"] == "Waiting for a browser."
     assert shown["estimatedCompletion"].endswith("Z")
+
+
+async def test_the_estimate_is_never_in_the_past(idle: Rendering) -> None:
+    long_ago = round(time.time() * 1000) - 3_600_000
+    new = NewJob(kind="render", tenant_id=await idle.tenant(), payload=Payload(url="http://127.0.0.1/"))
+    await idle.house.jobs.put(new, now=long_ago)
+
+    async def estimate() -> tuple[str, float]:
+        shown = (await idle.get(f"/api/status/{new.job_id}")).json()
+        return shown["status"], datetime.fromisoformat(shown["estimatedCompletion"]).timestamp()
+
+    for status in ("queued", "processing"):
+        before = time.time()
+        shown, at = await estimate()
+        assert shown == status
+        assert before < at + 0.001
+        assert at <= time.time() + UNKNOWN / 1000
+        await idle.house.jobs.lease({"render": 1}, worker="w", now=long_ago)
 
 
 async def test_a_client_that_goes_away_while_it_waits(rendering: Rendering) -> None:

@@ -4,7 +4,10 @@ import asyncio
 import shutil
 from pathlib import Path
 
+from gossamer.flows.admit import key_record
+from gossamer.state import tenants
 from tests.doors.fetches import say
+from tests.doors.houses import ADMIN_KEY, bearer
 from tests.doors.renders import OpenRendering, app_page, article, at_work, open_rendering
 from tests.doors.test_problems import assert_problem
 from tests.servers.postgres import PostgresServer
@@ -71,6 +74,10 @@ async def test_the_database_restarted(open_rendering: OpenRendering, postgres: P
         assert (await idle.ask("/page")).status_code == 200
         postgres.stop()
         assert (await idle.ask("/page")).headers["x-cache"] == "HIT"  # the key and the page are hot
+        assert await idle.house.hot.drop(key_record(tenants.key_hash(ADMIN_KEY)))  # long ago
+        assert (await idle.ask("/page")).headers["x-cache"] == "HIT"
+        stranger = await idle.ask("/page", sent=bearer("sk_live_unknown"))
+        assert_problem(stranger, "SERVICE_UNAVAILABLE")
         assert_problem(await idle.ask("/another"), "SERVICE_UNAVAILABLE")
         assert_problem(await idle.delete(url=idle.site.url("/page")), "SERVICE_UNAVAILABLE")
         postgres.start()

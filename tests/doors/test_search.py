@@ -204,6 +204,10 @@ async def test_searching_on_the_command_line(open_fetching: OpenFetching, tmp_pa
     assert "A rope **of silk** is" in told["snippet"]
     nothing = gossamer("search", *folder, "--site", "example.com", "silk", folder=tmp_path, check=False)
     assert (nothing.returncode, nothing.stdout) == (3, "")
+    assert nothing.stderr == "gossamer: nothing was found (asked: index)\n"
+    blank = gossamer("search", *folder, " ", folder=tmp_path, check=False)
+    assert (blank.returncode, blank.stdout) == (2, "")
+    assert "The query is blank." in blank.stderr
     theirs = gossamer("search", *folder, "--email", "b@example.com", "silk", folder=tmp_path, check=False)
     assert theirs.returncode == 3
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gossamer.state.tenants import Role
+from gossamer.state.tenants import Role, Tier
 from tests.doors.fetches import say
 from tests.doors.houses import bearer
 from tests.doors.renders import OpenRendering, Rendering, article, open_rendering
@@ -23,7 +23,7 @@ async def usage(house: Rendering, sent: dict[str, str] | None = None, **query: s
 async def test_seed2_5_usage_is_exact_and_survives_a_stop(open_rendering: OpenRendering) -> None:
     good, bad = say(article("Used")), say(article("Gone"), status="404 Not Found")
     async with open_rendering() as house:
-        user = bearer(await house.visit.key(Role.USER))
+        user = bearer(await house.visit.key(Role.USER, Tier.FREE))
         nothing = await usage(house, user)
         assert nothing["renders"] == {"today": 0, "thisMonth": 0, "allTime": 0, "failed": 0}
         assert nothing["cache"]["hitRate"] == 0
@@ -32,25 +32,30 @@ async def test_seed2_5_usage_is_exact_and_survives_a_stop(open_rendering: OpenRe
         assert (await house.ask(bad, sent=user, wait=30)).status_code == 502
         for _ in range(3):
             assert (await house.ask(good, sent=user)).status_code == 200
+        picture = {"url": house.site.url(good)}
+        assert (await house.visit.client.post("/screenshot", json=picture, headers=user)).status_code == 200
         tenant = await house.tenant(user)
-    async with open_rendering(working=False) as house:
+    async with open_rendering(working=False, limit_renders_free="3/86400") as house:
         used = await usage(house, user)
         assert used["tenantId"] == tenant
-        assert used["renders"] == {"today": 2, "thisMonth": 2, "allTime": 2, "failed": 1}
+        assert used["renders"] == {"today": 3, "thisMonth": 3, "allTime": 3, "failed": 1}
         assert used["cache"] == {"hits": 3, "misses": 2, "hitRate": 60.0}
         assert used["storage"]["pages"] == 1
         assert used["storage"]["bytes"] > len(article("Used"))
         assert used["topUrls"] == [{"url": (await house.key(good, user)).url, "renders": 1, "accesses": 4}]
         assert "message" not in used
         assert (await usage(house))["renders"]["allTime"] == 0  # the admin's own tenant
-        assert (await usage(house, tenant=tenant))["renders"]["allTime"] == 2  # which admins may ask for
+        assert (await usage(house, tenant=tenant))["renders"]["allTime"] == 3  # which admins may ask for
         key = (await house.get("/api/me", sent=user)).json()["keyId"]
-        assert (await usage(house, user, key=key))["renders"]["allTime"] == 2
+        assert (await usage(house, user, key=key))["renders"]["allTime"] == 3
         assert (await usage(house, key=key))["tenantId"] == tenant
         second = bearer(await house.visit.key(Role.USER))
         other_key = (await house.get("/api/me", sent=second)).json()["keyId"]
         assert (await usage(house, second, key=other_key))["renders"]["allTime"] == 0
-        assert (await usage(house, second))["renders"]["allTime"] == 2  # the same tenant
+        assert (await usage(house, second))["renders"]["allTime"] == 3  # the same tenant
+        refused: dict[str, Any] = assert_problem(await house.ask("/one-more", sent=user), "RATE_LIMITED")
+        assert (refused["limit"], refused["used"]) == (3, 3)  # nor does a stop forget what counts
+        assert refused["resetAt"].endswith("T00:00:00.000Z")
 
 
 @pytest.mark.parametrize("query", [{"key": "01JGGR2Z3W8Q4T6V9X0Y1B2C3D"}, {"key": "of the admin"}])

@@ -140,7 +140,7 @@ async def test_who_keeps_failing_is_left_alone_and_tried_again(house: House, eng
     house.note("https://a.example/")
     engines.searxng = Status(500)
     finder = house.finder("index", "searxng")
-    assert await finder.states() == {"index": "closed", "searxng": "closed"}
+    assert await finder.states() == {"index": "answers", "searxng": "answers"}
     for _ in range(5):
         await finder.find(ROPE, OURS)
     found = await finder.find(ROPE, OURS)
@@ -155,7 +155,7 @@ async def test_who_keeps_failing_is_left_alone_and_tried_again(house: House, eng
     both = await asyncio.gather(finder.find(ROPE, OURS), finder.find(ROPE, OURS))
     assert sorted(found.providers["searxng"].status for found in both) == ["ok", "skipped"]
     assert (await finder.find(ROPE, OURS)).complete
-    assert (await finder.states())["searxng"] == "closed"
+    assert (await finder.states())["searxng"] == "answers"
 
 
 async def test_a_search_that_is_cancelled_does_not_hold_up_the_next(house: House, engines: Engines) -> None:

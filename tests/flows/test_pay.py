@@ -264,6 +264,32 @@ async def test_what_was_killed_before_money_was_asked_for_is_released(counter: C
     assert await counter.send(payment, page="another") == "served"
 
 
+async def test_that_it_is_good_is_written_where_that_or_the_work_takes_long(
+    counter: Counter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    payment = signed()
+    sale = await counter.payments.admit(payment, purchase())
+    assert (await counter.entry(payment)).state is State.RESERVED
+    monkeypatch.setattr("gossamer.flows.settling.RENEW_SECONDS", 0.01)
+    async with counter.payments.serving(sale), asyncio.timeout(30):
+        while (await counter.entry(payment)).state is not State.VERIFIED:
+            await asyncio.sleep(0.01)
+        await counter.payments.settle(sale)
+        held_until = (await counter.entry(payment)).held_until
+        while (await counter.entry(payment)).held_until == held_until:  # for as long as it is worked on
+            await asyncio.sleep(0.01)
+    entry = await counter.entry(payment)
+    assert entry.state is State.SETTLED
+    assert entry.verified_at is not None
+    assert entry.served_at is not None
+    assert entry.created_at <= entry.verified_at <= entry.served_at
+
+    monkeypatch.setattr("gossamer.flows.pay.RENEW_SECONDS", 0.0)
+    payment = signed()
+    await counter.payments.admit(payment, purchase())
+    assert (await counter.entry(payment)).state is State.VERIFIED
+
+
 async def test_a_settlement_in_doubt_is_found_by_its_nonce(counter: Counter) -> None:
     payment = signed()
     counter.server.fail("settle", Fault.ERROR)

@@ -20,9 +20,11 @@ from gossamer.logs import Log
 from gossamer.reach.visit import Print, Shot
 from gossamer.settings import Settings
 from gossamer.state.cache import Cache
+from gossamer.state.database import open_database
 from gossamer.state.hot_memory import MemoryHot
 from gossamer.state.limits import Limits, policies
 from gossamer.state.tenants import Role
+from gossamer.state.usage import Usage
 from gossamer.web.outcome import Outcome
 from gossamer.web.url import Url
 
@@ -31,14 +33,17 @@ SOMEONE = Caller(Role.USER, "key", "tenant")
 
 
 @pytest.fixture(scope="module")
-async def shooter() -> AsyncIterator[Shooter]:
+async def shooter(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Shooter]:
+    database = open_database(f"sqlite:///{tmp_path_factory.mktemp('usage')}/gossamer.db")
     async with open_pool(places=1) as pool:
         hot, log = MemoryHot(), Log(pool.stream, level="debug")
         limits = Limits(hot, policies(Settings.load({}, None, {})), log)
         workshop = Workshop(1)
         cache = Cache(hot, log, lambda: NOON)
-        yield Shooter(Browsing(pool.browsers, limits), workshop, cache, lambda: NOON)
+        browsing = Browsing(pool.browsers, limits, Usage(database, lambda: NOON))
+        yield Shooter(browsing, workshop, cache, lambda: NOON)
         await workshop.close()
+    await database.close()
 
 
 def wish(url: str = "http://127.0.0.1/", **more: Any) -> Wish:

@@ -1,11 +1,13 @@
 """Where money is taken, and settings with which none could be."""
 
 import io
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.reach.test_facilitator_key import KEY_ID, SECRETS
 
+from gossamer.app import House
 from gossamer.flows.till import facilitator_key, tills
 from gossamer.logs import Log
 from gossamer.settings import CDP_FACILITATOR, TEST_FACILITATOR, SettingError, Settings
@@ -16,6 +18,38 @@ KEYED = {"cdp_api_key_id": KEY_ID, "cdp_api_key_secret": SECRETS["EdDSA"]}
 
 def loaded(**flags: Any) -> Settings:
     return Settings.load({}, None, flags)
+
+
+EVM, SVM = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"
+
+
+@pytest.mark.parametrize(
+    ("evm", "svm", "parts"),
+    [
+        (EVM.replace("53F", "54F"), SVM, ("wallet_address", "EIP-55", EVM[-8:])),
+        (EVM.replace("C9", "c9"), SVM, ("wallet_address", "EIP-55")),
+        ("0x" + "0" * 40, SVM, ("wallet_address", "zero address")),
+        (EVM, "z" * 44, ("wallet_svm", "33 bytes", "32")),
+        (EVM, SVM[:34], ("wallet_svm", "25 bytes", "32")),
+        (EVM, "1" * 32, ("wallet_svm", "system program")),
+    ],
+    ids=["digit", "case", "zero", "too long", "too short", "system program"],
+)
+async def test_a_mistyped_wallet_stops_the_start(
+    evm: str, svm: str, parts: tuple[str, ...], tmp_path: Path
+) -> None:
+    settings = loaded(wallet_address=evm, wallet_svm=svm, data_dir=str(tmp_path))
+    with pytest.raises(SettingError) as caught:
+        House(settings, Log(io.StringIO()))
+    assert all(part in str(caught.value) for part in parts), caught.value
+
+
+@pytest.mark.parametrize("evm", [EVM, EVM.lower(), "0x" + EVM[2:].upper()])
+async def test_wallets_as_they_are_written(evm: str, tmp_path: Path) -> None:
+    house = House(loaded(wallet_address=evm, wallet_svm=SVM, data_dir=str(tmp_path)), Log(io.StringIO()))
+    assert house.payments is not None
+    assert {till.pay_to for till in house.payments.settling.tills.values()} == {evm, SVM}
+    await house.close()
 
 
 def test_polygon_has_no_test_network() -> None:

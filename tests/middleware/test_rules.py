@@ -3,9 +3,13 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gossamer.middleware.breaker import Breaker
-from gossamer.middleware.rules import Site, Visit
+from gossamer.middleware.rules import LONGEST, Site, Visit
+from gossamer.web import url
+from gossamer.web.url import Url
 
 URL, KEY = "https://gossamer.example", "sk_live_test"
 
@@ -23,6 +27,25 @@ def test_without_an_origin_the_host_is_believed_if_it_is_one() -> None:
     for host in ("", "a b", "a/b", "a@b", "a?b", "a\r\nb", "user:password@host"):
         assert not site.wants(visit(host=host)), host
     assert Site(url=URL, key=KEY, origin="https://www.example.com").wants(visit(host=""))
+
+
+@given(
+    st.lists(st.tuples(st.binary(min_size=1, max_size=4), st.integers(1, 2_100)), max_size=3),
+    st.sampled_from((b"/", b"/a?b=")),
+)
+def test_nothing_is_asked_for_that_can_only_be_refused(parts: list[tuple[bytes, int]], start: bytes) -> None:
+    site = Site(url=URL, key=KEY, origin="https://www.example.com")
+    one = visit(start + b"".join(part * times for part, times in parts))
+    if site.wants(one):
+        Url.parse(site.address(one))
+
+
+def test_an_address_may_be_as_long_as_gossamer_takes_it() -> None:
+    assert LONGEST == url.LONGEST
+    site = Site(url=URL, key=KEY, origin="https://www.example.com")
+    room = LONGEST - len(site.address(visit()))
+    assert site.wants(visit(b"/" + b"x" * room))
+    assert not site.wants(visit(b"/" + b"x" * (room + 1)))
 
 
 @pytest.mark.parametrize("origin", ["https://www.example.com/shop", "https://www.example.com/shop/"])

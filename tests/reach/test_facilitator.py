@@ -169,6 +169,22 @@ async def test_one_that_was_not_reached_has_moved_nothing(
         server.start()
 
 
+async def test_money_is_asked_for_once_where_a_kept_connection_breaks(
+    facilitator: Facilitator, server: servers.Facilitator
+) -> None:
+    assert (await facilitator.verify(wire(), TERMS)).valid  # so that there is one
+    payment = wire()
+    server.fail("settle", Fault.DONE_THEN_DROP)
+    with pytest.raises(Uncertain):
+        await facilitator.settle(payment, TERMS)
+    assert server.count("settle") == 1
+    assert (await facilitator.verify(payment, TERMS)).spent
+    server.fail("verify", Fault.DROP)
+    with pytest.raises(Unavailable):
+        await facilitator.verify(payment, TERMS)
+    assert server.count("verify") == 4  # that it may be asked again
+
+
 async def test_one_that_keeps_failing_is_left_alone_for_a_while(
     facilitator: Facilitator, server: servers.Facilitator, clock: Clock
 ) -> None:

@@ -62,6 +62,8 @@ async def of_each_kind(hot: Hot) -> None:
     (tally,) = await hot.take([window])
     assert tally.allowed
     await hot.give_back(window, tally.stamp)
+    heard = await hot.question([window], "k", "p", 8)()
+    assert heard.tallies[0].allowed
     released = await hot.claim(f"job{next(numbers)}", FOREVER)
     assert await hot.renew(released, FOREVER)
     await hot.release(released)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gossamer.web.extract import extract
-from gossamer.web.links import Addresses, Link
+from gossamer.web.links import USUAL, Addresses, Folder, Folders, Link
 
 URL = "https://site.example/docs/page.html?q=1"
 PARTS = st.sampled_from(
@@ -59,6 +59,37 @@ def test_the_short_way_says_what_the_standard_says(rest: str, start: str) -> Non
     ):
         if found := Addresses(page).absolute(reference):
             assert found == join_url(page, reference.strip())
+
+
+@settings(max_examples=200)
+@given(st.lists(st.tuples(st.integers(0, 4), st.lists(PARTS, max_size=6).map("".join)), max_size=30))
+def test_what_was_learned_on_one_page_is_right_on_the_next(found: list[tuple[int, str]]) -> None:
+    pages = (URL, "https://site.example/docs/?a", "https://site.example/", "http://site.example/docs/b", "x:")
+    folders = Folders(most=3)
+    for number, reference in found:
+        page = pages[number]
+        known = Addresses(page, folders=folders).absolute(reference)
+        assert known == Addresses(page).absolute(reference)
+
+
+def test_of_a_folder_only_so_much_is_remembered() -> None:
+    folder = Folder("https://site.example/docs/", most=2)
+    found = [folder[reference] for reference in ("x" * (USUAL + 1), "a", "/b", "c")]
+    assert found[1:] == [
+        "https://site.example/docs/a",
+        "https://site.example/b",
+        "https://site.example/docs/c",
+    ]
+    assert list(folder) == ["a", "/b"]
+
+
+def test_of_folders_only_so_many_are_remembered() -> None:
+    folders = Folders(most=2)
+    first = folders.of("https://site.example/a/1.html")
+    assert folders.of("https://site.example/a/2.html?q#f") is first
+    folders.of("https://site.example/b/")
+    folders.of("https://site.example/c/")
+    assert folders.of("https://site.example/a/1.html") is not first
 
 
 @pytest.mark.parametrize(

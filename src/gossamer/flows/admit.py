@@ -1,7 +1,7 @@
 """Admit: who is asking?"""
 
+import asyncio
 import hmac
-from collections.abc import Awaitable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -16,6 +16,7 @@ from gossamer.state.hot import Hot
 from gossamer.state.tenants import PUBLIC, Key, Role, Tier
 
 KEY_SECONDS: Final = 5.0  # how long a key that was looked up is believed; disabling overwrites it at once
+OUTAGE_SECONDS: Final = 600.0  # and how long where the database cannot be asked again
 _HINT: Final = "Provide an API key in the Authorization header: Bearer sk_live_..."
 _UNKNOWN_HASH: Final = "0" * 64
 
@@ -46,6 +47,7 @@ class Admission:
         self._database = database
         self._hot = hot
         self._used: set[str] = set()  # written down now and then
+        self._looking: dict[str, asyncio.Task[Key | None]] = {}
 
     async def identify(self, secret: str) -> Caller:
         """The caller behind an API key. The same work is done whether the key is known or not."""
@@ -59,13 +61,9 @@ class Admission:
         self._used.add(key.id)
         return _caller(key)
 
-    def ask(self, secret_hash: str) -> Awaitable[bytes | None]:
-        """Ask Hot about a key that was good before, now; `recall` reads the answer."""
-        return self._hot.get(_record(secret_hash))
-
-    def recall(self, kept: bytes | None) -> Caller | None:
-        """The caller, if Hot still knows the key as a good one."""
-        caller = _remembered(kept) if kept is not None else None
+    async def recall(self, secret_hash: str, kept: bytes | None) -> Caller | None:
+        """The caller behind a key of which Hot has this record, if it is a good one."""
+        caller = _remembered(kept) if kept is not None else _if_good(await self._shared(secret_hash))
         if caller is not None:
             self._used.add(caller.key_id)
         return caller
@@ -78,18 +76,41 @@ class Admission:
     async def refresh(self, key: Key) -> None:
         """Make a change to a key known at once to whoever shares this Hot."""
         try:
-            await self._hot.put(_record(key.hash), msgspec.msgpack.encode(key), KEY_SECONDS)
+            await self._hot.put(key_record(key.hash), msgspec.msgpack.encode(key), KEY_SECONDS)
+            await self._hot.put(_last_record(key.hash), msgspec.msgpack.encode(key), OUTAGE_SECONDS)
         except Unavailable:
             return  # what Hot still holds runs out by itself within KEY_SECONDS
 
     async def _find(self, digest: str) -> Key | None:
         try:
-            kept = await self._hot.get(_record(digest))
+            kept = await self._hot.get(key_record(digest))
         except Unavailable:
             return await self._look_up(digest)
-        if kept is not None:
+        return _decoded(kept) if kept is not None else await self._shared(digest)
+
+    async def _shared(self, digest: str) -> Key | None:
+        """A busy key runs out for all who use it at the same moment: one of them looks, the others wait."""
+        task = self._looking.get(digest)
+        if task is None:
+            task = self._looking[digest] = asyncio.create_task(self._look_up_to_keep(digest))
+            task.add_done_callback(lambda ended: self._looked(digest, ended))
+        return await asyncio.shield(task)
+
+    def _looked(self, digest: str, task: asyncio.Task[Key | None]) -> None:
+        del self._looking[digest]
+        if not task.cancelled():
+            task.exception()  # heard by who waits, if anybody still does
+
+    async def _look_up_to_keep(self, digest: str) -> Key | None:
+        try:
+            key = await self._look_up(digest)
+        except Unavailable:
+            kept = await self._hot.get(_last_record(digest))
+            if kept is None:
+                raise
+            # Hits are served while the database is away, to who was known before.
+            await self._hot.put(key_record(digest), kept, KEY_SECONDS, only_new=True)
             return _decoded(kept)
-        key = await self._look_up(digest)
         await self._keep(digest, key)
         return key
 
@@ -100,7 +121,10 @@ class Admission:
     async def _keep(self, digest: str, key: Key | None) -> None:
         # only_new: a look-up that was overtaken by `refresh` must not bring the old state back.
         try:
-            await self._hot.put(_record(digest), msgspec.msgpack.encode(key), KEY_SECONDS, only_new=True)
+            known = msgspec.msgpack.encode(key)
+            is_new = await self._hot.put(key_record(digest), known, KEY_SECONDS, only_new=True)
+            if is_new and key is not None:
+                await self._hot.put(_last_record(digest), known, OUTAGE_SECONDS)
         except Unavailable:
             return
 
@@ -116,7 +140,10 @@ def _decoded(kept: bytes) -> Key | None:
 
 @lru_cache(maxsize=4096)
 def _remembered(kept: bytes) -> Caller | None:
-    key = _decoded(kept)
+    return _if_good(_decoded(kept))
+
+
+def _if_good(key: Key | None) -> Caller | None:
     return None if key is None or key.disabled_at is not None else _caller(key)
 
 
@@ -124,5 +151,10 @@ def _caller(key: Key) -> Caller:
     return Caller(key.role, key.id, key.tenant_id, key.tier, key.prefix)
 
 
-def _record(secret_hash: str) -> str:
+def _last_record(secret_hash: str) -> str:
+    return f"key-last:{secret_hash}"
+
+
+def key_record(secret_hash: str) -> str:
+    """Under which key Hot has what is known of an API key."""
     return f"key:{secret_hash}"

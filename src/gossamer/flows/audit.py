@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Final, Literal, TypedDict
 
 from gossamer.flows.workshop import Workshop
-from gossamer.problems import INVALID_URL, Problem
+from gossamer.problems import INVALID_URL, Problem, Unavailable
 from gossamer.reach.fetch import Ask, Fetcher
 from gossamer.web import robots, sitemap
 from gossamer.web.audit import File, LinkCheck, Report, Sitemap, Subject, audit
@@ -137,23 +137,24 @@ class Auditor:
         return tuple(link for link in checked if link is not None)
 
     async def _link(self, address: str, site: str) -> LinkCheck | None:
-        """None for what we must not ask: that says nothing about the link."""
+        """None for what we must not or cannot ask: that says nothing about the link."""
         try:
             url = Url.parse(address)
-            answer = await self._ask(url, "HEAD")
-            if answer.status in (400, 403, 404, 405, 501):  # some servers know only GET
-                answer = await self._ask(url, "GET")
+            status = await self._status(url, "HEAD")
+            if status in (400, 403, 404, 405, 501):  # some servers know only GET
+                status = await self._status(url, "GET")
+        except Unavailable:
+            return None
         except Problem as problem:
             if problem.kind is INVALID_URL:
                 return None
-            reason = (problem.members.get("details") or {}).get("reason", problem.kind.name)
-            return LinkCheck(address, None, str(reason), _is_internal(address, site))
-        return LinkCheck(address, answer.status, "", url.host == site)
+            return LinkCheck(address, None, _in_passing(problem.detail), _is_internal(address, site))
+        return LinkCheck(address, status, "", url.host == site)
 
-    async def _ask(self, url: Url, method: Literal["GET", "HEAD"]) -> Page:
-        return await self.fetcher.fetch(
-            Ask(url=url, method=method, timeout=LINK_SECONDS, max_bytes=BESIDE_BYTES, attempts=1)
-        )
+    async def _status(self, url: Url, method: Literal["GET", "HEAD"]) -> int:
+        """What is behind a link may be large; that it is there is enough."""
+        ask = Ask(url=url, method=method, timeout=LINK_SECONDS, attempts=1, head_only=True)
+        return (await self.fetcher.fetch(ask)).status
 
     async def attempt(self, url: Url, method: Literal["GET", "HEAD"] = "GET") -> Page | None:
         try:
@@ -162,6 +163,10 @@ class Auditor:
             )
         except Problem:
             return None
+
+
+def _in_passing(sentence: str) -> str:
+    return sentence[:1].lower() + sentence[1:].rstrip(".")
 
 
 def _is_internal(address: str, site: str) -> bool:

@@ -25,6 +25,7 @@ from gossamer.web.url import Url
 
 SECONDS: Final = 10.0  # for any of them, whatever its own deadline
 SERVICE: Final = "search"
+_STATES: Final = {"closed": "answers", "half-open": "is tried again", "open": "away"}  # of breakers
 
 
 class Source(Protocol):
@@ -124,8 +125,8 @@ class Finder:
 
     async def states(self) -> Mapping[str, Any]:
         """For who asks how we are; raises `Unavailable` while somebody is left alone."""
-        states = {name: breaker.state(self.ticks()) for name, breaker in self.breakers.items()}
-        away = [name for name, state in states.items() if state == "open"]
+        states = {name: _STATES[breaker.state(self.ticks())] for name, breaker in self.breakers.items()}
+        away = [name for name, state in states.items() if state == "away"]
         if away:
             raise Unavailable(SERVICE, f"no answers from {', '.join(away)}")
         return states

@@ -44,11 +44,12 @@ class Pace:
         """Milliseconds until what is asked for now will be there: what waits comes first."""
         async with self._lock:
             if self._clock() >= self._until:
-                self._estimate = await self._one() * (1 + await self._waiting() // self._places)
+                self._estimate = await self.one() * (1 + await self._waiting() // self._places)
                 self._until = self._clock() + BELIEVED_SECONDS
             return self._estimate
 
-    async def _one(self) -> int:
+    async def one(self) -> int:
+        """Milliseconds that a render takes."""
         if self._took:
             return self._median()
         with suppress(Unavailable):

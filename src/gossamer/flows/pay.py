@@ -7,7 +7,8 @@
     5  the facilitator settles it                         else 402; when it does not say, it is pending: 503
     6  the answer is given, and known to be given
 
-Every step is a transaction of its own. What is pending, or settled without its answer having been given, is
+What a step must not be without is written down before it: the reservation before 3, that the answer is there
+before 5, that money was moved before 6. What is pending, or settled without its answer having been given, is
 not paid for again: who comes back with the same payment for the same request gets the answer.
 """
 
@@ -18,6 +19,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -25,13 +27,13 @@ import msgspec
 from gossamer import problems
 from gossamer.flows.admit import Caller, wallet
 from gossamer.flows.quotes import Purchase, Quotes
-from gossamer.flows.settling import Settling, wire
+from gossamer.flows.settling import RENEW_SECONDS, Settling, wire
 from gossamer.flows.till import Receipt, Refused, Till, all_terms, in_use, pending
 from gossamer.logs import Log
 from gossamer.problems import Problem, Unavailable
 from gossamer.state import ledger
 from gossamer.state.database import Database
-from gossamer.state.ledger import Entry, Found, Key, NewEntry, State
+from gossamer.state.ledger import Entry, Key, NewEntry, State
 from gossamer.web import x402
 from gossamer.web.x402 import Payment, Terms
 
@@ -82,16 +84,28 @@ class Payments:
         till = self.settling.tills.get(payment.network.id)
         if till is None:
             raise Refused("network_mismatch", f"Payments on {payment.network.name} are not taken here.")
-        key = _key(payment)
-        async with self.database.read() as connection:
-            found = await ledger.find(connection, key)
-        owed = await self._again(found, key, purchase, till) if found is not None else None
-        return owed or await self._bought(payment, purchase, till)
+        again = partial(self._again, _key(payment), purchase, till)
+        try:
+            new = await self._compared(payment, purchase, till)
+        except Refused:
+            if owed := await again():  # given for what was asked then
+                return owed
+            raise
+        entry = await ledger.reserve(self.database.single, new)
+        if entry is None:
+            if owed := await again():
+                return owed
+            entry = await ledger.reserve(self.database.single, new)
+        if entry is None:  # another was faster
+            raise in_use()
+        sale = Sale(entry, till, wallet(entry.payer))
+        await self._verified(sale)
+        return sale
 
     @asynccontextmanager
     async def serving(self, sale: Sale) -> AsyncIterator[None]:
         """The payment is held meanwhile, and released at the end unless it was settled."""
-        async with self.settling.holding(sale.entry):
+        async with self.settling.holding(sale.entry, verified=True):
             try:
                 yield
             finally:
@@ -108,9 +122,8 @@ class Payments:
 
     async def delivered(self, sale: Sale) -> None:
         with contextlib.suppress(Unavailable):  # else it may be given once more
-            async with self.database.write() as connection:
-                if not await ledger.delivered(connection, sale.entry):
-                    await ledger.released(connection, sale.entry, "given_in_doubt")
+            if not await ledger.delivered(self.database.single, sale.entry):
+                await ledger.released(self.database.single, sale.entry, "given_in_doubt")
 
     async def keep_up(self) -> None:
         """Run until cancelled; the first time at once, for what the last run left behind."""
@@ -156,18 +169,13 @@ class Payments:
             lasts_until=round(payment.lasts_until(now) * 1000),
         )
 
-    async def _bought(self, payment: Payment, purchase: Purchase, till: Till) -> Sale:
-        new = await self._compared(payment, purchase, till)
-        async with self.database.write() as connection:
-            entry = await ledger.reserve(connection, new)
-        if entry is None:  # another was faster
-            raise in_use()
-        sale = Sale(entry, till, wallet(entry.payer))
-        await self._verified(sale)
-        return sale
-
-    async def _again(self, found: Found, key: Key, purchase: Purchase, till: Till) -> Sale | None:
-        """It was seen before: it is at work, at its end, or owed an answer. None: it was left untouched."""
+    async def _again(self, key: Key, purchase: Purchase, till: Till) -> Sale | None:
+        """If it was seen before, it is at work, at its end, or owed an answer. None: it was not, or was left
+        untouched."""
+        async with self.database.read() as connection:
+            found = await ledger.find(connection, key)
+        if found is None:
+            return None
         entry = found.entry
         if (entry.network, entry.payer, entry.nonce) != key[:3]:
             raise Problem(
@@ -199,14 +207,15 @@ class Payments:
         return Sale(entry, till, wallet(entry.payer), owed=True)
 
     async def _verified(self, sale: Sale) -> None:
-        good = False
+        clock, good = asyncio.get_running_loop().time, False
+        began = clock()
         try:
             async with self.settling.holding(sale.entry):
                 verdict = await sale.till.facilitator.verify(*wire(sale.entry))
             if not verdict.valid:
                 raise Refused(verdict.reason, f"The payment was not accepted ({verdict.reason}).")
-            async with self.database.write() as connection:
-                good = await ledger.verified(connection, sale.entry)
+            # So soon after it was reserved nobody else can have taken it.
+            good = clock() - began < RENEW_SECONDS or await ledger.verified(self.database.single, sale.entry)
             if not good:
                 raise in_use()
         finally:
@@ -215,8 +224,7 @@ class Payments:
 
     async def _forget(self, entry: Entry) -> None:
         with contextlib.suppress(Unavailable):  # else it is released when nobody holds it any more
-            async with self.database.write() as connection:
-                await ledger.forget(connection, entry)
+            await ledger.forget(self.database.single, entry)
 
     async def _give_up(self, sale: Sale) -> None:
         """Served, but not with what is worth the price."""

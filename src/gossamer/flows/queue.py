@@ -1,18 +1,23 @@
 """Queue: how the jobs and those who do them stand, for whoever watches over them."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Collection, Mapping
+from typing import Any, Final
 
 from gossamer.metrics import Metrics
 from gossamer.problems import Unavailable
 from gossamer.state import heartbeats
 from gossamer.state.jobs import Jobs, State
 
+_NONE: Final = (0, 0.0)
 
-async def depth(jobs: Jobs, metrics: Metrics) -> Mapping[str, Any]:
-    """How many wait and how long the first has waited, by kind; told to the metrics too."""
+
+async def depth(jobs: Jobs, metrics: Metrics, kinds: Collection[str]) -> Mapping[str, Any]:
+    """How many wait and how long the first has waited, by kind; told to the metrics too, where one of these
+    kinds that has none is told as well: an alarm needs a number."""
     found = await jobs.depths()
-    metrics.queue((one.kind, one.status.value, one.count, one.oldest_seconds) for one in found)
+    empty = {(kind, status.value): _NONE for kind in kinds for status in (State.QUEUED, State.RUNNING)}
+    depths = {(one.kind, one.status.value): (one.count, one.oldest_seconds) for one in found}
+    metrics.queue((*which, *depth) for which, depth in (empty | depths).items())
     waiting = [one for one in found if one.status is State.QUEUED]
     running = [one for one in found if one.status is State.RUNNING]
     return {

@@ -20,6 +20,7 @@ from gossamer.web.url import Url, cache_form, digest
 
 KIND: Final = renders.KIND
 LARGEST: Final = 10_000_000  # bytes of HTML
+GONE: Final = (404, 410)  # what a page may say of itself and be kept
 LONGEST: Final = 60.0  # seconds that may be asked for; a second attempt after a timeout has twice as much
 
 # By this a site's own middleware knows that it is we who ask, and does not ask us for the page again.
@@ -58,7 +59,6 @@ class Payload:
     wait_for: str | None = None
     timeout: float = 30.0  # seconds
     key_id: str = ""  # who asked, for the usage
-    tier: str = "free"  # and under which limit each further attempt counts
 
     @property
     def look(self) -> Look:
@@ -69,10 +69,16 @@ def page_key(tenant: str, url: Url, look: Look) -> PageKey:
     return PageKey(tenant, cache_form(url), look.variant)
 
 
-def job_key(key: PageKey) -> str:
-    """One job a page: who asks for it with another timeout or selector meanwhile gets the same page, as he
-    would from the cache a moment later."""
-    return digest(f"{KIND}\n{key.name}")
+def page_part(key: PageKey) -> str:
+    """With this the keys of all jobs begin that render the page."""
+    return digest(f"{KIND}\n{key.name}")[: renders.PAGE_PART]
+
+
+def job_key(key: PageKey, wanted: Payload) -> str:
+    """One job for all who ask for a page in the same manner. Who waits for something else, or less long, or
+    asks by another scheme, must not decide for the others whether the page can be had."""
+    manner = f"{Url.parse(wanted.url).scheme}\n{wanted.timeout:g}\n{wanted.wait_for or ''}"
+    return page_part(key) + digest(manner)[: renders.MANNER_PART]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,11 +144,15 @@ def refuse_large(page: Page) -> None:
 
 
 def refuse(page: Page, prepared: Prepared) -> None:
-    """What is not the page that was asked for. A page that names its own status is taken at its word."""
+    """What is not the page that was asked for. One that says of itself that it is gone or elsewhere is taken
+    at its word; one that says that something went wrong is not worth keeping either."""
+    said = prepared.served.status
     if page.status >= 400:
         raise failed(Code.PAGE_ERROR, f"The page answered with status {page.status}.", status=page.status)
+    if said is not None and said >= 400 and said not in GONE:
+        raise failed(Code.PAGE_ERROR, f"The page says that its status is {said}.", status=said)
     judgement = prepared.judgement
-    if prepared.served.status is None and judgement.outcome is not Outcome.OK:
+    if (said is None or said < 300) and judgement.outcome is not Outcome.OK:
         why = f" ({judgement.reason})" if judgement.reason else ""
         raise failed(
             Code.PAGE_ERROR,

@@ -8,20 +8,20 @@ from typing import Any, Final
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.flows.pace import Pace
-from gossamer.flows.render import Payload, Renderer, page_key, told
-from gossamer.flows.render_failure import Code, Failure
-from gossamer.flows.serve import Failures, limit_name
+from gossamer.flows.render import Payload, Renderer, job_key, page_key, told
+from gossamer.flows.render_failure import Code, Failure, RenderPolicy
 from gossamer.problems import Problem, Unavailable
 from gossamer.reach.visit import Step
 from gossamer.state.job_ends import Ends
 from gossamer.state.jobs import Job
-from gossamer.state.limits import Limits
 from gossamer.state.page_cache import CachedPage, Draft, PageCache, PageKey
+from gossamer.state.render_failures import Failed, RenderFailures
 from gossamer.state.usage import Usage
 from gossamer.web.url import Url
 
 KEEPING: Final = 90  # percent
 DRAFTS: Final = 3  # a store that fails is asked twice more, at once
+POLICY: Final = RenderPolicy()
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +35,15 @@ class Made:
 class Rendering:
     renderer: Renderer
     cache: PageCache
-    limits: Limits
     usage: Usage
     pace: Pace
-    failures: Failures
+    failures: RenderFailures
     ends: Ends
     clock: Callable[[], float] = time.time
 
     async def make(self, job: Job, wanted: Payload, step: Step) -> Made:
         """The page, where nobody sees it yet. A page that is there stays as it is until a good one is."""
         key = page_key(job.tenant_id, Url.parse(wanted.url), wanted.look)
-        if job.attempt > 1:  # the first was counted when it was asked for
-            await self.limits.take([(limit_name(wanted.tier), job.tenant_id)])
         try:
             page = await self.renderer.render(wanted, tenant=job.tenant_id, patience=patience(job), step=step)
             await step("keeping the page", KEEPING)
@@ -54,7 +51,7 @@ class Rendering:
         except Problem as problem:
             await self._note_failure(job, wanted, key, problem)
             raise
-        self.usage.count(job.tenant_id, wanted.key_id, "render")
+        self._count(job, wanted)
         await self.pace.took(page.render_ms)
         return Made(job, draft, told(page, key))
 
@@ -78,10 +75,15 @@ class Rendering:
         return await self.cache.draft(key, page)
 
     async def _note_failure(self, job: Job, wanted: Payload, key: PageKey, problem: Problem) -> None:
-        if not isinstance(problem, Unavailable):  # there was a visit, and it counts
+        self._count(job, wanted)
+        if POLICY.is_last(problem, job):
+            self.usage.count(job.tenant_id, wanted.key_id, "failed")
+        known = (job.job_id, job_key(key, wanted)) if POLICY.is_final(problem) else ()
+        await self.failures.mark(key, Failed(self.clock(), *known))
+
+    def _count(self, job: Job, wanted: Payload) -> None:
+        if job.attempt == 1:  # as under the limit: a render counts once, however often it is tried
             self.usage.count(job.tenant_id, wanted.key_id, "render")
-        self.usage.count(job.tenant_id, wanted.key_id, "failed")
-        await self.failures.mark(key, self.clock())
 
 
 def patience(job: Job) -> float:

@@ -5,13 +5,13 @@ How old a page may be is the caller's choice. With a `max_age`, an older page is
     stale-while-revalidate   served as it is, while a render is queued behind the answer;
     stale-if-error           served as it is, when the render that should replace it has failed;
 
-and otherwise it is as if it were not there, until a better one replaces it. Only good pages ever do.
+and otherwise it is as if it were not there, until a better one replaces it. Only good pages ever do. Where
+none can be had, and would not be had by trying again, that is believed for a while too, or for `max_age`.
 """
 
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -21,18 +21,18 @@ from gossamer.flows.admit import Caller
 from gossamer.flows.render import KIND, Look, Payload, job_key, page_key
 from gossamer.flows.render_failure import MAX_ATTEMPTS, Failure
 from gossamer.logs import Log
-from gossamer.problems import Problem, Unavailable
+from gossamer.problems import Problem
 from gossamer.state import job_table, renders
-from gossamer.state.hot import Hot
 from gossamer.state.job_ends import Ends
 from gossamer.state.jobs import Job, Jobs, NewJob, State
 from gossamer.state.limits import Limits, Standing
-from gossamer.state.page_cache import Asked, Found, Location, PageCache, PageKey
+from gossamer.state.page_cache import Found, Location, PageCache, PageKey
+from gossamer.state.render_failures import Failed, RenderFailures
 from gossamer.state.usage import Usage
 from gossamer.web.url import Url
 
-FAILED_SECONDS: Final = 86_400.0  # for so long it is remembered that a page could not be rendered anew
 AGAIN_SECONDS: Final = 30.0  # after a failure, before a render is queued behind an old page again
+REFUSED_SECONDS: Final = 300.0  # after one that trying again would not have changed, before it is tried again
 LATELY_SECONDS: Final = 2.0  # for so long who queued a render behind an answer need not look again
 MOST_BEHIND: Final = 1_000  # renders to be queued behind answers at a time
 
@@ -64,6 +64,10 @@ class Wish:
     def may_be_revalidated(self, age: float) -> bool:
         return self.max_age is not None and age <= self.max_age + self.stale_while_revalidate
 
+    def believes(self, age: float) -> bool:
+        """In a failure; with a `max_age` of 0 in none."""
+        return age < (REFUSED_SECONDS if self.max_age is None else min(REFUSED_SECONDS, self.max_age))
+
     def may_stand_in(self, age: float) -> bool:
         """For one that could not be made."""
         return self.max_age is not None and age <= self.max_age + self.stale_if_error
@@ -81,6 +85,14 @@ class Hit(NamedTuple):
         return self.found.location is Location.HOT and not self.stale and not self.made
 
 
+class HotPage(NamedTuple):
+    """A page that was served from the hot tier, to know it again by."""
+
+    name: str
+    edition: int
+    rendered_at: int
+
+
 class Queued(NamedTuple):
     job: Job
     standing: Standing | None  # how the tenant stands with its limit, when it was counted
@@ -94,7 +106,7 @@ class Serving:
         ends: Ends,
         limits: Limits,
         usage: Usage,
-        failures: "Failures",
+        failures: RenderFailures,
         log: Log,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -123,7 +135,8 @@ class Serving:
             await kept.found.close()
         self._usage.count(caller.tenant_id, caller.key_id, "miss")
         try:
-            queued = await self.queue(caller, wish, key, request_id, also)
+            failed = await self._failed(caller, wish, key)
+            queued = failed or await self.queue(caller, wish, key, request_id, also)
             return await self._made(queued, key, wish) if wish.wait else queued
         except (LimitReached, Problem):
             old = await self._kept(key) if kept is not None and wish.may_stand_in(kept.age) else None
@@ -131,17 +144,18 @@ class Serving:
                 raise
             return old._replace(stale=True)
 
-    def ask_hot(self, key: PageKey) -> Asked:
-        """Ask for a page that was a hit before, now; `hot` takes the answer."""
-        return self._cache.ask(key)
+    async def has(self, caller: Caller, wish: Wish) -> bool:
+        """Whether `ask` would answer with a fresh page from the cache now."""
+        kept = await self._kept(page_key(caller.tenant_id, wish.url, wish.look))
+        if kept is None:
+            return False
+        await kept.found.close()
+        return wish.is_fresh(kept.age)
 
-    async def hot(self, caller: Caller, wish: Wish, etag: str, asked: Asked) -> float | None:
-        """The age of the page, if it is still this one, still in the hot tier and fresh."""
-        page = await self._cache.hot(asked)
-        if page is None or page.etag != etag:
-            return None
+    def again(self, caller: Caller, wish: Wish, page: HotPage, start: bytes | None) -> float | None:
+        """The age of a page, if Hot, who was asked for its start, still has this one, and it is fresh."""
         age = self.age(page.rendered_at)
-        if not wish.is_fresh(age):
+        if not wish.is_fresh(age) or not self._cache.is_still(page.name, page.edition, start):
             return None
         self._usage.count(caller.tenant_id, caller.key_id, "hot")
         return age
@@ -157,11 +171,11 @@ class Serving:
         priority: int = 0,
     ) -> Queued:
         """The job for the page: the one there is, or a new one, which counts as a render."""
-        async with self._jobs.database.read() as connection:
-            known = await renders.active(connection, key.tenant, [job_key(key)])
-        if known:
-            return Queued(known[job_key(key)], None)
         wanted = _new_job(caller, wish, key, request_id, priority)
+        async with self._jobs.database.read() as connection:
+            known = await renders.active(connection, key.tenant, [wanted.idempotency_key or ""])
+        for job in known.values():
+            return Queued(job, None)
         standing = await self._take(caller)
         counts = False
         try:
@@ -199,7 +213,20 @@ class Serving:
     async def _serves_old(self, kept: Hit, key: PageKey, wish: Wish) -> bool:
         if wish.may_be_revalidated(kept.age):
             return True
-        return wish.may_stand_in(kept.age) and await self._failures.since(key) is not None
+        return wish.may_stand_in(kept.age) and await self._failures.last(key) is not None
+
+    async def _failed(self, caller: Caller, wish: Wish, key: PageKey) -> Queued | None:
+        """The last render of the page, where another one would fail likewise."""
+        last = await self._failures.last(key)
+        if last is None or not wish.believes(self._since(last)):
+            return None
+        if last.job_key != job_key(key, _payload(caller, wish)):
+            return None
+        job = await self._jobs.get(last.job_id)
+        return Queued(job, None) if job is not None and job.status is State.FAILED else None
+
+    def _since(self, failed: Failed) -> float:
+        return max(0.0, self._clock() - failed.at)
 
     async def _made(self, queued: Queued, key: PageKey, wish: Wish) -> Hit | Queued:
         job = await self._ends.wait(queued.job.job_id, wish.wait)
@@ -229,8 +256,9 @@ class Serving:
         task.add_done_callback(lambda _: self._behind.pop(key.name, None))
 
     async def _renew(self, caller: Caller, wish: Wish, key: PageKey, request_id: str) -> None:
-        failed_at = await self._failures.since(key)
-        if failed_at is None or self._clock() - failed_at >= AGAIN_SECONDS:
+        last = await self._failures.last(key)
+        pause = REFUSED_SECONDS if last is not None and last.is_final else AGAIN_SECONDS
+        if last is None or self._since(last) >= pause:
             try:
                 await self.queue(caller, wish, key, request_id)
             except (LimitReached, Problem) as error:
@@ -242,46 +270,32 @@ def limit_name(tier: str) -> str:
     return f"renders-{tier}"
 
 
-def _new_job(caller: Caller, wish: Wish, key: PageKey, request_id: str, priority: int) -> NewJob:
-    return NewJob(
-        kind=KIND,
-        tenant_id=key.tenant,
-        payload=Payload(
-            url=wish.url.href,
-            bot=wish.look.bot,
-            keep_scripts=wish.look.keep_scripts,
-            wait_for=wish.wait_for,
-            timeout=wish.timeout,
-            key_id=caller.key_id,
-            tier=caller.tier,
-        ),
-        priority=priority,
-        max_attempts=MAX_ATTEMPTS,
-        idempotency_key=job_key(key),
-        request_id=request_id,
+async def restore_limits(limits: Limits, usage: Usage) -> None:
+    """After a start with nothing in Hot: what was rendered since midnight counts until the next one."""
+    began, used = await usage.today()
+    for tenant, tier, count in used:
+        await limits.restore(limit_name(tier), tenant, count, began)
+
+
+def _payload(caller: Caller, wish: Wish) -> Payload:
+    return Payload(
+        url=wish.url.href,
+        bot=wish.look.bot,
+        keep_scripts=wish.look.keep_scripts,
+        wait_for=wish.wait_for,
+        timeout=wish.timeout,
+        key_id=caller.key_id,
     )
 
 
-class Failures:
-    """Since when a page cannot be rendered anew. Lost with Hot, which does no harm: it is tried again."""
-
-    def __init__(self, hot: Hot) -> None:
-        self._hot = hot
-
-    async def since(self, key: PageKey) -> float | None:
-        with suppress(Unavailable):
-            told = await self._hot.get(_failed(key))
-            return float(told) if told else None
-        return None
-
-    async def mark(self, key: PageKey, now: float) -> None:
-        with suppress(Unavailable):
-            await self._hot.put(_failed(key), b"%f" % now, FAILED_SECONDS)
-
-    async def clear(self, key: PageKey) -> None:
-        with suppress(Unavailable):
-            await self._hot.drop(_failed(key))
-
-
-def _failed(key: PageKey) -> str:
-    return f"render:failed:{key.name}"
+def _new_job(caller: Caller, wish: Wish, key: PageKey, request_id: str, priority: int) -> NewJob:
+    payload = _payload(caller, wish)
+    return NewJob(
+        kind=KIND,
+        tenant_id=key.tenant,
+        payload=payload,
+        priority=priority,
+        max_attempts=MAX_ATTEMPTS,
+        idempotency_key=job_key(key, payload),
+        request_id=request_id,
+    )

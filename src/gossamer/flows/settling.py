@@ -1,8 +1,12 @@
 """Settling: the money for an answer, moved once, and known to be moved.
 
 A facilitator that does not say whether it has moved money leaves a payment pending. What became of it is
-asked by its nonce: the chain takes an authorisation once, so one that is found spent was settled. It is
+asked by its nonce: the chain takes an authorisation once, so one that is found spent counts as settled. It is
 settled anew only for who comes back for the answer, which is kept for them while money may have moved unseen.
+
+One that is found spent has no transaction to show, and is told apart as unproven: on EVM chains a nonce is
+its payer's, and may have gone with another payment. They get their answer, as others too can have sent it to
+the chain; but it is no revenue before somebody has looked.
 """
 
 import asyncio
@@ -27,6 +31,7 @@ from gossamer.web.x402 import Terms
 
 RENEW_SECONDS: Final = ledger.LEASE / 3
 OFFERED_MS: Final = 86_400_000  # how long the answer to a payment in doubt is offered
+UNPROVEN: Final = "unproven"  # settled, without a transaction
 _LONGEST_REASON: Final = 200
 
 
@@ -39,9 +44,8 @@ class Settling:
 
     async def settle(self, entry: Entry, till: Till) -> Entry:
         """Raises `Refused` when no money was moved, and the problem when that is not known."""
-        async with self.database.write() as connection:
-            if not await ledger.served(connection, entry):
-                raise in_use()  # by another, as we were too slow
+        if not await ledger.served(self.database.single, entry):
+            raise in_use()  # by another, as we were too slow
         try:
             settlement = await till.facilitator.settle(*wire(entry))
         except Uncertain as doubt:
@@ -49,7 +53,7 @@ class Settling:
         except Unavailable:
             await self.release(entry, "facilitator_away")
             raise
-        # Spent since it was verified a moment ago: whoever has sent it to the chain, it was paid to us.
+        # Spent since it was verified a moment ago: anybody can have sent it to the chain.
         if settlement.success or settlement.spent:
             return await self._settled(entry, settlement.transaction)
         await self.release(entry, settlement.reason)
@@ -74,13 +78,11 @@ class Settling:
     async def release(self, entry: Entry, reason: str) -> None:
         self.metrics.payment(self._named(entry), State.RELEASED)
         with contextlib.suppress(Unavailable):  # else it is released when nobody holds it any more
-            async with self.database.write() as connection:
-                await ledger.released(connection, entry, reason[:_LONGEST_REASON])
+            await ledger.released(self.database.single, entry, reason[:_LONGEST_REASON])
 
     async def let_go(self, entry: Entry) -> None:
         with contextlib.suppress(Unavailable):  # else it is let go when its time is over
-            async with self.database.write() as connection:
-                await ledger.let_go(connection, entry)
+            await ledger.let_go(self.database.single, entry)
 
     async def reconcile(self) -> None:
         """Bring to an end what was left behind by a server that was killed, or by a facilitator in doubt."""
@@ -90,9 +92,9 @@ class Settling:
             await self._conclude(one)
 
     @asynccontextmanager
-    async def holding(self, entry: Entry) -> AsyncIterator[None]:
+    async def holding(self, entry: Entry, *, verified: bool = False) -> AsyncIterator[None]:
         """Nobody else takes it meanwhile, however long that is."""
-        renewing = asyncio.create_task(self._keep(entry))
+        renewing = asyncio.create_task(self._keep(entry, verified))
         try:
             yield
         finally:
@@ -125,8 +127,7 @@ class Settling:
 
     async def _doubted(self, entry: Entry, till: Till, doubt: Uncertain) -> Entry:
         self.metrics.payment(till.network.name, State.PENDING)
-        async with self.database.write() as connection:
-            await ledger.pending(connection, entry, doubt.detail[:_LONGEST_REASON])
+        await ledger.pending(self.database.single, entry, doubt.detail[:_LONGEST_REASON])
         entry = await self.resolve(replace(entry, state=State.PENDING), till, settle=False)
         if entry.state is not State.SETTLED:
             await self.let_go(entry)
@@ -135,24 +136,27 @@ class Settling:
 
     async def _settled(self, entry: Entry, transaction: str) -> Entry:
         """The money was moved, so the answer is given, also when that cannot be written down just now."""
-        self.metrics.payment(self._named(entry), State.SETTLED)
-        self.metrics.revenue(entry.endpoint, entry.amount)
+        self.metrics.payment(self._named(entry), State.SETTLED if transaction else UNPROVEN)
+        if transaction:
+            self.metrics.revenue(entry.endpoint, entry.amount)
+        else:
+            self.log.warning(
+                "payment_unproven", "a payment counts as made, and has no transaction to show", id=entry.id
+            )
         try:
-            async with self.database.write() as connection:
-                await ledger.settled(connection, entry, transaction)
+            await ledger.settled(self.database.single, entry, transaction)
         except Unavailable as away:
             self.log.error(
                 "payment_unwritten", "the ledger lags behind a settlement", id=entry.id, why=away.detail
             )
         return replace(entry, state=State.SETTLED, transaction_id=transaction)
 
-    async def _keep(self, entry: Entry) -> None:
-        held = True
+    async def _keep(self, entry: Entry, verified: bool) -> None:
+        hand, held = self.database.single, True
         while held:
             await asyncio.sleep(RENEW_SECONDS)
             with contextlib.suppress(Unavailable):
-                async with self.database.write() as connection:
-                    held = await ledger.hold_on(connection, entry)
+                held = (verified and await ledger.verified(hand, entry)) or await ledger.hold_on(hand, entry)
 
     def _named(self, entry: Entry) -> str:
         return x402.NETWORKS[entry.network].name

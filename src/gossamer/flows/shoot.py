@@ -11,8 +11,8 @@ from gossamer.flows.admit import Caller
 from gossamer.flows.browse import Browsing
 from gossamer.flows.caching import Caching, Made, Part, has, keys, through
 from gossamer.flows.workshop import Workshop
-from gossamer.problems import CONTENT_UNREADABLE, FETCH_TIMEOUT, RENDER_FAILED, Problem
-from gossamer.reach.visit import NO_ANSWER, Capture, Print, Rendered, Shot, Visit, failed
+from gossamer.problems import CONTENT_UNREADABLE, Problem
+from gossamer.reach.visit import Capture, Print, Rendered, Shot, Visit, failed
 from gossamer.state.cache import Cache
 from gossamer.web.outcome import Judgement, Outcome
 from gossamer.web.page import Page
@@ -22,9 +22,6 @@ from gossamer.web.reading import How
 from gossamer.web.url import Url, cache_form
 
 KEPT: Final = 4_000_000  # bytes; what is larger would take the place of too much else
-PAUSE: Final = 5  # seconds, before a target that was late is tried again
-# Where the way to the target ended: time was up while it was looked for, connected to, or waited for.
-_LATE: Final = frozenset({"dns", "connect", "tls", NO_ANSWER})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,10 +93,7 @@ class Shooter:
 
     async def shoot(self, wish: Wish, caller: Caller) -> Captured:
         """Here and now."""
-        try:
-            rendered = await self.browsing.visit(wish.visit(caller.tenant_id), caller)
-        except Problem as problem:
-            raise _told(problem, wish) from problem
+        rendered = await self.browsing.visit(wish.visit(caller.tenant_id), caller)
         return await self.captured(wish, rendered)
 
     async def shoot_through(self, wish: Wish, caller: Caller, caching: Caching) -> tuple[Captured, Part]:
@@ -157,19 +151,3 @@ def _size(capture: Capture) -> Size:
         return size_of(capture.body)
     except ValueError as error:
         raise failed("worker_error", f"What the browser gave is no picture: {error}") from None
-
-
-def _told(problem: Problem, wish: Wish) -> Problem:
-    """A target that did not answer is told as that, and not as a failure of the browser's."""
-    cause = (problem.members.get("details") or {}).get("cause")
-    if problem.kind is not RENDER_FAILED or cause not in _LATE:
-        return problem
-    late = f"did not respond within {wish.timeout * 1000:.0f} ms"
-    return Problem(
-        FETCH_TIMEOUT,
-        f"The target {late if cause == NO_ANSWER else f'could not be reached in time ({cause})'}",
-        hint="Give a longer timeout, or try again later.",
-        headers={"Retry-After": str(PAUSE)},
-        retryAfter=PAUSE,
-        details={"url": wish.url.href, "reason": cause},
-    )

@@ -15,7 +15,7 @@ from gossamer.logs import Log
 from gossamer.problems import Problem, Unavailable
 from gossamer.reach.facilitator import Facilitator
 from gossamer.settings import CDP_FACILITATOR, TEST_FACILITATOR, SettingError, Settings
-from gossamer.web import x402
+from gossamer.web import evm, solana, x402
 from gossamer.web.x402 import Network, Terms
 
 if TYPE_CHECKING:
@@ -63,6 +63,17 @@ def tills(settings: Settings, log: Log) -> list[Till]:
     ]
     polygon = Till(x402.POLYGON, settings.wallet_address, asked["payai"])
     return [*found, polygon] if settings.pay_polygon else found
+
+
+def check_wallets(settings: Settings) -> None:
+    """Raises `SettingError` for one where nobody is paid: what is sent to a mistyped address is lost."""
+    faults = {
+        "wallet_address": evm.fault(settings.wallet_address),
+        "wallet_svm": solana.fault(settings.wallet_svm),
+    }
+    for name, wrong in faults.items():
+        if wrong:
+            raise SettingError(f"{name} is {getattr(settings, name)}, which is not valid: {wrong}")
 
 
 def _facilitators(settings: Settings, log: Log) -> dict[str, Facilitator]:

@@ -28,10 +28,12 @@ PASSED_ON: Final = frozenset((
     "last-modified", "link", "location", "retry-after", "x-robots-tag",
     "x-cache", "x-cache-age", "x-cache-location",
 ))  # fmt: skip
+LONGEST: Final = 2048  # characters of an address that Gossamer takes
 _WITHOUT_BODY: Final = (204, 205, 304)
 _EXTENSION: Final = re.compile(r"\.([A-Za-z0-9]{1,12})$")
 _HOST: Final = re.compile(r"[A-Za-z0-9._-]+(:[0-9]{1,5})?|\[[0-9A-Fa-f:.]+\](:[0-9]{1,5})?")
 _TEXT: Final = "/:?#[]@!$&'()*+,;=%~-._{}|^`<>\\\" "  # left as it is, though some of it should not be there
+_GROWS_NOT: Final = "/:?#[]@!$&()*+,;=%~-._"  # of which no browser makes three characters
 
 
 class Visit(NamedTuple):
@@ -85,6 +87,7 @@ class Site:
             and not visit.headers.keys() & {MARK, "authorization", "upgrade"}
             and self._is_page(visit.target.partition(b"?")[0].decode("latin-1"))
             and bool(self.origin or _HOST.fullmatch(visit.headers.get("host", "")))
+            and len(quote(self.address(visit), safe=_GROWS_NOT)) <= LONGEST
         )
 
     def _is_page(self, path: str) -> bool:

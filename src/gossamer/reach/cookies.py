@@ -13,7 +13,9 @@ from gossamer.web.url import Url
 
 MOST: Final = 50
 LONGEST: Final = 4096
-PAIR: Final = re.compile(r"\s*([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*=\s*([\x21-\x3a\x3c-\x7e\x80-\xff ]*)(?:;|$)")
+PAIR: Final = re.compile(
+    r"\s*+([!#$%&'*+.^_`|~0-9A-Za-z-]++)\s*+=\s*+([\x21-\x3a\x3c-\x7e\x80-\xff ]*+)(?:;|$)"
+)
 ENDED: Final = re.compile(r";\s*max-age\s*=\s*(?:0|-\d+)\s*(?:;|$)", re.IGNORECASE)
 SECURE: Final = re.compile(r";\s*secure\s*(?:;|$)", re.IGNORECASE)
 

@@ -42,9 +42,12 @@ class Limits:
 
 
 LIMITS: Final = Limits()
-_HINTS: Final = {
-    "hostname_blocked": "Only public addresses can be visited; GOSSAMER_EGRESS_ALLOW opens others.",
-    "port_blocked": "GOSSAMER_EGRESS_PORTS allows further ports.",
+BLOCKED: Final = {
+    "hostname_blocked": (
+        "Private, local and reserved addresses are not allowed",
+        "Only public addresses can be visited; GOSSAMER_EGRESS_ALLOW opens others.",
+    ),
+    "port_blocked": ("Port {} is not allowed", "GOSSAMER_EGRESS_PORTS allows further ports."),
 }
 
 
@@ -75,7 +78,7 @@ class Dialer:
     def admit(self, host: str, port: int) -> None:
         """Refuse what can be refused before anything leaves; `host` is canonical, as `Url.host` is."""
         if self._ports != "*" and port not in self._ports:
-            raise _refusal(host, port, "port_blocked", f"Port {port} is not allowed")
+            raise blocked(host, port, "port_blocked")
         _demand(refused_name(host, self._allow), host, port)
 
     async def locate(self, host: str, port: int, *, deadline: float) -> tuple[Address, ...]:
@@ -132,16 +135,15 @@ class Dialer:
 
 def _demand(verdict: Verdict, host: str, port: int) -> None:
     if not verdict.allowed:
-        detail = "Private, local and reserved addresses are not allowed"
-        raise _refusal(host, port, "hostname_blocked", detail, rule=verdict.reason)
+        raise blocked(host, port, "hostname_blocked", verdict.reason)
 
 
-def _refusal(host: str, port: int, reason: str, detail: str, **more: str) -> Problem:
+def blocked(host: str, port: int, reason: str, rule: str = "") -> Problem:
+    """The refusal of a target, for one of the reasons in `BLOCKED`; `rule` is that of the address."""
+    words, hint = BLOCKED[reason]
+    details = {"host": host, "port": port, "reason": reason}
     return Problem(
-        INVALID_URL,
-        detail,
-        hint=_HINTS[reason],
-        details={"host": host, "port": port, "reason": reason, **more},
+        INVALID_URL, words.format(port), hint=hint, details={**details, "rule": rule} if rule else details
     )
 
 

@@ -8,6 +8,7 @@ import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import Final
 from urllib.parse import urlencode
 
@@ -21,12 +22,17 @@ from gossamer.web.url import Url
 
 MOST_BYTES: Final = 5_000_000
 BOUNDS: Final = Bounds(exchanges=128, exchanges_per_place=64, idle_connections=32)
+_NONE: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     status: int
     body: bytes
+
+
+class Unanswered(Unavailable):
+    """It was reached, and what became of what it was sent is not known."""
 
 
 class Endpoint:
@@ -40,35 +46,57 @@ class Endpoint:
         headers: Mapping[str, str],
         seconds: float,
         context: ssl.SSLContext | None = None,
+        bounds: Bounds = BOUNDS,
     ) -> None:
         self.service = service
         self._base = Url.parse(f"{base_url}/")
+        self.host = self._base.origin.partition("://")[2]  # as it is called in requests, with its port
         self._headers = {"accept": "application/json", "accept-encoding": ACCEPT_ENCODING, **headers}
         self._seconds = seconds
-        self._pool = Pool(_Unfenced(context), BOUNDS)
+        self._pool = Pool(_Unfenced(context), bounds)
 
     async def get(self, path: str, query: Mapping[str, str]) -> Answer:
-        """Whatever it answers; raises `Unavailable` when it does not."""
-        base = self._base
-        target = f"{base.path.rstrip('/')}{path}?{urlencode(query, errors='replace')}"
-        deadline = asyncio.get_running_loop().time() + self._seconds
+        return await self.ask("GET", f"{path}?{urlencode(query, errors='replace')}")
+
+    async def ask(
+        self,
+        method: str,
+        path: str,
+        body: bytes = b"",
+        *,
+        headers: Mapping[str, str] = _NONE,
+        seconds: float | None = None,
+        once: bool = False,
+    ) -> Answer:
+        """Whatever it answers. Raises `Unavailable` when it is not reached, `Unanswered` when it then says
+        nothing; what is asked `once` is not sent anew where a kept connection breaks."""
+        limit = self._seconds if seconds is None else seconds
+        deadline = asyncio.get_running_loop().time() + limit
         try:
             answer = await self._pool.exchange(
-                Place(base.scheme == "https", base.host, base.port),
-                self._request(target),
-                Terms(deadline, MOST_BYTES),
+                Place(self._base.scheme == "https", self._base.host, self._base.port),
+                self._request(method, path, body, headers),
+                Terms(deadline, MOST_BYTES, once=once),
             )
         except Problem as problem:
-            raise Unavailable(self.service, reason_of(problem).replace("_", " ")) from None
+            away = isinstance(problem, Unavailable) or reason_of(problem) == "busy"
+            kind = Unavailable if away else Unanswered
+            raise kind(self.service, reason_of(problem).replace("_", " ")) from None
         return Answer(answer.status, answer.body)
 
     async def close(self) -> None:
         await self._pool.close()
 
-    def _request(self, target: str) -> bytes:
-        host = self._base.origin.partition("://")[2]
-        lines = "".join(f"{name}: {value}\r\n" for name, value in self._headers.items())
-        return f"GET {target} HTTP/1.1\r\nhost: {host}\r\n{lines}\r\n".encode("latin-1")
+    def target(self, path: str) -> str:
+        """What is asked for, as it is called in requests."""
+        return self._base.path.rstrip("/") + path
+
+    def _request(self, method: str, path: str, body: bytes, headers: Mapping[str, str]) -> bytes:
+        named = {"host": self.host, **self._headers, **headers}
+        if body:
+            named["content-length"] = str(len(body))
+        lines = "".join(f"{name}: {value}\r\n" for name, value in named.items())
+        return f"{method} {self.target(path)} HTTP/1.1\r\n{lines}\r\n".encode("latin-1") + body
 
 
 class _Unfenced:

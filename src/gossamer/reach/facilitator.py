@@ -7,9 +7,10 @@ moved is `Uncertain`.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -17,12 +18,13 @@ import msgspec
 from gossamer.breaker import Breaker
 from gossamer.logs import Log
 from gossamer.problems import Unavailable
+from gossamer.reach.endpoint import Answer, Endpoint, Unanswered
+from gossamer.reach.failures import reason_of
+from gossamer.reach.http import Bounds
 from gossamer.web import x402
 from gossamer.web.x402 import Terms
 
 if TYPE_CHECKING:
-    import httpx
-
     from gossamer.reach.facilitator_key import FacilitatorKey
 
 KINDS_SECONDS: Final = 300.0  # for so long what it supports is believed
@@ -84,45 +86,52 @@ class Facilitator:
         clock: Callable[[], float],
     ) -> None:
         self.name = name
-        self._url = url
         self._breaker = breaker
         self._log = log
         self._key = key
-        self._verify_seconds = verify_seconds
         self._settle_seconds = settle_seconds
         self._clock = clock
         self._service = f"payment facilitator {name}"
-        self._opening = asyncio.Lock()
+        self._endpoint = Endpoint(
+            self._service,
+            url,
+            headers={"content-type": "application/json"},
+            seconds=verify_seconds,
+            bounds=Bounds(
+                connect=verify_seconds,
+                first_byte=max(verify_seconds, settle_seconds),
+                exchanges=CONNECTIONS,
+                exchanges_per_place=CONNECTIONS,
+                idle_connections=CONNECTIONS,
+            ),
+        )
+        self._importing = asyncio.Lock()
         self._learning = asyncio.Lock()
-        self._http: httpx.AsyncClient | None = None
+        self._known_schemas: Any = None
         self._kinds: Mapping[str, Mapping[str, Any]] = {}
         self._kinds_until = 0.0
         self._complaint = ""
 
     async def verify(self, wire: Mapping[str, Any], terms: Terms) -> Verdict:
         """Raises `Unavailable`, and nothing else."""
-        http = await self._opened()
-        from x402.schemas import VerifyResponse
-
-        async with self._asking(Unavailable, self._verify_seconds):
-            answer = await http.post(f"{self._url}/verify", content=_question(wire, terms))
+        schemas = await self._schemas()
+        with self._asking(Unavailable):
+            answer = await self._ask("POST", "/verify", _question(wire, terms))
             said = _said(answer)
-            if answer.is_client_error:  # also where it does not even understand the payment
+            if answer.status == 400:  # also where it does not even understand the payment
                 said = {"isValid": False, "invalidReason": said.get("errorType"), **said}
-            found = VerifyResponse.model_validate(said)
+            found = schemas.VerifyResponse.model_validate(said)
         reason = "" if found.is_valid else (found.invalid_reason or "invalid_payment")[:LONGEST_REASON]
         spent = x402.is_spent(found.invalid_reason, found.invalid_message)
         return Verdict(found.is_valid, found.payer or "", reason, spent and not found.is_valid)
 
     async def settle(self, wire: Mapping[str, Any], terms: Terms) -> Settlement:
         """Raises `Unavailable` when it was not asked or did not listen, `Uncertain` when it did not say."""
-        http = await self._opened()
-        from x402.schemas import SettleResponse
-
-        async with self._asking(Uncertain, self._settle_seconds):
-            answer = await http.post(f"{self._url}/settle", content=_question(wire, terms))
+        schemas, question = await self._schemas(), _question(wire, terms)
+        with self._asking(Uncertain):
+            answer = await self._ask("POST", "/settle", question, seconds=self._settle_seconds, once=True)
             # A refusal may leave out what there is not.
-            found = SettleResponse.model_validate(
+            found = schemas.SettleResponse.model_validate(
                 {"transaction": "", "network": terms.network, **_said(answer)}
             )
         reason = "" if found.success else (found.error_reason or "settlement_failed")[:LONGEST_REASON]
@@ -145,15 +154,12 @@ class Facilitator:
         return {"networks": sorted(self._kinds)}
 
     async def close(self) -> None:
-        if self._http is not None:
-            await self._http.aclose()
+        await self._endpoint.close()
 
     async def _learn(self) -> None:
-        http = await self._opened()
-        from x402.schemas import SupportedResponse
-
-        async with self._asking(Unavailable, self._verify_seconds):
-            told = SupportedResponse.model_validate(_said(await http.get(f"{self._url}/supported")))
+        schemas = await self._schemas()
+        with self._asking(Unavailable):
+            told = schemas.SupportedResponse.model_validate(_said(await self._ask("GET", "/supported")))
         self._kinds = {
             kind.network: kind.extra or {}
             for kind in told.kinds
@@ -161,16 +167,20 @@ class Facilitator:
         }
         self._kinds_until = self._clock() + KINDS_SECONDS
 
-    @asynccontextmanager
-    async def _asking(self, doubt: type[Unavailable], seconds: float) -> AsyncIterator[None]:
-        """Whatever goes wrong inside becomes `doubt`, or `Unavailable` where it was not even reached."""
-        import httpx
+    async def _ask(self, method: str, path: str, body: bytes = b"", **how: Any) -> Answer:
+        headers = {}
+        if self._key is not None:
+            token = self._key.token(method, self._endpoint.host, self._endpoint.target(path))
+            headers["authorization"] = f"Bearer {token}"
+        return await self._endpoint.ask(method, path, body, headers=headers, **how)
 
+    @contextmanager
+    def _asking(self, doubt: type[Unavailable]) -> Iterator[None]:
+        """Whatever goes wrong inside becomes `doubt`, or `Unavailable` where it was not even reached."""
         if not self._breaker.allows(self._clock()):
             raise Unavailable(self._service, "it has failed several times", retry_after=10)
         try:
-            async with asyncio.timeout(seconds):
-                yield
+            yield
         except asyncio.CancelledError:
             self._breaker.given_up()
             raise
@@ -178,13 +188,11 @@ class Facilitator:
             self._breaker.given_up()  # it answers at once, so it need not be left alone
             self._complain(turned)
             raise Unavailable(self._service, str(turned), retry_after=30) from None
-        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout):
+        except Unavailable as away:
             self._breaker.failed(self._clock())
-            raise Unavailable(self._service, "it cannot be reached", retry_after=5) from None
-        except (TimeoutError, httpx.TimeoutException):
-            self._breaker.failed(self._clock())
-            raise doubt(self._service, "it takes too long", retry_after=5) from None
-        except (httpx.HTTPError, ValueError):
+            kind = doubt if isinstance(away, Unanswered) else Unavailable
+            raise kind(self._service, reason_of(away), retry_after=5) from None
+        except ValueError:
             # Of what it says no more is told: that may be anything.
             self._breaker.failed(self._clock())
             raise doubt(self._service, "its answer makes no sense", retry_after=5) from None
@@ -202,29 +210,11 @@ class Facilitator:
                 status=turned.status,
             )
 
-    async def _opened(self) -> "httpx.AsyncClient":
-        async with self._opening:
-            if self._http is None:
-                self._http = await asyncio.to_thread(self._open)
-            return self._http
-
-    def _open(self) -> "httpx.AsyncClient":
-        import httpx
-        import x402.schemas  # noqa: F401  (takes a while)
-
-        return httpx.AsyncClient(
-            auth=self._signed,
-            headers={"content-type": "application/json"},
-            timeout=httpx.Timeout(self._settle_seconds, connect=self._verify_seconds),
-            limits=httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS),
-            trust_env=False,
-        )
-
-    def _signed(self, request: "httpx.Request") -> "httpx.Request":
-        if self._key is not None:
-            host, path = request.url.netloc.decode(), request.url.raw_path.decode()
-            request.headers["authorization"] = f"Bearer {self._key.token(request.method, host, path)}"
-        return request
+    async def _schemas(self) -> Any:
+        async with self._importing:
+            if self._known_schemas is None:
+                self._known_schemas = await asyncio.to_thread(import_module, "x402.schemas")  # takes a while
+            return self._known_schemas
 
 
 def _question(wire: Mapping[str, Any], terms: Terms) -> bytes:
@@ -233,13 +223,13 @@ def _question(wire: Mapping[str, Any], terms: Terms) -> bytes:
     )
 
 
-def _said(answer: "httpx.Response") -> dict[str, Any]:
+def _said(answer: Answer) -> dict[str, Any]:
     """What it says to 200, and what it refuses with 400; `ValueError` where that makes no sense."""
-    if answer.status_code in _TURNED_AWAY:
-        raise _TurnedAway(answer.status_code)
-    if answer.status_code not in (200, 400):
+    if answer.status in _TURNED_AWAY:
+        raise _TurnedAway(answer.status)
+    if answer.status not in (200, 400):
         raise ValueError
-    said = msgspec.json.decode(answer.content, type=dict[str, Any])
-    if answer.status_code == 400 and (said.get("isValid") or said.get("success")):
+    said = msgspec.json.decode(answer.body, type=dict[str, Any])
+    if answer.status == 400 and (said.get("isValid") or said.get("success")):
         raise ValueError
     return said

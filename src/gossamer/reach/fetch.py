@@ -49,6 +49,7 @@ class Ask:
     max_bytes: int = 10_000_000  # of the body, both as it is sent and decoded
     max_redirects: int = 5  # with none, a redirect is itself the answer
     attempts: int = 3
+    head_only: bool = False  # whatever the method, the body is not waited for
 
     def __post_init__(self) -> None:
         for name, value in self.headers:
@@ -175,7 +176,7 @@ class Visit:
         self.answer = await self._pool.exchange(
             Place(url.scheme == "https", url.host, url.port),
             self._request(),
-            Terms(self._deadline, ask.max_bytes, ask.method == "HEAD"),
+            Terms(self._deadline, ask.max_bytes, ask.head_only or ask.method == "HEAD"),
         )
         return (self.answer.header("location") or None) if self.answer.status in REDIRECTS else None
 

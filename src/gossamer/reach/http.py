@@ -44,6 +44,7 @@ class Terms(NamedTuple):
     deadline: float  # on the event loop's clock
     max_bytes: int
     head_only: bool = False
+    once: bool = False  # what was sent is not sent again, whatever became of it
 
 
 @dataclass(slots=True)
@@ -65,6 +66,10 @@ class Answer:
 
 class Stale(Exception):
     """A kept connection turned out to be closed when it was used again; nothing was answered."""
+
+    def __init__(self, *, sent: bool) -> None:
+        super().__init__()
+        self.sent = sent
 
 
 class Refused(Exception):
@@ -110,7 +115,7 @@ class Connection(asyncio.Protocol):
     async def exchange(self, request: bytes, terms: Terms) -> Answer:
         """Send `request` and wait for its answer. Of a redirect or a HEAD, it is the head alone."""
         if self._transport is None or self._transport.is_closing():
-            raise Stale
+            raise Stale(sent=False)
         now = self._loop.time()
         self._exchange = exchange = Exchange(
             self._loop.create_future(), terms, now, now + self._bounds.first_byte
@@ -285,7 +290,7 @@ class Connection(asyncio.Protocol):
         elif exchange.received:
             self._fail(failed("incomplete"))
         elif self._used:
-            exchange.result.set_exception(Stale())
+            exchange.result.set_exception(Stale(sent=True))
         else:
             self._fail(failed("connection_closed" if clean else "connection_reset"))
 

@@ -25,6 +25,7 @@ class Refusal(NamedTuple):
     port: int
     reason: str  # hostname_blocked, port_blocked, dns_not_found, connection_refused, connect, …
     code: str = ""  # of the problem that it is
+    rule: str = ""  # for addresses, by which it is
 
 
 @dataclass(frozen=True, slots=True)

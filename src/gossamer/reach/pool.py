@@ -92,8 +92,9 @@ class Pool:
         if connection is not None:
             try:
                 return await self._use(connection, traffic, request, terms)
-            except Stale:
-                pass
+            except Stale as stale:
+                if stale.sent and terms.once:
+                    raise failed("connection_closed") from None
         loop = asyncio.get_running_loop()
         started = loop.time()
         connection = await self._dial(place, min(terms.deadline, started + self._bounds.connect))

@@ -244,7 +244,8 @@ class Client(asyncio.Protocol):
     def refuse(self, problem: Problem, host: str, port: int) -> None:
         reason = reason_of(problem)
         if self._visit is not None:
-            self._visit.refuse(Refusal(host, port, reason, problem.kind.code))
+            rule = problem.members.get("details", {}).get("rule", "")
+            self._visit.refuse(Refusal(host, port, reason, problem.kind.code, rule))
         self._proxy.refused(host, port, reason)
         close = not self._complete
         self._say(refusal(reason, status_of(problem), problem.detail, close=close), close=close)

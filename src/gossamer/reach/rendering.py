@@ -7,10 +7,12 @@ from typing import Any, Final
 
 import msgspec
 
-from gossamer.problems import INVALID_SELECTOR, INVALID_URL, Problem
+from gossamer.problems import INVALID_SELECTOR, Problem
 from gossamer.reach import printing
 from gossamer.reach import shot as shots
 from gossamer.reach.cdp import NOTHING, Gone, Refused
+from gossamer.reach.dial import BLOCKED, blocked
+from gossamer.reach.failures import too_large
 from gossamer.reach.posing import pose
 from gossamer.reach.proxy import Pass, Refusal
 from gossamer.reach.tab import Manner, Tab
@@ -27,7 +29,7 @@ from gossamer.reach.visit import (
     failed,
 )
 from gossamer.reach.waiting import Document, settle
-from gossamer.web.page import Page
+from gossamer.web.page import Hop, Page
 from gossamer.web.url import Url
 
 MOST_ERRORS: Final = 20
@@ -66,11 +68,13 @@ class Rendering:
         self._deadline = deadline
         self._queued = queued  # seconds
         self._loop = asyncio.get_running_loop()
+        self._began = self._loop.time()
         self._traffic = Traffic(
             tab.frame,
             self._loop.time,
             tab.give_up,
             pictures=visit.capture is not None,
+            largest=visit.max_bytes if visit.capture is not None else visit.max_document,
         )
         self._document = Document(tab, self._traffic, secrets.token_hex(8))
         self._manner = Manner(
@@ -78,6 +82,7 @@ class Rendering:
             password=admitted.password,
             user_agent=visit.user_agent or user_agent,
             pictures=visit.capture is not None,
+            stays=not visit.follow,
             headers=visit.headers,
             origin=visit.url.origin,
         )
@@ -89,10 +94,12 @@ class Rendering:
         except TimeoutError:
             raise self._late() from None
         except (Gone, Refused) as error:
+            if self._tab.led_to:
+                return self._led_on()
             raise self._explained(error) from error
 
     async def _run(self, step: Step) -> Rendered:
-        began = self._loop.time()
+        began = self._began
         await step("Opening the page", 20)
         await self._navigate()
         arrived = self._loop.time()
@@ -142,6 +149,8 @@ class Rendering:
         before.append(tab.session.tell("Page.addScriptToEvaluateOnNewDocument", deadline, source=keeper))
         await asyncio.gather(*before)
         navigation = await tab.session.ask(_Navigation, "Page.navigate", deadline, url=visit.url.href)
+        if self._tab.led_to:
+            raise Gone
         if navigation.error_text or navigation.is_download:
             raise self._unreached(navigation)
         await self._traffic.until(lambda: self._traffic.answer is not None, deadline)
@@ -164,8 +173,10 @@ class Rendering:
 
     def _check_way(self) -> None:
         """The page must be one that was meant to be visited, and nothing of ours in its place."""
+        if self._tab.led_to:
+            raise Gone
         if self._tab.trouble:
-            raise failed("page_error", self._tab.trouble)
+            raise self._given_up()
         if not self._pass.alive:  # its bytes are used up; its time is ours
             raise self._too_large()
         answer = self._traffic.answer
@@ -239,10 +250,39 @@ class Rendering:
             body=serialised.html.encode(),
             media_type="text/html",
             charset="utf-8",
-            redirects=tuple(self._traffic.hops),
+            redirects=tuple(self._traffic.hops) if self._visit.follow else (),
             via="render",
             wire_bytes=self._pass.received,
             elapsed_ms=round(elapsed * 1000),
+        )
+
+    def _led_on(self) -> Rendered:
+        """A redirect, or a page that was there only to send its visitor on."""
+        visit, hops, elapsed = self._visit, self._traffic.hops, self._loop.time() - self._began
+        answer = self._traffic.answer or Answer("", "")
+        status = answer.status or (hops[-1].status if hops else 0)
+        page = Page(
+            url=visit.url.href,
+            final_url=self._tab.led_to,
+            status=status,
+            headers=answer.headers,
+            body=b"",
+            media_type="text/html",
+            charset="utf-8",
+            redirects=(Hop(visit.url.href.partition("#")[0], status),),
+            via="render",
+            wire_bytes=self._pass.received,
+            elapsed_ms=round(1000 * (self._queued + elapsed)),
+        )
+        return Rendered(
+            page=page,
+            capture=None,
+            console=(),
+            bytes=self._pass.received,
+            requests=self._pass.requests,
+            refused=self._pass.refusals,
+            settled=True,
+            timings=Timings(round(1000 * self._queued), round(1000 * elapsed), 0, 0),
         )
 
     def _astray(self, where: str) -> Problem:
@@ -261,22 +301,22 @@ class Rendering:
             return failed("render_timeout", detail, cause=NO_ANSWER)
         return failed("render_timeout", f"The page was not done in {self._visit.timeout:g} seconds")
 
+    def _given_up(self) -> Problem:
+        if self._traffic.too_large:
+            return too_large(self._visit.max_document)
+        return failed("page_error", self._tab.trouble)
+
     def _explained(self, error: Exception) -> Exception:
         if self._tab.trouble:
-            return failed("page_error", self._tab.trouble)
+            return self._given_up()
         if isinstance(error, Gone):
             return error
         return failed("page_error", f"The page could not be read ({error})")
 
 
 def _unadmitted(refusal: Refusal) -> Problem:
-    details = {"host": refusal.host, "port": refusal.port}
-    if refusal.code == INVALID_URL.code:
-        return Problem(
-            INVALID_URL,
-            "Private, local and reserved addresses and unusual ports are not allowed",
-            details={**details, "reason": refusal.reason},
-        )
+    if refusal.reason in BLOCKED:
+        return blocked(refusal.host, refusal.port, refusal.reason, refusal.rule)
     return failed(
         "network_error",
         f"{refusal.host}:{refusal.port} cannot be had ({refusal.reason})",

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, Protocol
 import msgspec
 
 from gossamer.reach.cdp import Connection, Gone, Refused, Wire
-from gossamer.reach.tab import Tab
+from gossamer.reach.tab import TOO_HEAVY, Tab
 
 CLOSE_SECONDS: Final = 3.0  # until a page that does not let go of its tab loses the browser
 OPEN_SECONDS: Final = 10.0
@@ -100,7 +100,7 @@ class Running:
         while True:
             await asyncio.sleep(LOOK_SECONDS)
             if await self._weighs_too_much():
-                tab.give_up("The page takes too much memory")
+                tab.give_up(TOO_HEAVY)
                 self.end = "memory"
                 await self._engine.kill()
                 return

@@ -24,7 +24,7 @@ LONGEST_TITLE: Final = 300
 LONGEST_SNIPPET: Final = 500
 
 _FOUND: Final = re.compile(r"</?(?:strong|b|em|mark)>", re.IGNORECASE)
-_TAG: Final = re.compile(r"</?[a-zA-Z][^<>]*>|<!--.*?-->")
+_TAG: Final = re.compile(r"</?[a-zA-Z][^<>]*+>|<!--(?:.*?-->|.*+)")
 
 
 class Provider(Protocol):

@@ -25,6 +25,11 @@ UNNEEDED: Final = ("Font", "Image", "Media")  # for reading a page
 # For reading: as wide as most screens, and taller, so that what shows itself only when it is seen does so.
 WINDOW: Final = {"width": 1280, "height": 2400, "deviceScaleFactor": 1, "mobile": False}
 
+# Why a page was given up that needs more of a browser than it is given.
+TOO_HEAVY: Final = "The page takes too much memory"
+TOO_BUSY: Final = "The page keeps the browser too busy"
+CRASHED: Final = "The page crashed"
+
 _FORGETFUL: Final = {"maxTotalBufferSize": 0, "maxResourceBufferSize": 0, "maxPostDataSize": 0}
 _ATTACH: Final = {
     "autoAttach": True,
@@ -42,6 +47,7 @@ class Manner:
     password: str
     user_agent: str
     pictures: bool = False
+    stays: bool = False  # the page may lead to no other
     headers: tuple[tuple[str, str], ...] = ()
     origin: str = ""  # the only one that gets the headers
 
@@ -49,6 +55,7 @@ class Manner:
 class _Paused(msgspec.Struct, rename="camel"):
     request_id: str
     request: "_Request"
+    frame_id: str = ""
     resource_type: str = ""
 
 
@@ -91,6 +98,8 @@ class Tab:
         self.context = context
         self.frame = ""  # the page's, which is also its target's name
         self.trouble = ""  # why it is of no more use
+        self.led_to = ""  # where the page would lead, if it were let
+        self._home = ""  # the page, as the browser spells its address
         self._connection = connection
         self._children: set[str] = set()
         self._manner: Manner | None = None
@@ -170,7 +179,7 @@ class Tab:
     def _on_event(self, method: str, params: msgspec.Raw) -> None:
         self._heard += EVENT_COST + len(memoryview(params))
         if self._heard > EVENT_BYTES or len(self._answering) > MOST_ANSWERS:
-            self.give_up("The page keeps the browser too busy")
+            self.give_up(TOO_BUSY)
             return
         match method:
             case "Fetch.requestPaused":
@@ -182,7 +191,7 @@ class Tab:
             case "Target.attachedToTarget":
                 self._on_attached(params)
             case "Inspector.targetCrashed":
-                self.give_up("The page crashed")
+                self.give_up(CRASHED)
             case "Inspector.detached":
                 self.give_up("The page closed itself")
         if self._hear is not None:
@@ -227,12 +236,26 @@ class Tab:
         request = {"requestId": paused.request_id}
         if manner is None or (not manner.pictures and paused.resource_type in UNNEEDED):
             self._answer(session, "Fetch.failRequest", **request, errorReason="BlockedByClient")
+        elif manner.stays and self._leads_on(paused):
+            self._answer(session, "Fetch.failRequest", **request, errorReason="Aborted")
         elif manner.headers:
             self._answer(
                 session, "Fetch.continueRequest", **request, headers=_headers(paused.request, manner)
             )
         else:
             self._answer(session, "Fetch.continueRequest", **request)
+
+    def _leads_on(self, paused: _Paused) -> bool:
+        """Whether the page sends its visitor to another one, by a redirect or a script."""
+        if paused.frame_id != self.frame or paused.resource_type != "Document":
+            return False
+        self._home = self._home or paused.request.url
+        if paused.request.url == self._home:
+            return False
+        self.led_to = self.led_to or paused.request.url
+        if self._hear is not None:
+            self._hear("", NOTHING)
+        return True
 
     def _answer(self, session: Session, method: str, **params: Any) -> None:
         """Say something that nobody waits for."""

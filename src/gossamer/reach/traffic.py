@@ -52,6 +52,10 @@ class _Sent(_Event):
     redirect_response: _Response | None = None
 
 
+class _Data(_Event):
+    data_length: int = 0  # decoded
+
+
 class _Received(_Event):
     response: _Response = msgspec.field(default_factory=_Response)
 
@@ -75,6 +79,7 @@ class _Scheduled(msgspec.Struct, rename="camel"):
 _event: Final = msgspec.json.Decoder(_Event).decode
 _sent: Final = msgspec.json.Decoder(_Sent).decode
 _received: Final = msgspec.json.Decoder(_Received).decode
+_data: Final = msgspec.json.Decoder(_Data).decode
 _navigated: Final = msgspec.json.Decoder(_Navigated).decode
 _scheduled: Final = msgspec.json.Decoder(_Scheduled).decode
 
@@ -87,6 +92,7 @@ class Answer:
         self.url = url
         self.status = 0
         self.headers: tuple[tuple[str, str], ...] = ()
+        self.size = 0  # bytes of it that are here, decoded
 
 
 @dataclass(slots=True)
@@ -103,6 +109,7 @@ class Traffic:
         lose: Callable[[str], None],
         *,
         pictures: bool,
+        largest: int,
     ) -> None:
         self.answer: Answer | None = None  # of the document that is shown
         self.hops: list[Hop] = []
@@ -112,10 +119,12 @@ class Traffic:
         self.scripts = 0
         self.moves = 0  # beginnings and ends of what content may wait for
         self.asked = ""  # the document that was asked for last
+        self.too_large = False  # it has more bytes than it may
         self._frame = frame
         self._clock = clock
         self._lose = lose  # is told why this leads nowhere
         self._counted = _PICTURE if pictures else _CONTENT
+        self._largest = largest  # bytes of a document
         self._left = MOST_REQUESTS
         self._under_way: dict[str, _UnderWay] = {}
         self._times: Counter[str] = Counter()  # that something was asked for
@@ -216,17 +225,32 @@ class Traffic:
             if answer is not None and answer.loader == received.request_id:
                 answer.url, answer.status = response.url, response.status
                 answer.headers = tuple(_fields(response.headers))
+                self._weigh(_announced(answer.headers))
         if response.mime_type == "application/wasm":
             self.live = True
         if response.mime_type in _STREAMS:
             self._end(received.request_id)
-        self._on_data(params)
+        self._on_moved(received.request_id)
 
     def _on_data(self, params: msgspec.Raw) -> None:
-        request = self._under_way.get(_event(params).request_id)
+        data = _data(params)
+        for answer in (self._coming, self.answer):
+            if answer is not None and answer.loader == data.request_id:
+                answer.size += data.data_length
+                self._weigh(answer.size)
+        self._on_moved(data.request_id)
+
+    def _on_moved(self, name: str) -> None:
+        request = self._under_way.get(name)
         if request is not None:
             request.until = self._clock() + STALLED
             self._changed.set()
+
+    def _weigh(self, size: int) -> None:
+        """Nobody waits for a browser to lay out what will be refused."""
+        if size > self._largest and not self.too_large:
+            self.too_large = True
+            self._lose("The document is too large")
 
     def _on_ended(self, params: msgspec.Raw) -> None:
         request = _event(params).request_id
@@ -292,3 +316,8 @@ def _plain(url: str) -> str:
 def _fields(headers: dict[str, str]) -> list[tuple[str, str]]:
     """A field that came several times has a line for each."""
     return [(name.lower(), value) for name, lines in headers.items() for value in lines.split("\n")]
+
+
+def _announced(headers: tuple[tuple[str, str], ...]) -> int:
+    """Bytes on the wire: what is compressed has more."""
+    return next((int(value) for name, value in headers if name == "content-length" and value.isdecimal()), 0)

@@ -56,11 +56,13 @@ class Visit:
     caller: str = ""  # in whose name; callers take turns where places are short
     timeout: float = 30.0  # seconds for everything, the wait for a place included
     wait_for: str | None = None  # a CSS selector
+    follow: bool = True  # where the page leads its visitor; else that it does so is what comes of it
     headers: tuple[tuple[str, str], ...] = ()  # for the origin of the URL, and no other
     user_agent: str | None = None
     capture: Shot | Print | None = None
     max_bytes: int = 50_000_000  # to and from the web
     max_requests: int = 1_000
+    max_document: int = 10_000_000  # bytes, decoded; of a page that is read, rather than looked at
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,12 +71,16 @@ class Cache:
         passed = _decoded(claim.value)
         if passed is not None and passed.since >= asked:  # another has made it meanwhile
             return passed, True
-        made: Kept | None = None
+        value: bytes | None = b""
         try:
             made = await make()
+            value = msgspec.msgpack.encode(made)
             return made, False
+        except asyncio.CancelledError:
+            value = None
+            raise
         finally:
-            await asyncio.shield(self._let_go(claim, made))
+            await asyncio.shield(self._let_go(claim, value))
 
     async def _claim(self, key: str, patience: float) -> Claim:
         """Ours, or done by another meanwhile; nobody's when Hot is away or it takes too long."""
@@ -86,13 +90,16 @@ class Cache:
         except (Unavailable, TimeoutError):
             return NOBODY
 
-    async def _let_go(self, claim: Claim, made: Kept | None) -> None:
-        """Those who wait get what was made; when nothing was, each of them tries by himself."""
+    async def _let_go(self, claim: Claim, value: bytes | None) -> None:
+        """Those who wait get what was made; when nothing was, each of them tries by himself. Where it was
+        only broken off, which says nothing of the work, the next of them takes it over."""
         if claim.token is None:
             return
-        value = msgspec.msgpack.encode(made) if made is not None else b""
         with contextlib.suppress(Unavailable):
-            await self._hot.settle(claim, value, PASSING)
+            if value is None:
+                await self._hot.release(claim)
+            else:
+                await self._hot.settle(claim, value, PASSING)
 
 
 def _decoded(body: bytes | None) -> Kept | None:

@@ -162,13 +162,15 @@ class BodyStream:
         await self._rest.aclose()
 
 
-class Found(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Found:
     """A page, where it was, and for a large one from cold its body as a stream of compressed bytes."""
 
     page: CachedPage
     location: Location
     stream: BodyStream | None = None
     promoting: bool = False  # it is being made hot, or will be when the stream has ended
+    edition: int = field(default=0, compare=False)  # which the hot tier has; 0 where it was cold
 
     async def compressed(self) -> AsyncGenerator[bytes]:
         if self.stream is None:

@@ -63,7 +63,7 @@ class Tally:
 
 _LOCK: Final = given(
     """
-SELECT id, state, max_pages - pages - in_progress AS room FROM crawls
+SELECT id, state, clearings, max_pages - pages - in_progress AS room FROM crawls
 WHERE id IN (SELECT crawl_id FROM {given}) ORDER BY id {for_update}""",
     rows={"crawl_id": "text"},
 )
@@ -100,5 +100,5 @@ ON CONFLICT (crawl_id, minute) DO UPDATE SET
 
 
 async def lock(hand: Hand, crawl_ids: Iterable[str]) -> Rows:
-    """Id, state and for how many pages there is room, in the order of the ids."""
+    """Id, state, clearings and for how many pages there is room, in the order of the ids."""
     return await _LOCK(hand, None, [(crawl_id,) for crawl_id in sorted(set(crawl_ids))])

@@ -14,6 +14,7 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    false,
 )
 
 from gossamer.state.columns import id_, metadata, text_, time_, where_
@@ -40,6 +41,7 @@ crawls: Final = Table(
     Column("blocked", BigInteger, nullable=False),
     Column("pages", BigInteger, nullable=False),
     Column("bytes", BigInteger, nullable=False),
+    Column("clearings", Integer, nullable=False, server_default="0"),  # how often URLs were taken out of it
     time_("created_at"),
     time_("started_at", nullable=True),
     time_("finished_at", nullable=True),
@@ -103,6 +105,7 @@ crawl_hosts: Final = Table(
     time_("taken_at"),  # crawls take turns
     CheckConstraint("pending >= 0 AND in_progress >= 0", name="counts"),
     Index("ix_crawl_hosts_pending", "host", "taken_at", **where_("pending > 0")),
+    Index("ix_crawl_hosts_turns", "crawl_id", "taken_at", **where_("pending > 0")),
 )
 
 frontier: Final = Table(
@@ -121,6 +124,8 @@ frontier: Final = Table(
     time_("added_at"),
     time_("updated_at"),
     Column("reason", Text, nullable=False),
+    Column("hops", SmallInteger, nullable=False, server_default="0"),  # redirects that led to it
+    Column("as_sitemap", Boolean, nullable=False, server_default=false()),  # else as a page
     CheckConstraint("priority BETWEEN 1 AND 3", name="priority"),
     CheckConstraint("state IN ('pending', 'in_progress', 'completed', 'failed', 'blocked')", name="state"),
     Index(

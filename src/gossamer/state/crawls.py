@@ -17,6 +17,8 @@ from sqlalchemy import ColumnElement, Row, Select, and_, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
 
+from gossamer import problems
+from gossamer.problems import Problem
 from gossamer.state import new_urls, waiting
 from gossamer.state.crawl_tables import crawl_hosts, crawls, hosts
 from gossamer.state.database import Database, clock, insert_into
@@ -198,7 +200,15 @@ class Crawls:
         return True
 
     async def cancel(self, crawl_id: str, *, now: int | None = None) -> bool:
+        """Not the default one, which could not be had again: a Problem says so."""
         over = {"state": "canceled", "finished_at": clock(now)}
+        crawl = await self.get(crawl_id)
+        if crawl is not None and crawl.is_default:
+            raise Problem(
+                problems.UNPROCESSABLE_ENTITY,
+                "This is the default crawl, which takes what is added to no other; it cannot be stopped.",
+                hint="Pause it, or remove what it has still to fetch by DELETE /api/frontier.",
+            )
         return await self._change(crawl_id, ("running", "paused"), **over)
 
     async def finished(self, *, now: int | None = None) -> list[str]:

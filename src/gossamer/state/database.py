@@ -3,6 +3,7 @@
     async with database.read() as connection:     # each statement by itself; writing is refused
     async with database.write() as connection:    # one transaction, committed at the end
     async with database.alone() as hand:          # one statement where that suffices, else a transaction
+    await run(database.single, statement, …)      # what is one statement on either: committed when it returns
 
 All end within a deadline, whatever the database does. When it is away, full, frozen or locked, they raise
 `problems.Unavailable`; constraint violations and defects of ours pass through as SQLAlchemy raises them.
@@ -12,7 +13,7 @@ The embedded implementation is `database_sqlite`, the server's `database_postgre
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
@@ -26,9 +27,9 @@ from sqlalchemy.sql.compiler import SQLCompiler
 
 from gossamer.breaker import Breaker
 from gossamer.problems import Unavailable
-from gossamer.state.alone import Hand
+from gossamer.state.alone import Alone, Hand
 
-HEAD: Final = "0011"  # the newest revision in migrations/versions
+HEAD: Final = "0012"  # the newest revision in migrations/versions
 DEADLINE: Final = 5.0
 MIGRATION_DEADLINE: Final = 600.0
 SILENT_TIMES: Final = 3  # in a row that no connection was had in time: then nobody waits for one,
@@ -90,6 +91,11 @@ class Database(ABC):
         async with self.write() as connection:
             yield connection
 
+    @property
+    @abstractmethod
+    def single(self) -> Alone:
+        """For a change that is one statement on either database."""
+
     async def ping(self) -> None:
         async with self.read() as connection:
             await connection.exec_driver_sql(self._probe)
@@ -143,6 +149,7 @@ class Database(ABC):
             raise Unavailable("database", "it was silent a moment ago")
         try:
             async with asyncio.timeout_at(until):
+                await stack.enter_async_context(self._turn(engine))
                 connection = await stack.enter_async_context(engine.connect())
                 raw = await connection.get_raw_connection()
         except TimeoutError as error:
@@ -155,6 +162,10 @@ class Database(ABC):
             raise
         breaker.succeeded(clock())
         return connection, raw.driver_connection
+
+    def _turn(self, engine: AsyncEngine) -> AbstractAsyncContextManager[Any]:
+        """What is waited for before a connection is."""
+        return nullcontext()
 
     @abstractmethod
     async def _prepare(self) -> None:

@@ -73,6 +73,10 @@ class PostgresDatabase(Database):
             deadline=deadline,
         )
 
+    @property
+    def single(self) -> AlonePostgres:
+        return self._alone
+
     @asynccontextmanager
     async def alone(self) -> AsyncIterator[Hand]:
         """Each statement is a transaction of its own."""

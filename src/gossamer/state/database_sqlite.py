@@ -4,7 +4,8 @@ import asyncio
 import os
 import sqlite3
 import time
-from contextlib import closing, suppress
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, closing, nullcontext, suppress
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
@@ -13,10 +14,13 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from gossamer.problems import Unavailable
+from gossamer.state.alone_sqlite import AloneSqlite, Row
 from gossamer.state.database import Database
 
 _RETRY_SECONDS: Final = 0.02
 _LOOK_SECONDS: Final = 0.02  # within which SQLite looks four times whether somebody else has stopped writing
+# FULL: what was answered must survive a power cut; NORMAL may lose the last transactions then.
+_WRITING: Final = ("synchronous=FULL", "foreign_keys=ON", "journal_size_limit=67108864")
 _AWAY: Final = {
     sqlite3.SQLITE_PERM: "access to the file is denied",
     sqlite3.SQLITE_BUSY: "locked by another process",
@@ -59,11 +63,25 @@ class SqliteDatabase(Database):
             isolation_level="AUTOCOMMIT",
             skip_autocommit_rollback=True,
         )
-        # FULL: what was answered must survive a power cut; NORMAL may lose the last transactions then.
-        pragmas = ("synchronous=FULL", "foreign_keys=ON", "journal_size_limit=67108864")
-        writer = self._engine(1, _LOOK_SECONDS, *pragmas)
-        event.listen(writer.sync_engine, "begin", self._begin_immediate)
+        writer = self._engine(1, _LOOK_SECONDS, *_WRITING)
+        event.listen(writer.sync_engine, "begin", lambda begun: self._begin_immediate(begun.exec_driver_sql))
         super().__init__(reader, writer, deadline)
+        self._turns = asyncio.Lock()
+        self._single = AloneSqlite(
+            self._open_single,
+            lambda connection: self._begin_immediate(connection.execute),
+            _why,
+            self._turns,
+            deadline=deadline,
+        )
+
+    @property
+    def single(self) -> AloneSqlite:
+        return self._single
+
+    async def close(self) -> None:
+        await self._single.close()
+        await super().close()
 
     def _engine(self, connections: int, busy: float, *pragmas: str, **options: Any) -> AsyncEngine:
         engine = create_async_engine(
@@ -84,17 +102,40 @@ class SqliteDatabase(Database):
         event.listen(engine.sync_engine, "connect", set_up)
         return engine
 
-    def _begin_immediate(self, connection: Any) -> None:
+    def _open_single(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            self._path,
+            timeout=_LOOK_SECONDS,
+            isolation_level=None,
+            check_same_thread=False,  # it is interrupted by another
+            factory=_Connection,
+        )
+        connection.row_factory = Row
+        try:
+            for pragma in _WRITING:
+                connection.execute(f"PRAGMA {pragma}")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _turn(self, engine: AsyncEngine) -> AbstractAsyncContextManager[Any]:
+        """One after the other in this process, in the order in which they come: SQLite lets only those wait
+        for one another who look again and again."""
+        return self._turns if engine is self._writer else nullcontext()
+
+    def _begin_immediate(self, execute: Callable[[str], object]) -> None:
         """The write lock at once: a reader that turns writer later cannot wait for it, only fail. SQLite
         looks for it ever more seldom, so that of two busy processes one may wait for seconds: it is asked
         anew."""
         until = time.monotonic() + self._busy
         while True:
             try:
-                connection.exec_driver_sql("BEGIN IMMEDIATE")
+                execute("BEGIN IMMEDIATE")
                 return
-            except DBAPIError as error:
-                if _why(error.orig) != _AWAY[sqlite3.SQLITE_BUSY] or time.monotonic() > until:
+            except (DBAPIError, sqlite3.Error) as error:
+                busy = _why(getattr(error, "orig", error)) == _AWAY[sqlite3.SQLITE_BUSY]
+                if not busy or time.monotonic() > until:
                     raise
 
     async def _prepare(self) -> None:

@@ -12,10 +12,11 @@ and the counts. Transactions lock in one order: new URLs, hosts by their names, 
 crawls by their ids, counts. So they never wait for each other both ways.
 """
 
+import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -33,12 +34,13 @@ from gossamer.state.settling import End, HostNews, LeasesLost, Settlement, Task,
 
 __all__ = [
     "Frontier", "NewUrl", "Task", "TaskEnd", "End", "State", "HostNews", "Settlement", "CrawledPage",
-    "FrontierUrl",
+    "FrontierUrl", "Cleared",
 ]  # fmt: skip
 
 State = Literal["pending", "in_progress", "completed", "failed", "blocked"]
 ADDED_AT_ONCE: Final = 2_000  # short transactions: others wait for them
 CLEARED_AT_ONCE: Final = 5_000
+CLEARING_SECONDS: Final = 20.0  # well before who asks for it gives up
 CRAWLS_AT_ONCE: Final = 8  # of which a batch is taken together
 
 
@@ -60,6 +62,13 @@ class FrontierUrl:
     reason: str
 
 
+class Cleared(NamedTuple):
+    """How many URLs are not to be fetched any more, and how many still wait."""
+
+    removed: int
+    left: int
+
+
 _TURNS: Final = given(
     f"""
 SELECT crawl_id FROM crawl_hosts JOIN crawls ON crawls.id = crawl_hosts.crawl_id
@@ -70,7 +79,7 @@ ORDER BY taken_at LIMIT {CRAWLS_AT_ONCE}""",
 )
 _LEVEL: Final = """
 SELECT * FROM (
-    SELECT crawl_id, url_hash, url, host, depth, priority, attempt, due_at
+    SELECT crawl_id, url_hash, url, host, depth, priority, attempt, due_at, hops, as_sitemap
     FROM frontier WHERE crawl_id = {crawl_id} AND host = {host} AND priority = %d
         AND state = 'pending' AND due_at <= {now}
     ORDER BY due_at LIMIT {most}
@@ -91,6 +100,10 @@ _CLEAR: Final = given(
 DELETE FROM frontier WHERE crawl_id = {{crawl_id}} AND url_hash IN (
     SELECT url_hash FROM frontier WHERE crawl_id = {{crawl_id}} AND state = 'pending' LIMIT {CLEARED_AT_ONCE}
 ) RETURNING host""",
+    values={"crawl_id": "text"},
+)
+_CLEARED: Final = given(
+    "UPDATE crawls SET clearings = clearings + 1 WHERE id = {crawl_id} RETURNING pending",
     values={"crawl_id": "text"},
 )
 
@@ -132,7 +145,8 @@ class Frontier:
                     room[row.crawl_id] -= 1
                 taken += best
             tasks: dict[str, list[Task]] = {host: [] for host in held}
-            for task in await _taken(connection, taken, now):
+            clearings = {row.id: row.clearings for row in locked}
+            for task in await _taken(connection, taken, clearings, now):
                 tasks[task.host].append(task)
             return tasks
 
@@ -165,9 +179,12 @@ class Frontier:
         """Give back what lost workers had in progress; how many URLs."""
         return await Hosts(self._database).recover(now=now)
 
-    async def clear(self, crawl_id: str, *, now: int | None = None) -> int:
-        """Forget what waits to be fetched; how many URLs."""
-        cleared = 0
+    async def clear(
+        self, crawl_id: str, *, seconds: float = CLEARING_SECONDS, now: int | None = None
+    ) -> Cleared:
+        """Forget what waits to be fetched. What is not done in time is left to who asks again."""
+        clock = asyncio.get_running_loop().time
+        removed, until = 0, clock() + seconds
         while True:
             async with self._database.write() as connection:
                 tally = Tally()
@@ -176,9 +193,10 @@ class Frontier:
                 for row in rows:
                     tally.move(crawl_id, row.host, before="pending")
                 await tally.write(connection, now)
-            cleared += len(rows)
-            if len(rows) < CLEARED_AT_ONCE:
-                return cleared
+                found = await _CLEARED(connection, now, crawl_id=crawl_id)
+            removed += len(rows)
+            if len(rows) < CLEARED_AT_ONCE or clock() >= until:
+                return Cleared(removed, sum(row.pending for row in found))
 
     async def listing(
         self,
@@ -224,7 +242,9 @@ def _in_turns(best: Sequence[Rows]) -> Rows:
     return [row for row in chain.from_iterable(zip_longest(*best)) if row is not None]
 
 
-async def _taken(connection: AsyncConnection, rows: Rows, now: int | None) -> list[Task]:
+async def _taken(
+    connection: AsyncConnection, rows: Rows, clearings: Mapping[str, int], now: int | None
+) -> list[Task]:
     if not rows:
         return []
     tally = Tally()
@@ -241,6 +261,9 @@ async def _taken(connection: AsyncConnection, rows: Rows, now: int | None) -> li
             depth=row.depth,
             priority=row.priority,
             attempt=row.attempt + 1,
+            hops=row.hops,
+            as_sitemap=bool(row.as_sitemap),
+            clearings=clearings[row.crawl_id],
         )
         for row in rows
     ]

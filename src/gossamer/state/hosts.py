@@ -14,14 +14,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from gossamer.state import crawl_counts, heartbeats, new_urls, waiting
+from gossamer.state import crawl_counts, heartbeats, host_turns, new_urls, stored_robots, waiting
 from gossamer.state.crawl_counts import Tally
 from gossamer.state.crawl_tables import crawl_hosts, host_robots, hosts
-from gossamer.state.database import Database, clock, insert_into
-from gossamer.state.given import given, storable
+from gossamer.state.database import Database, clock
+from gossamer.state.given import given
+from gossamer.state.host_turns import Turns
+from gossamer.state.stored_robots import StoredRobots
 from gossamer.state.waiting import Waiting
 
 LEASE_MS: Final = 15_000
@@ -31,16 +33,6 @@ RECOVERED_AT_ONCE: Final = 100
 CROWDED_MS: Final = 1_000  # when all of a crawl's last pages are in progress elsewhere, looked at again
 
 LOST: Final = "WORKER_LOST: too many workers were lost while they had it"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredRobots:
-    """What a host answered when it was asked for robots.txt."""
-
-    status: int | None  # None: it did not answer
-    body: str
-    fetched_at: int
-    expires_at: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,29 +88,33 @@ class Host:
 
 # What can be leased is shared by those who crawl and were heard of lately. (Asked by itself, it costs less
 # than a lease where there is nothing, and the database knows how few hosts it is to look up where there is.)
-_PART: Final = given(
+_DUE: Final = given(
     f"""
 WITH crew AS (
     SELECT {{greatest}}(1, count(*)) AS workers FROM workers
     WHERE kinds = '{heartbeats.CRAWL}' AND seen_at > {{now}} - {{length}}
 )
-SELECT (count(*) + (SELECT workers FROM crew) - 1) / (SELECT workers FROM crew) AS hosts FROM (
-    SELECT 1 FROM hosts WHERE due_at <= {{now}} LIMIT {{most}} * (SELECT workers FROM crew)
+SELECT count(*) AS hosts, (SELECT workers FROM crew) AS workers FROM (
+    SELECT 1 FROM hosts WHERE due_at <= {{now}} LIMIT {{most}} * (SELECT workers FROM crew) + 1
 ) AS due""",
     values={"most": "int", "length": "bigint"},
 )
-_LEASE: Final = given(
-    """
+_LEASED_BY: Final = {"token": "text", "worker": "text", "length": "bigint", "careful": "int"}
+_LEASE: Final = """
 WITH ripe AS (
-    SELECT host, locked_until FROM hosts WHERE due_at <= {now} ORDER BY due_at LIMIT {most}
-    {for_update} {skip_locked}
+    SELECT host, locked_until FROM hosts WHERE due_at <= {{now}} {which}
+    {{for_update}} {{skip_locked}}
 )
-UPDATE hosts SET lease_token = {token}, locked_by = {worker}, locked_until = {now} + {length},
-    due_at = {now} + {length},
-    next_at = {greatest}(next_at, COALESCE(ripe.locked_until + COALESCE(delay_ms, {careful}), 0))
+UPDATE hosts SET lease_token = {{token}}, locked_by = {{worker}}, locked_until = {{now}} + {{length}},
+    due_at = {{now}} + {{length}},
+    next_at = {{greatest}}(next_at, COALESCE(ripe.locked_until + COALESCE(delay_ms, {{careful}}), 0))
 FROM ripe WHERE hosts.host = ripe.host
-RETURNING hosts.host, hosts.locked_until, next_at, delay_ms, failures, resting_until, renders""",
-    values={"most": "int", "token": "text", "worker": "text", "length": "bigint", "careful": "int"},
+RETURNING hosts.host, hosts.locked_until, next_at, delay_ms, failures, resting_until, renders"""
+_LEASE_OLDEST: Final = given(
+    _LEASE.format(which="ORDER BY due_at LIMIT {most}"), values={"most": "int", **_LEASED_BY}
+)
+_LEASE_CHOSEN: Final = given(
+    _LEASE.format(which="AND host IN (SELECT host FROM {given})"), values=_LEASED_BY, rows={"host": "text"}
 )
 _EXTEND: Final = given(
     """
@@ -185,29 +181,38 @@ class Hosts:
     def __init__(self, database: Database, *, lease_ms: int = LEASE_MS) -> None:
         self._database = database
         self._lease_ms = lease_ms
+        self._turns = Turns()
 
     async def lease(self, worker: str, most: int, *, now: int | None = None) -> list[HostLease]:
-        """Hosts on which there is something to do, those first that have waited longest. Where others crawl
-        as well, only our part of what there is."""
+        """Hosts on which there is something to do. Where others crawl as well, only our part of what there
+        is; where more wait than there is room for, tenants and crawls take turns."""
         async with self._database.read() as connection:
-            (part,) = await _PART(connection, now, most=most, length=self._lease_ms)
-        if not part.hosts:
+            (due,) = await _DUE(connection, now, most=most, length=self._lease_ms)
+            crowded = due.hosts > most * due.workers
+            chosen = await self._turns.chosen(connection, most, now) if crowded else []
+        if not due.hosts:
             return []
+        part = min(most, -(-due.hosts // due.workers))
         token = secrets.token_hex(16)
+        ours: dict[str, Any] = {
+            "token": token,
+            "worker": worker,
+            "length": self._lease_ms,
+            "careful": CAREFUL_MS,
+        }
         async with self._database.write() as connection:
-            rows = await _LEASE(
-                connection,
-                now,
-                most=part.hosts,
-                token=token,
-                worker=worker,
-                length=self._lease_ms,
-                careful=CAREFUL_MS,
-            )
+            rows = list(await _LEASE_CHOSEN(connection, now, [(name,) for name in chosen], **ours))
+            if len(rows) < part:
+                rows += await _LEASE_OLDEST(connection, now, most=part - len(rows), **ours)
             names = [row.host for row in rows]
             await give_back(connection, names, now, lapsed=True)  # what a lost worker had
-            robots = await _robots(connection, names)
+            robots = await stored_robots.get(connection, names)
         return [_lease(row, token, robots) for row in rows]
+
+    async def starving(self, most: int, *, now: int | None = None) -> int:
+        """How many crawls wait for a host of theirs to be leased while none is, up to `most`."""
+        async with self._database.read() as connection:
+            return await host_turns.starving(connection, most, now)
 
     async def extend(self, leases: Iterable[HostLease], *, now: int | None = None) -> list[HostLease]:
         """Those that are still held."""
@@ -257,7 +262,7 @@ class Hosts:
             held = await standing(connection, [each.lease for each in found], now)
             kept = [each for each in found if each.lease.host in held]
             for each in kept:
-                await _keep_robots(connection, each.lease.host, each.robots)
+                await stored_robots.keep(connection, each.lease.host, each.robots)
             await _ALLOW(connection, now, [(each.lease.host, each.is_allowed) for each in kept])
         return held
 
@@ -266,7 +271,7 @@ class Hosts:
         async with self._database.write() as connection:
             if not await _RESET(connection, now, host=host):
                 return False
-            await connection.execute(delete(host_robots).where(host_robots.c.host == host))
+            await stored_robots.forget(connection, host)
         return True
 
     async def are_due(self) -> bool:
@@ -283,7 +288,7 @@ class Hosts:
 
     async def robots(self, host: str) -> StoredRobots | None:
         async with self._database.read() as connection:
-            return (await _robots(connection, [host])).get(host)
+            return (await stored_robots.get(connection, [host])).get(host)
 
     async def get(self, host: str) -> Host | None:
         found = await self.listing(host=host, limit=1)
@@ -320,17 +325,6 @@ async def standing(connection: AsyncConnection, leases: Sequence[HostLease], now
     return {lease.host for lease in leases if held.get(lease.host) == lease.token}
 
 
-async def _keep_robots(connection: AsyncConnection, host: str, robots: StoredRobots) -> None:
-    values = {
-        "status": robots.status,
-        "body": storable(robots.body),
-        "fetched_at": robots.fetched_at,
-        "expires_at": robots.expires_at,
-    }
-    new = insert_into(connection, host_robots).values(host=host, **values)
-    await connection.execute(new.on_conflict_do_update(index_elements=["host"], set_=values))
-
-
 async def give_back(
     connection: AsyncConnection, names: Sequence[str], now: int | None, *, lapsed: bool
 ) -> int:
@@ -344,17 +338,6 @@ async def give_back(
         await crawl_counts.lock(connection, tally.crawls)
         await tally.write(connection, now)
     return len(rows)
-
-
-async def _robots(connection: AsyncConnection, names: Sequence[str]) -> dict[str, StoredRobots]:
-    query = select(host_robots).where(host_robots.c.host.in_(names))
-    rows = (await connection.execute(query)).all() if names else []
-    return {
-        row.host: StoredRobots(
-            status=row.status, body=row.body, fetched_at=row.fetched_at, expires_at=row.expires_at
-        )
-        for row in rows
-    }
 
 
 def _lease(row: Any, token: str, robots: dict[str, StoredRobots]) -> HostLease:

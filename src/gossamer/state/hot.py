@@ -7,7 +7,7 @@ wait for it: idempotency and single flight) and page bytes. `hot_memory` keeps t
 Every method may raise `problems.Unavailable("cache", …)`, within a second. Callers then go on without it.
 """
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
@@ -40,6 +40,17 @@ class Tally(NamedTuple):
         return max(0, self.limit - self.used)
 
 
+class Heard(NamedTuple):
+    """The answer to a question."""
+
+    tallies: list[Tally]
+    value: bytes | None  # of the short-lived key
+    start: bytes | None  # of the page; None or b"" when there is none
+
+
+Question = Callable[[], Awaitable[Heard]]
+
+
 @dataclass(frozen=True, slots=True)
 class Claim:
     """The answer to `claim`: the work is mine (token), done (value), or another's (neither)."""
@@ -70,6 +81,11 @@ class Hot(Protocol):
 
     async def give_back(self, window: Window, stamp: int) -> None:
         """Undo what `take` counted in `window` under `stamp`. Too late is no error."""
+        ...
+
+    def question(self, windows: Sequence[Window], key: str, page: str, start: int) -> Question:
+        """Prepare to ask, again and again and each time in one step: count in `windows` as `take` does, what
+        is under `key`, and what are the first `start` bytes of `page`, which is being used."""
         ...
 
     # Claims.

@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
 
-from gossamer.state.hot import FENCE_SECONDS, Claim, Tally, Window
+from gossamer.state.hot import FENCE_SECONDS, Claim, Heard, Question, Tally, Window
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -97,6 +97,15 @@ class MemoryHot:
         return len(there)
 
     async def take(self, windows: Sequence[Window], *, now: float | None = None) -> list[Tally]:
+        return self._take(windows, now)
+
+    def question(self, windows: Sequence[Window], key: str, page: str, start: int) -> Question:
+        async def ask() -> Heard:
+            return Heard(self._take(windows), self._get(key), self._page(page, start))
+
+        return ask
+
+    def _take(self, windows: Sequence[Window], now: float | None = None) -> list[Tally]:
         stamp = round((self._clock() if now is None else now) * 1_000_000)
         if len(windows) > 1 and len({(window.key, window.seconds) for window in windows}) < len(windows):
             raise ValueError("a window is named twice")
@@ -202,6 +211,9 @@ class MemoryHot:
                 woken.set_result(None)
 
     async def page(self, key: str, *, start: int | None = None, touch: bool = True) -> bytes | None:
+        return self._page(key, start, touch)
+
+    def _page(self, key: str, start: int | None, touch: bool = True) -> bytes | None:
         kept = self._pages.get(key)
         if kept is None:
             return None

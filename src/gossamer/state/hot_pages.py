@@ -13,11 +13,11 @@ class HotPages:
 
     def ask(self, name: str) -> Awaitable[bytes | None]:
         """The page as it is framed. Asked for when this is called."""
-        return self._hot.page(_key(name))
+        return self._hot.page(hot_name(name))
 
     def ask_edition(self, name: str, *, touch: bool = True) -> Awaitable[bytes | None]:
         """Only so much of it that its edition can be told."""
-        return self._hot.page(_key(name), start=EDITION_BYTES, touch=touch)
+        return self._hot.page(hot_name(name), start=EDITION_BYTES, touch=touch)
 
     async def edition(self, name: str) -> int:
         """0: it is not there."""
@@ -26,11 +26,11 @@ class HotPages:
 
     async def keep(self, name: str, edition: int, page: CachedPage) -> bool:
         """False when a newer edition is there, or this one was dropped."""
-        return await self._hot.keep_page(_key(name), page.framed(edition), edition=edition)
+        return await self._hot.keep_page(hot_name(name), page.framed(edition), edition=edition)
 
     async def drop(self, name: str, edition: int) -> bool:
         """This edition and all older ones; with 0 whichever is there."""
-        return await self._hot.drop_page(_key(name), edition=edition)
+        return await self._hot.drop_page(hot_name(name), edition=edition)
 
     async def drop_all(self, editions: Mapping[str, int]) -> bool:
         """These editions and all older ones; whether any was there."""
@@ -41,5 +41,6 @@ class HotPages:
         await self._hot.ping()
 
 
-def _key(name: str) -> str:
+def hot_name(name: str) -> str:
+    """Under which key Hot has a page."""
     return f"render:{name}"

@@ -16,16 +16,18 @@ import asyncio
 import contextlib
 import math
 import secrets
+import time
 from collections.abc import Awaitable, Sequence
 from importlib import resources
 from typing import Final
 
-from gossamer.state.hot import FENCE_SECONDS, Claim, Tally, Window
-from gossamer.state.resp import DEADLINE, Client, Script
+from gossamer.state.hot import FENCE_SECONDS, Claim, Heard, Question, Tally, Window
+from gossamer.state.resp import DEADLINE, Client, Script, ServerError, packed
 from gossamer.state.resp_address import Address, Part
 
 RUNNING: Final = b"r"
 DONE: Final = b"d"
+TOUCH_SECONDS: Final = 1.0  # who asks about a page again and again tells so often that it is in use
 HOLDER_BYTES: Final = 64  # enough of a claim's value to tell one holder from the next
 BEYOND: Final = 1_000  # milliseconds that a window outlives its last unit
 BEYOND_GIVEN_TIME: Final = 3_600_000  # the same where the caller's time runs, and the server's does not count
@@ -69,21 +71,44 @@ class RedisHot:
     async def take(self, windows: Sequence[Window], *, now: float | None = None) -> list[Tally]:
         if not windows:
             return []
-        names = [self._window(window) for window in windows]
-        if len(set(names)) < len(names):
-            raise ValueError("a window is named twice")
-        arguments: list[Part] = ["", BEYOND] if now is None else [round(now * 1_000_000), BEYOND_GIVEN_TIME]
-        for window in windows:
-            arguments += (window.limit, window.seconds, window.cost)
-        counted, stamp, *standings = await self._client.run(self._take, names, arguments)
-        return [
-            _tally(window, bool(counted), stamp, used, oldest)
-            for window, used, oldest in zip(windows, standings[::2], standings[1::2], strict=True)
-        ]
+        counted, stamp, *standings = await self._client.run(
+            self._take, self._windows(windows), _arguments(windows, now)
+        )
+        return _tallies(windows, counted, stamp, standings)
+
+    def question(self, windows: Sequence[Window], key: str, page: str, start: int) -> Question:
+        keys = [*self._windows(windows), f"{self._prefix}:key:{key}", f"{self._prefix}:page:{page}"]
+        arguments = _arguments(windows, None, start)
+        command = packed(*self._take.command(keys, arguments))
+        touched_at = -TOUCH_SECONDS
+
+        async def ask() -> Heard:
+            nonlocal touched_at
+            now = time.monotonic()
+            try:
+                answer = self._client.ask(command)
+                if now - touched_at >= TOUCH_SECONDS:
+                    touched_at = now
+                    self._touch(page)
+                reply = await answer
+            except ServerError as error:
+                if error.code != "NOSCRIPT":
+                    raise
+                reply = await self._client.run(self._take, keys, arguments)
+            value, began, counted, stamp, *standings = reply
+            return Heard(_tallies(windows, counted, stamp, standings), value, began)
+
+        return ask
 
     async def give_back(self, window: Window, stamp: int) -> None:
         if stamp and window.cost:
             await self._client.call("LREM", self._window(window), -window.cost, stamp)
+
+    def _windows(self, windows: Sequence[Window]) -> list[str]:
+        names = [self._window(window) for window in windows]
+        if len(set(names)) < len(names):
+            raise ValueError("a window is named twice")
+        return names
 
     def _window(self, window: Window) -> str:
         return f"{self._prefix}:window:{window.seconds}:{window.key}"
@@ -146,9 +171,12 @@ class RedisHot:
         command: tuple[Part, ...] = ("GET", name) if start is None else ("GETRANGE", name, 0, start - 1)
         body: Awaitable[bytes | None] = self._client.call(*command)
         if touch:
-            # By its text, since nobody would notice that the server has forgotten its digest.
-            self._client.tell("EVAL", self._touch_page.text, 2, self._recency, self._tick, key)
+            self._touch(key)
         return body
+
+    def _touch(self, page: str) -> None:
+        # By its text, since nobody would notice that the server has forgotten its digest.
+        self._client.tell("EVAL", self._touch_page.text, 2, self._recency, self._tick, page)
 
     async def keep_page(self, key: str, body: bytes, *, edition: int = 0) -> bool:
         if len(body) > self._max_page_bytes:
@@ -188,14 +216,23 @@ async def _next(heard: asyncio.Queue[bytes | None], timeout: float) -> bytes | N
         return None
 
 
-def _tally(window: Window, counted: bool, stamp: int, used: int, oldest: int) -> Tally:
-    return Tally(
-        allowed=counted or used + window.cost <= window.limit,
-        limit=window.limit,
-        used=used,
-        reset_at=oldest / 1_000_000 + window.seconds if oldest else stamp / 1_000_000,
-        stamp=stamp,
-    )
+def _arguments(windows: Sequence[Window], now: float | None, start: int = 0) -> list[Part]:
+    clock: tuple[Part, Part] = ("", BEYOND) if now is None else (round(now * 1_000_000), BEYOND_GIVEN_TIME)
+    bounds = [part for window in windows for part in (window.limit, window.seconds, window.cost)]
+    return [*clock, start, *bounds]
+
+
+def _tallies(windows: Sequence[Window], counted: int, stamp: int, standings: Sequence[int]) -> list[Tally]:
+    return [
+        Tally(
+            bool(counted) or used + window.cost <= window.limit,
+            window.limit,
+            used,
+            oldest / 1_000_000 + window.seconds if oldest else stamp / 1_000_000,
+            stamp,
+        )
+        for window, used, oldest in zip(windows, standings[::2], standings[1::2], strict=True)
+    ]
 
 
 def _milliseconds(seconds: float) -> int:

@@ -46,7 +46,7 @@ class NewJob:
     max_attempts: int = MAX_ATTEMPTS
     run_at: int | None = None  # not before this time
     delay: float = 0.0  # or not before so many seconds from now
-    idempotency_key: str | None = None  # unique among the tenant's queued and running jobs
+    idempotency_key: str | None = None  # unique among the tenant's queued and running jobs, till canceled
     request_id: str = ""
 
     def as_row(self) -> tuple[Any, ...]:
@@ -131,6 +131,14 @@ class Settlement:
             self.result_json,
             self.error,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """How far a job is told of."""
+
+    seq: int  # of its last event
+    is_over: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from gossamer.state import job_statements as statements
 from gossamer.state import tables
 from gossamer.state.alone import Hand
 from gossamer.state.database import clock
-from gossamer.state.job import COLUMNS, Depth, Filter, Job, NewJob, State, job_of
+from gossamer.state.job import COLUMNS, Depth, Filter, Head, Job, NewJob, State, job_of
 
 DAY: Final = 86_400_000
 FORGET_BATCH: Final = 1_000  # a short transaction: others wait for it
@@ -74,6 +74,13 @@ async def to_be_canceled(connection: AsyncConnection, job_ids: Collection[str]) 
     """Which of these somebody does not want any more."""
     query = select(_jobs.job_id).where(_jobs.job_id.in_(job_ids), _jobs.cancel_requested)
     return set((await connection.scalars(query)).all())
+
+
+async def heads(connection: AsyncConnection, job_ids: Collection[str]) -> dict[str, Head]:
+    """Of those that there are, by their ids."""
+    query = select(_jobs.job_id, _jobs.event_seq, _jobs.status).where(_jobs.job_id.in_(job_ids))
+    rows = await connection.execute(query)
+    return {job_id: Head(seq, State(status).is_over) for job_id, seq, status in rows}
 
 
 async def forget_old(connection: AsyncConnection, *, days: float, now: int | None = None) -> int:

@@ -25,6 +25,7 @@ from gossamer.state.job import (
     STATES,
     Depth,
     Filter,
+    Head,
     Job,
     Lease,
     LeaseLost,
@@ -206,6 +207,11 @@ class Jobs:
     async def events(self, job_id: str, *, after_seq: int = 0, limit: int = 500) -> Sequence[Event]:
         async with self.database.read() as connection:
             return await job_events.events(connection, job_id, after_seq=after_seq, limit=limit)
+
+    async def heads(self, job_ids: Collection[str]) -> dict[str, Head]:
+        """How far these are told of, by their ids."""
+        async with self.database.read() as connection:
+            return await job_table.heads(connection, job_ids)
 
     async def listing(self, which: Filter, *, before: str | None = None, limit: int = 50) -> Sequence[Job]:
         """The newest first; `before` is the id of the last one already seen."""

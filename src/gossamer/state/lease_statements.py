@@ -140,10 +140,10 @@ async def hold(hand: Hand, job_id: str, token: str, now: int | None) -> bool:
     return bool(await run(hand, statement, now, job_id, token))
 
 
-# Cancel.
+# Cancel. Its key is free at once, for who asks for the same: they would wait for what will not come.
 
 _CANCEL: Final = f"""
-UPDATE jobs SET cancel_requested = true,
+UPDATE jobs SET cancel_requested = true, idempotency_key = NULL,
     status = CASE WHEN status = 'queued' THEN 'canceled' ELSE status END,
     finished_at = CASE WHEN status = 'queued' THEN {{latest}} END,
     locked_until = CASE WHEN status = 'running' THEN locked_until END,

@@ -5,6 +5,7 @@ failure never blocks a request and never opens the gate wide.
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -69,11 +70,27 @@ class Limits:
 
     async def take(self, asks: Sequence[tuple[str, str]], *, cost: int = 1) -> list[Standing]:
         """Count `cost` for each (policy, subject), or nothing where one is full; a cost of 0 only looks."""
-        tallies = await self._tallies([self.table[name].window(subject, cost) for name, subject in asks])
+        return self._standings(asks, await self._tallies(self.windows(asks, cost=cost)))
+
+    def windows(self, asks: Sequence[tuple[str, str]], *, cost: int = 1) -> list[Window]:
+        return [self.table[name].window(subject, cost) for name, subject in asks]
+
+    def counted(self, asks: Sequence[tuple[str, str]], tallies: Sequence[Tally]) -> list[Standing]:
+        """How it stands where somebody else has asked Hot to count in the windows."""
+        self._say(degraded=False)
+        return self._standings(asks, tallies)
+
+    def _standings(self, asks: Sequence[tuple[str, str]], tallies: Sequence[Tally]) -> list[Standing]:
         return [
             Standing(self.table[name], subject, tally)
             for (name, subject), tally in zip(asks, tallies, strict=True)
         ]
+
+    async def restore(self, name: str, subject: str, used: int, at: float) -> None:
+        """Count what was counted before, and was lost with Hot, as if it had been at this time."""
+        policy = self.table[name]
+        with suppress(Unavailable):
+            await self._hot.take([policy.window(subject, min(used, policy.rate.limit))], now=at)
 
     async def give_back(self, standing: Standing, *, cost: int = 1) -> None:
         window = standing.policy.window(standing.subject, cost)
@@ -105,6 +122,8 @@ class Limits:
 
 def tightest(standings: Sequence[Standing]) -> Standing:
     """The one that its subject will run into first: the fullest, and of those the longest to wait for."""
+    if len(standings) == 1:
+        return standings[0]
     return min(standings, key=lambda s: (s.tally.allowed, s.tally.remaining, -s.tally.reset_at))
 
 

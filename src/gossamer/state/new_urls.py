@@ -7,6 +7,7 @@ crawls by their ids. So no two transactions ever wait for each other.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Final
 
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -26,13 +27,17 @@ class NewUrl:
     host: str  # with its port
     depth: int = 0
     priority: int = HIGH
+    hops: int = 0  # redirects in a row, or sitemaps in sitemaps, that led to it
+    as_sitemap: bool = False  # it is asked for as one, and no page of the crawl whatever it is
 
 
+_values: Final = attrgetter("url_hash", "url", "host", "priority", "depth", "hops", "as_sitemap")
 _INSERT: Final = given(
     """
 INSERT INTO frontier (crawl_id, url_hash, url, host, priority, depth, state, attempt, lapses, due_at,
-    added_at, updated_at, reason)
-SELECT crawl_id, url_hash, url, host, priority, depth, 'pending', 0, 0, {now}, {now}, {now}, ''
+    added_at, updated_at, reason, hops, as_sitemap)
+SELECT crawl_id, url_hash, url, host, priority, depth, 'pending', 0, 0, {now}, {now}, {now}, '', hops,
+    as_sitemap
 FROM {given} WHERE true ON CONFLICT (crawl_id, url_hash) DO NOTHING RETURNING crawl_id, host""",
     rows={
         "crawl_id": "text",
@@ -41,6 +46,8 @@ FROM {given} WHERE true ON CONFLICT (crawl_id, url_hash) DO NOTHING RETURNING cr
         "host": "text",
         "priority": "smallint",
         "depth": "smallint",
+        "hops": "smallint",
+        "as_sitemap": "boolean",
     },
 )
 _ADD_HOSTS: Final = given(
@@ -76,9 +83,7 @@ async def insert(
     connection: AsyncConnection, new: Iterable[tuple[str, NewUrl]], tally: Tally, now: int | None
 ) -> set[str]:
     """The hosts of those that were not there yet."""
-    rows = sorted(
-        (crawl_id, each.url_hash, each.url, each.host, each.priority, each.depth) for crawl_id, each in new
-    )
+    rows = sorted((crawl_id, *_values(each)) for crawl_id, each in new)
     inserted = await _INSERT(connection, now, rows)
     for crawl_id, host in inserted:
         tally.move(crawl_id, host, after="pending")

@@ -15,10 +15,10 @@ by `flush`.
 """
 
 import asyncio
-from collections.abc import Awaitable, Coroutine
+from collections.abc import Awaitable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Final, NamedTuple
+from typing import Final
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -40,7 +40,7 @@ from gossamer.state.cached_page import (
 from gossamer.state.cold_pages import ColdPages
 from gossamer.state.database import Database
 from gossamer.state.hot import Hot
-from gossamer.state.hot_pages import HotPages
+from gossamer.state.hot_pages import HotPages, hot_name
 from gossamer.state.near_pages import NearPage, NearPages
 from gossamer.state.page_drops import Doubts, PageDrops
 from gossamer.state.page_key import DEFAULT_VARIANT, PageKey, PagePrefix
@@ -51,8 +51,8 @@ from gossamer.state.promotions import Promotions
 from gossamer.state.written_behind import WrittenBehind
 
 __all__ = [
-    "PageCache", "PageKey", "PagePrefix", "DEFAULT_VARIANT", "CachedPage", "Draft", "Asked", "Found",
-    "BodyStream", "Location", "PageStatus", "Dropped",
+    "PageCache", "PageKey", "PagePrefix", "DEFAULT_VARIANT", "CachedPage", "Draft", "Found", "BodyStream",
+    "Location", "PageStatus", "Dropped", "hot_name",
 ]  # fmt: skip
 
 STREAMED: Final = 262_144  # bytes; what is larger comes from cold as a stream
@@ -68,22 +68,6 @@ class Draft:
     page: CachedPage
     blob: str | None  # where the cold tier has it; None when that is away
     edition: int = field(default=0, init=False)  # given when it is put in
-
-
-class Asked(NamedTuple):
-    """A question that is under way to the hot tier."""
-
-    name: str
-    near: NearPage | None
-    answer: Awaitable[bytes | None] | None  # None: the hot tier cannot be asked, or must not be believed
-    away: Unavailable | None = None
-
-    def withdraw(self) -> None:
-        """Nobody will take the answer."""
-        if isinstance(self.answer, asyncio.Future):
-            self.answer.cancel()
-        elif isinstance(self.answer, Coroutine):
-            self.answer.close()
 
 
 class PageCache:
@@ -114,61 +98,52 @@ class PageCache:
 
     # Getting.
 
-    def ask(self, key: PageKey) -> Asked:
-        """Ask the hot tier, now; `get` takes the answer, or else it is withdrawn. What else is asked of Hot
-        before the first await travels with it."""
-        name = key.name
-        if name in self._doubts:
-            return Asked(name, None, None)
-        near = self._near.get(name)
-        try:
-            return Asked(name, near, self._hot.ask(name) if near is None else self._ask_edition(name, near))
-        except Unavailable as away:
-            return Asked(name, near, None, away)
-
-    def _ask_edition(self, name: str, near: NearPage) -> Awaitable[bytes | None]:
-        now = asyncio.get_running_loop().time()
-        return self._hot.ask_edition(name, touch=near.is_to_be_touched(now))
-
-    async def hot(self, asked: Asked) -> CachedPage | None:
-        """Only what the hot tier has."""
-        page, _ = await self._from_hot(asked)
-        if page is not None:
-            self._count(asked.name, Location.HOT)
-        return page
-
-    async def get(self, key: PageKey, asked: Asked | None = None) -> Found | None:
+    async def get(self, key: PageKey) -> Found | None:
         """With one tier away the other answers; `Unavailable` only when nobody can know."""
-        asked = asked or self.ask(key)
-        page, away = await self._from_hot(asked)
-        found = Found(page, Location.HOT) if page is not None else await self._from_cold(asked.name, away)
+        name = key.name
+        found, away = await self._from_hot(name)
+        if found is None:
+            found = await self._from_cold(name, away)
         if found is None:
             self._metrics.page_cache("miss")
             return None
-        self._count(asked.name, found.location)
+        self._count(name, found.location)
         return found
+
+    def is_still(self, name: str, edition: int, start: bytes | None) -> bool:
+        """For who has asked Hot by itself for the start of `hot_name`: may a page of this edition, which was
+        found hot before, be served again? Then it counts as found."""
+        if not start or edition_of(start) != edition or name in self._doubts:
+            return False
+        self._count(name, Location.HOT)
+        return True
 
     def _count(self, name: str, location: Location) -> None:
         self._metrics.page_cache(location)
         self._behind.accessed(name)
 
-    async def _from_hot(self, asked: Asked) -> tuple[CachedPage | None, Unavailable | None]:
-        if asked.answer is None:
-            return None, asked.away
+    async def _from_hot(self, name: str) -> tuple[Found | None, Unavailable | None]:
+        if name in self._doubts:
+            return None, None
+        near = self._near.get(name)
         try:
-            answer = await asked.answer
-            if answer and asked.near is not None:
-                if edition_of(answer) == asked.near.edition:
-                    return asked.near.page, None
-                answer = await self._hot.ask(asked.name)
+            start = await self._ask_edition(name, near) if near is not None else None
+            if near is not None and start and edition_of(start) == near.edition:
+                return Found(near.page, Location.HOT, edition=near.edition), None
+            whole = await self._hot.ask(name) if near is None or start else None
         except Unavailable as away:
             return None, away
-        opened = unframed(answer) if answer else None
+        opened = unframed(whole) if whole else None
         if opened is None:
-            self._near.drop(asked.name)
+            self._near.drop(name)
             return None, None
-        self._near.keep(asked.name, *opened)
-        return opened[1], None
+        edition, page = opened
+        self._near.keep(name, edition, page)
+        return Found(page, Location.HOT, edition=edition), None
+
+    def _ask_edition(self, name: str, near: NearPage) -> Awaitable[bytes | None]:
+        now = asyncio.get_running_loop().time()
+        return self._hot.ask_edition(name, touch=near.is_to_be_touched(now))
 
     async def _from_cold(self, name: str, away: Unavailable | None) -> Found | None:
         began = asyncio.get_running_loop().time()

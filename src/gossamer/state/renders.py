@@ -10,13 +10,23 @@ from gossamer.state.job import COLUMNS, Job, State, job_of
 from gossamer.state.tables import jobs
 
 KIND: Final = "render"
-_ACTIVE: Final = text("status IN ('queued', 'running')")  # as the index says it, or SQLite would not use it
+PAGE_PART: Final = 40  # characters with which the keys of all renders of a page begin,
+MANNER_PART: Final = 24  # and of how it was asked for, with which each ends
+# As the index says it, or SQLite would not use it.
+_ACTIVE: Final = text("idempotency_key IS NOT NULL AND status IN ('queued', 'running')")
 
 
 async def active(connection: AsyncConnection, tenant_id: str, keys: Collection[str]) -> dict[str, Job]:
     """The jobs that are queued or running, by their idempotency keys."""
     found = _of(tenant_id).where(jobs.c.idempotency_key.in_(keys), _ACTIVE)
     return {row.idempotency_key: job_of(row) for row in await connection.execute(found)}
+
+
+async def of_pages(connection: AsyncConnection, tenant_id: str, parts: Collection[str]) -> Sequence[Job]:
+    """Those whose keys begin with one of these, however the pages were asked for; the oldest first."""
+    part = func.substr(jobs.c.idempotency_key, 1, PAGE_PART)
+    found = _of(tenant_id).where(part.in_(parts), _ACTIVE).order_by(jobs.c.job_id)
+    return [job_of(row) for row in await connection.execute(found)]
 
 
 async def queued(connection: AsyncConnection, tenant_id: str, *, limit: int) -> Sequence[Job]:

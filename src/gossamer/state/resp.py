@@ -61,6 +61,9 @@ class Script:
     def of(cls, text: str) -> Self:
         return cls(text, hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest())
 
+    def command(self, keys: Sequence[Part], arguments: Sequence[Part]) -> tuple[Part, ...]:
+        return ("EVALSHA", self.digest, len(keys), *keys, *arguments)
+
 
 class Connection(asyncio.Protocol):
     def __init__(
@@ -81,20 +84,19 @@ class Connection(asyncio.Protocol):
         self._watchdog: asyncio.TimerHandle | None = None
         self._alarm = 0.0
 
-    def send(self, command: tuple[Any, ...]) -> asyncio.Future[Any]:
+    def send(self, command: bytes) -> asyncio.Future[Any]:
         reply: asyncio.Future[Any] = self._loop.create_future()
         self.post(command, reply)
         return reply
 
-    def post(self, command: tuple[Any, ...], reply: asyncio.Future[Any] | None) -> None:
+    def post(self, command: bytes, reply: asyncio.Future[Any] | None) -> None:
         """Send `command`; without a `reply` to fill, what the server answers is dropped."""
         if self.why is not None:
             raise Unavailable("cache", self.why)
-        packed = hiredis.pack_command(command)
         self.outstanding.append(reply)
         if not self._unsent:
             self._loop.call_soon(self.flush)
-        self._unsent.append(packed)
+        self._unsent.append(command)
 
     def flush(self) -> None:
         if self._transport is None or self.why is not None or not self._unsent:
@@ -207,16 +209,20 @@ class Client:
 
     def call(self, *command: Part) -> Awaitable[Any]:
         """Send a command, in order with all others; the reply is what the awaitable gives."""
+        return self.ask(packed(*command))
+
+    def ask(self, command: bytes) -> Awaitable[Any]:
+        """`call` for a command that was packed before."""
         connection = self._connection
         if connection is None:
-            return self._call_once_open(command)
+            return self._ask_once_open(command)
         if len(connection.outstanding) >= self._max_outstanding or connection.congested:
             raise Unavailable("cache", "too many commands are outstanding")
         return connection.send(command)
 
-    async def _call_once_open(self, command: tuple[Part, ...]) -> Any:
+    async def _ask_once_open(self, command: bytes) -> Any:
         await self.open()
-        return await self.call(*command)
+        return await self.ask(command)
 
     def tell(self, *command: Part) -> None:
         """Send a command whose reply does not matter, nor whether it arrives."""
@@ -224,11 +230,11 @@ class Client:
         if connection is None or connection.why is not None or connection.congested:
             return
         if len(connection.outstanding) < self._max_outstanding:
-            connection.post(command, None)
+            connection.post(packed(*command), None)
 
     async def run(self, script: Script, keys: Sequence[Part], arguments: Sequence[Part] = ()) -> Any:
         try:
-            return await self.call("EVALSHA", script.digest, len(keys), *keys, *arguments)
+            return await self.call(*script.command(keys, arguments))
         except ServerError as error:
             if error.code != "NOSCRIPT":
                 raise
@@ -327,12 +333,17 @@ class Client:
         return (await loop.create_connection(connection, address.host, address.port, ssl=tls))[1]
 
     async def _greet(self, connection: Connection) -> None:
-        greeting = [connection.send(command) for command in self._address.greeting()]
-        channels = [connection.send(("SUBSCRIBE", channel)) for channel in self._listeners]
+        greeting = [connection.send(packed(*command)) for command in self._address.greeting()]
+        channels = [connection.send(packed("SUBSCRIBE", channel)) for channel in self._listeners]
         hello, *_ = await asyncio.gather(*greeting, *channels)
         version = hello[b"version"].decode() if isinstance(hello, dict) else "0"
         if int(version.partition(".")[0]) < OLDEST_SERVER:
             raise Unavailable("cache", f"it is older than version {OLDEST_SERVER}")
+
+
+def packed(*command: Part) -> bytes:
+    """A command as it is sent."""
+    return cast("bytes", hiredis.pack_command(cast("tuple[Part]", command)))
 
 
 def reason(error: Exception) -> str:

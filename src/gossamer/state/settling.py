@@ -30,6 +30,9 @@ class Task:
     depth: int
     priority: int
     attempt: int  # this one is counted
+    hops: int = 0
+    as_sitemap: bool = False
+    clearings: int = 0  # of the crawl before it was taken: what was known before may not be any more
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,6 +26,7 @@ What = Literal["render", "hot", "cold", "miss", "failed"]
 MOST_PLACES: Final = 100_000  # tenants and keys by the day; beyond, while the database is away, none is added
 BATCH: Final = 1_000
 GUARDED_SECONDS: Final = 86_400
+DAY: Final = 86_400  # seconds
 
 _COUNTER: Final = {"render": 0, "hot": 1, "cold": 2, "miss": 3, "failed": 4}
 _EPOCH: Final = date(1970, 1, 1)
@@ -64,7 +65,7 @@ class Usage:
         self._flushing = asyncio.Lock()
 
     def count(self, tenant: str, key: str, what: What) -> None:
-        place = Place(tenant, key, int(self._clock() // 86_400))
+        place = Place(tenant, key, int(self._clock() // DAY))
         counts = self._counts.get(place)
         if counts is None:
             if len(self._counts) >= MOST_PLACES:
@@ -102,6 +103,12 @@ class Usage:
             storage_bytes=size,
             top_urls=tuple(top),
         )
+
+    async def today(self) -> tuple[float, list[tuple[str, str, int]]]:
+        """When the day began (UTC), and what was rendered since: tenant, tier, how much."""
+        day = int(self._clock() // DAY)
+        async with self._database.read() as connection:
+            return day * DAY, await usage_rows.by_tier(connection, day)
 
     def _taken(self) -> Batch | None:
         places = list(self._counts)[:BATCH]

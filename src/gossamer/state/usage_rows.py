@@ -7,7 +7,7 @@ from sqlalchemy import ColumnElement, case, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.database import insert_into
-from gossamer.state.tables import cached_pages, usage_days
+from gossamer.state.tables import api_keys, cached_pages, usage_days
 
 COUNTERS: Final = ("renders", "hot", "cold", "misses", "failures")
 TOP: Final = 10
@@ -62,6 +62,14 @@ async def sums(connection: AsyncConnection, tenant: str, key: str | None, day: i
     ]
     row = (await connection.execute(select(*columns).where(*asked))).one()
     return Sums(*(int(value) for value in row))
+
+
+async def by_tier(connection: AsyncConnection, day: int) -> list[tuple[str, str, int]]:
+    """Tenants, tiers of their keys, and how much was rendered for these on that day."""
+    keys = api_keys.c
+    query = select(_days.tenant_id, keys.tier, _total(_days.renders)).join(api_keys, keys.id == _days.key_id)
+    query = query.where(_days.day == day, _days.renders > 0).group_by(_days.tenant_id, keys.tier)
+    return [(tenant, tier, int(renders)) for tenant, tier, renders in await connection.execute(query)]
 
 
 async def storage(connection: AsyncConnection, tenant: str) -> tuple[int, int]:

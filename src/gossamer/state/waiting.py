@@ -4,21 +4,26 @@ robots_unreachable   the host does not say what its robots.txt is; it is asked a
 failing              it failed too often in a row, or we did with it
 pace                 it wants to be asked later: a long delay, or a Retry-After
 retry                what is left has failed before, and is tried again then
+render_limit         what is left is to be rendered, and the tenant may not render more before
+turn                 those who crawl are busy with other hosts
 worker               nobody is there who crawls
 """
 
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from sqlalchemy import func, select
+from sqlalchemy import func, select, text, union_all
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state import heartbeats
-from gossamer.state.crawl_tables import crawl_hosts, host_robots, hosts
+from gossamer.state.crawl_tables import crawl_hosts, frontier, host_robots, hosts
 from gossamer.state.database import clock
 from gossamer.web.robots import Answer, verdict_of
 
-Reason = Literal["robots_unreachable", "failing", "pace", "retry", "worker"]
+Reason = Literal["robots_unreachable", "failing", "pace", "retry", "render_limit", "turn", "worker"]
+RENDER_LIMIT: Final = "render_limit"
+
+SOON_MS: Final = 2_000  # within which who has room begins with a host
 
 # Of a host and, if there is one, its robots.txt; what `reason` looks at.
 OWN: Final = (hosts.c.due_at, hosts.c.lease_token, hosts.c.next_at, hosts.c.resting_until)
@@ -44,7 +49,7 @@ async def of_crawl(connection: AsyncConnection, crawl_id: str, *, now: int | Non
     """None: it is being crawled, or is about to be, or there is nothing to do."""
     leased_first = hosts.c.lease_token.is_(None)
     query = (
-        select(*OWN, *ITS_ROBOTS, clock(now).label("now"), func.count().over().label("hosts"))
+        select(hosts.c.host, *OWN, *ITS_ROBOTS, clock(now).label("now"), func.count().over().label("hosts"))
         .join(crawl_hosts, crawl_hosts.c.host == hosts.c.host)
         .outerjoin(host_robots, host_robots.c.host == hosts.c.host)
         .where(crawl_hosts.c.crawl_id == crawl_id, crawl_hosts.c.pending > 0, hosts.c.due_at.is_not(None))
@@ -54,10 +59,24 @@ async def of_crawl(connection: AsyncConnection, crawl_id: str, *, now: int | Non
     if row is None or row.lease_token is not None:
         return None
     if row.due_at > row.now:
-        return Waiting(reason=_reason(row), until=row.due_at, hosts=row.hosts)
+        reason = _reason(row)
+        if reason == "retry" and await _first_reason(connection, crawl_id, row.host) == RENDER_LIMIT:
+            reason = RENDER_LIMIT
+        return Waiting(reason=reason, until=row.due_at, hosts=row.hosts)
     alive = await heartbeats.alive(connection, now=now)
-    someone = any(heartbeats.CRAWL in worker.kinds for worker in alive)
-    return None if someone else Waiting(reason="worker", until=None, hosts=row.hosts)
+    if not any(heartbeats.CRAWL in worker.kinds for worker in alive):
+        return Waiting(reason="worker", until=None, hosts=row.hosts)
+    late = row.due_at <= row.now - SOON_MS
+    return Waiting(reason="turn", until=None, hosts=row.hosts) if late else None
+
+
+async def _first_reason(connection: AsyncConnection, crawl_id: str, host: str) -> str:
+    """Why what is tried first on this host was put off. Of each level the first is enough."""
+    here = (frontier.c.crawl_id == crawl_id, frontier.c.host == host, text("state = 'pending'"))
+    query = select(frontier.c.due_at, frontier.c.reason).where(*here).order_by(frontier.c.due_at).limit(1)
+    levels = [query.where(frontier.c.priority == level).subquery().select() for level in (3, 2, 1)]
+    rows = (await connection.execute(union_all(*levels))).all()
+    return str(min(rows).reason) if rows else ""
 
 
 def _reason(row: Any) -> Reason:

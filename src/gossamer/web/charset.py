@@ -21,8 +21,8 @@ MARKS: Final = (
     (codecs.BOM_UTF16_LE, "utf-16le"),
     (codecs.BOM_UTF16_BE, "utf-16be"),
 )
-PARAMETER: Final = re.compile(r"""charset\s*=\s*["']?\s*([^\s"';,]+)""", re.IGNORECASE)
-META: Final = re.compile(rb"""<meta[^>]{0,1000}?charset\s*=\s*["']?\s*([^\s"'/>;,]+)""", re.IGNORECASE)
+PARAMETER: Final = re.compile(r"""charset\s*+=\s*+["']?+\s*+([^\s"';,]++)""", re.IGNORECASE)
+META: Final = re.compile(rb"""<meta[^>]{0,1000}?charset\s*+=\s*+["']?+\s*+([^\s"'/>;,]++)""", re.IGNORECASE)
 XML: Final = re.compile(rb"""^\s*<\?xml[^>]{0,200}?encoding\s*=\s*["']([^"'>]{1,50})["']""")
 COMMENT: Final = re.compile(rb"<!--.*?(?:-->|$)", re.DOTALL)
 

@@ -229,8 +229,8 @@ def _spelt_out(match: re.Match[str]) -> str:
 
 # Values.
 
-_SCRIPT: Final = re.compile(r"<(script|style)\b.{0,5000}?</\1\s*>", re.DOTALL | re.IGNORECASE)
-_TAG: Final = re.compile(r"<(?:!--[^>]{0,2000}--|/?[A-Za-z!][^<>]{0,4000})>")
+_SCRIPT: Final = re.compile(r"<(script|style)\b(?:.*?</\1\s*+>|.*+)", re.DOTALL | re.IGNORECASE)
+_TAG: Final = re.compile(r"<!--(?:.*?-->|.*+)|</?[A-Za-z!][^<>]*+>", re.DOTALL)
 
 
 def _summary(html: str) -> str:

@@ -14,7 +14,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from gossamer.web.directives import NOTHING, Directives, directives_of
 from gossamer.web.kind import is_html
-from gossamer.web.links import Addresses
+from gossamer.web.links import Addresses, Folders
 from gossamer.web.page import Page, is_text
 from gossamer.web.sanitise import bounded
 from gossamer.web.simhash import simhash, simhash_of
@@ -32,7 +32,7 @@ _UNSEEN: Final = "script,style,noscript,template,svg"
 _HIDING: Final = {b"hidden": "[hidden]", b"display:none": "[style*='display:none']"}
 _LANGUAGE: Final = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8}){0,3}")
 _REFRESH: Final = re.compile(r"\s*[0-9.]+\s*[;,]\s*(?:url\s*=\s*)?[\"']?([^\"']+)", re.I)
-_LINK_HEADER: Final = re.compile(r"<([^>]*)>([^,<]*)")
+_LINK_HEADER: Final = re.compile(r"<([^<>]*+)>([^,<]*+)")
 _REL: Final = re.compile(r";\s*rel\s*=\s*\"?([^\";]*)", re.I)
 _FOLLOWED_RELS: Final = frozenset(("canonical", "alternate", "next", "prev"))
 
@@ -61,15 +61,18 @@ class Glance:
         return tuple(url for url in self.links if url not in self.nofollowed)
 
 
-def glance(page: Page, *, agent: str = "", most_links: int = MOST_LINKS) -> Glance:
-    """Never raises. `agent` is the name that pages may speak to us by."""
+def glance(
+    page: Page, *, agent: str = "", most_links: int = MOST_LINKS, folders: Folders | None = None
+) -> Glance:
+    """Never raises. `agent` is the name that pages may speak to us by; who glances at many pages of a site is
+    quicker with `folders`."""
     headers = [value for name, value in page.headers if name == "x-robots-tag"]
     if not is_html(page.media_type, page.body, page.final_url):
         return _of_other(page, directives_of((), headers, agent) if headers else NOTHING)
     safe = bounded(page.text, REBUILT)
     html = safe.html.encode("utf-8", "replace")
     source = LexborHTMLParser(html)
-    head = _Head.read(page, _head_nodes(source, html))
+    head = _Head.read(page, _head_nodes(source, html), folders)
     links = _Links(head.addresses, most_links)
     links.read(source)
     links.add({reference.partition("#")[0]: True for reference in head.references})
@@ -120,9 +123,9 @@ class _Head:
     references: list[str] = field(default_factory=list)  # to pages that belong to it
 
     @classmethod
-    def read(cls, page: Page, nodes: list[LexborNode]) -> "_Head":
+    def read(cls, page: Page, nodes: list[LexborNode], folders: Folders | None) -> "_Head":
         base = next((node.attributes.get("href") for node in nodes if node.tag == "base"), None)
-        head = cls(Addresses(page.final_url, base or ""))
+        head = cls(Addresses(page.final_url, base or "", folders))
         for name, value in page.headers:
             if name == "link":
                 head._read_link_header(value)
@@ -184,9 +187,9 @@ class _Links:
         self.add(references)
 
     def add(self, references: dict[str, bool]) -> None:
-        found, absolute = self.found, self._addresses.absolute
+        found, plain, absolute = self.found, self._addresses.plain, self._addresses.absolute
         for reference, follow in references.items():
-            url = absolute(reference)
+            url = plain[reference] or absolute(reference)
             if not url.startswith(("http:", "https:")) or len(url) > LONGEST_LINK:
                 continue
             if url in found:

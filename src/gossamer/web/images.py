@@ -1,6 +1,7 @@
 """Which picture an image element shows, wherever its page hides the address."""
 
 import re
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from gossamer.web.links import Addresses
@@ -19,7 +20,8 @@ _NO_PICTURE: Final = re.compile(
     r"(?:^|[/_-])(?:pixel|spacer|blank|transparent|1x1|clear|placeholder|grey|loading)[^/]*\.(?:gif|png|svg)",
     re.I,
 )
-_CANDIDATE: Final = re.compile(r"(\S+)(?:\s+([0-9.]+)([wx]))?\s*(?:,\s+|,$|$)")
+_CANDIDATE: Final = re.compile(r"[\s,]*+(\S++)")
+_DESCRIBED: Final = re.compile(r"\s*+(?:([0-9.]++)[wx])?+[^,]*+")
 
 
 class Image(NamedTuple):
@@ -53,12 +55,22 @@ def _references(element: Element) -> list[str]:
 
 def _best(candidates: str) -> str:
     """The largest picture of a `srcset`."""
-    largest, url = -1.0, ""
-    for match in _CANDIDATE.finditer(candidates.strip()[:8_192]):
-        size = _number(match[2])
-        if match[1].strip(",") and size > largest:
-            largest, url = size, match[1].strip(",")
-    return url
+    largest, best = -1.0, ""
+    for url, size in _candidates(candidates[:8_192]):
+        if size > largest:
+            largest, best = size, url
+    return best
+
+
+def _candidates(text: str) -> Iterator[tuple[str, float]]:
+    """As browsers read them: a comma ends a candidate only behind its description, or at the end of its
+    address."""
+    at = 0
+    while (found := _CANDIDATE.match(text, at)) is not None:
+        at, size = found.end(), None
+        if not found[1].endswith(",") and (described := _DESCRIBED.match(text, at)) is not None:
+            at, size = described.end(), described[1]
+        yield found[1].rstrip(","), _number(size)
 
 
 def _number(text: str | None) -> float:

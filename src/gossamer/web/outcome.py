@@ -18,6 +18,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -138,8 +139,13 @@ def _parts(line: str) -> list[str]:
 
 
 def _is_suspicious(title: str) -> bool:
+    return any(map(_is_suspicion, _parts(title)))
+
+
+@lru_cache(maxsize=1024)  # the name of its site is in the title of every page
+def _is_suspicion(part: str) -> bool:
     patterns = (words.WALL_SAYS, words.NOT_FOUND_SAYS, words.NOT_FOUND_PERHAPS)
-    return any(pattern.fullmatch(part) for part in _parts(title) for pattern in patterns)
+    return any(pattern.fullmatch(part) for pattern in patterns)
 
 
 # Walls.

@@ -43,7 +43,7 @@ _COMMENT_END: Final = re.compile(r"--!?>")
 _SCRIPT_PART: Final = re.compile(r"<!--|-->|<(/?)script(?=[ \t\n\f\r/>])", re.I)
 _SCRIPT_FILE: Final = re.compile(r"\.m?js(?:$|[?#])", re.I)
 _STATUS: Final = re.compile(r"\s*([2-5][0-9][0-9])\s*")
-_HEADER: Final = re.compile(r"\s*([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*:[ \t]*([\x20-\x7e]+?)\s*")
+_HEADER: Final = re.compile(r"\s*+([!#$%&'*+.^_`|~0-9A-Za-z-]++)\s*+:[ \t]*+([\x20-\x7e]++)\s*+")
 
 _RAW_TEXT: Final = tags("style textarea title xmp iframe noembed noframes")
 _READ: Final = tags("script link meta base head html")
@@ -142,7 +142,7 @@ class _Editing:
         elif name == "prerender-header" and len(self.headers) < MOST_HEADERS:
             header = _HEADER.fullmatch(content[:LONGEST_HEADER])
             if header and header[1].lower() in HEADERS:
-                self.headers.append((header[1].lower(), header[2]))
+                self.headers.append((header[1].lower(), header[2].rstrip()))
 
     def _drop(self, tag: _Tag) -> None:
         self.edits.append((tag.start, tag.end, ""))

@@ -31,7 +31,7 @@ _GROUP: Final = re.compile(r"\s*user[- ]?agent(?:\s*:|\s)\s*([^#]*)", re.I)
 _READ: Final = re.compile(  # with the slips of the pen that Protego knows
     r"\s*(?:user[- ]?agent|allow|d[ias]{2,3}[al]{2,3}[oa]w|site-?maps?|crawl[- ]delay)(?:\s*:|\s)", re.I
 )
-_WILDCARD: Final = re.compile(r"\s*(?:(allow)|dis?[a-z]+)(?:\s*:|\s)\s*([^#*]*)\*", re.I)
+_WILDCARD: Final = re.compile(r"\s*+(?:(allow)|dis?[a-z]++)(?:\s*+:|\s)\s*+([^#*]*+)\*", re.I)
 _LINE_END: Final = re.compile(r"\r\n?|\n")
 _NO_LINE_END: Final = str.maketrans(  # which Protego takes for one
     {end: quote(end) for end in "\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"}

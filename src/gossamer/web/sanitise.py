@@ -22,15 +22,23 @@ ATTRIBUTES: Final = 100  # of one element; with more it keeps none
 LONG_TAG: Final = 4_096  # characters without a `>` that may hold too many attributes
 OPTIONS: Final = 2_000
 REBUILT: Final = 1_000_000  # formatting elements that blocks may build anew
+LIGHT_TAGS: Final = 2_000  # open tags that take milliseconds even if each is inside the one before it
+LIGHT_REBUILT: Final = 100_000
+NESTED: Final = 3  # elements inside each other within a line, as people write them
 
 _SPACE: Final = " \t\n\f\r"
 _FORMATTING_TAG: Final = re.compile(
-    r"<[bcefinstuBCEFINSTU](?:[ >/\t\n]|ig|ode|m|ont|obr|mall|tr|t|IG|ODE|M|ONT|OBR|MALL|TR|T)"
+    r"<[bcefinstuBCEFINSTU](?:[ >/\t\n\f\r]|ig|ode|m|ont|obr|mall|tr|t|IG|ODE|M|ONT|OBR|MALL|TR|T)"
     r"[^<>]*>?"
 )
-_PLAIN_TAG: Final = re.compile(r"<[a-z]+(?: [a-z-]+=\"[^\"<>]*\")*>")
+_QUOTED: Final = r"(?: [a-z-]+=\"[^\"<>]*+\")*+"
+_CLOSED: Final = re.compile(  # by the next tag, if it is one at all
+    rf"<(a|b|big|code|em|font|i|nobr|s|small|span|strike|strong|tt|u){_QUOTED}>"
+    rf"[^<]*+(?:<(?:br|wbr|img){_QUOTED} ?/?>[^<]*+)*+</\1>"
+)
+_PLAIN_TAG: Final = re.compile(rf"<[a-z]+{_QUOTED}>")
 _TAG: Final = re.compile(r"<(/?)([a-zA-Z][^ \t\n\f\r/>]*)|<!--|<[!?/]")
-_ANY_TAG: Final = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9-]*)")
+_ANY_TAG: Final = re.compile(r"<(/?)([a-z][a-z0-9-]*)")
 _TAG_START: Final = re.compile(r"<[a-zA-Z][^ \t\n\f\r/>]*")
 _ATTRIBUTE: Final = re.compile(
     r"""[ \t\n\f\r/]*(?:=?[^ \t\n\f\r/>=]+|=)"""
@@ -79,6 +87,29 @@ def bounded(html: str, rebuilt_at_most: int = LARGEST) -> Bounded:
     return Bounded(rebuilt.html, cut or rebuilt.cut)
 
 
+def is_light(html: str) -> bool:
+    """Whether every parser is done with it in milliseconds, whatever its tags turn out to mean. One of many
+    tags may be harmless and still not be light: only a parser knows."""
+    tags = html.count("<")
+    if tags * tags > 4 * LIGHT_REBUILT:
+        tags -= html.count("</")
+    if tags > LIGHT_TAGS:
+        return False
+    # The most comes of one half of the tags being built anew in the other.
+    if tags * tags > 4 * LIGHT_REBUILT and tags * _formatting_bound(html) > LIGHT_REBUILT:
+        return False
+    return not _has_many_attributes(html)
+
+
+def most_elements(html: str) -> int:
+    """No more elements come of it, but for those that a parser adds to make tables whole."""
+    tags = html.count("<")
+    left = html
+    for _ in range(NESTED):
+        left = _CLOSED.sub(".", left)
+    return tags + (tags - html.count("</")) * _formatting_bound(left)
+
+
 def _is_harmless(html: str) -> bool:
     tags = html.count("<")
     if tags * tags <= REBUILT:  # too few for anything but long ones
@@ -122,14 +153,16 @@ def _counts_too_many(html: str, begin: int, end: int) -> bool:
 
 
 def _may_be_deep(html: str) -> bool:
-    """Whether it would be too deep if nothing but end tags closed an element."""
-    depth = 0
-    counted = _FORMATTING | _BARRIERS | _ENDS_PARAGRAPH | _ENDED_BY.keys() | {"span", "a"}
-    for tag in _ANY_TAG.finditer(html):
-        end, name = tag.groups()
+    """Whether it would be too deep if nothing but end tags closed an element, each one of its own name. That
+    tells honest pages from most others; who hides end tags where they end nothing is not found out."""
+    depth, opened = 0, dict[str, int]()
+    for end, name in _ANY_TAG.findall(html.lower()):
         if end:
-            depth -= depth > 0
-        elif name in counted or name.lower() not in _VOID:
+            if opened.get(name):
+                opened[name] -= 1
+                depth -= 1
+        elif name not in _VOID:
+            opened[name] = opened.get(name, 0) + 1
             depth += 1
             if depth > DEEPEST:
                 return True

@@ -44,7 +44,9 @@ def simhash_of(words: Sequence[str]) -> int:
         together = " ".join(features)
     if not features:
         return 0
-    chosen = sorted(map(crc32, together.encode("utf-8", "replace").split()))[:VOTERS]
+    chosen = list(map(crc32, together.encode("utf-8", "replace").split()))
+    if len(chosen) > VOTERS:
+        chosen = sorted(chosen)[:VOTERS]
     half = len(chosen) // 2
     found = int("".join(["1" if count > half else "0" for count in _votes(chosen)]), 2)
     return found - (1 << 64) if found >> 63 else found
@@ -78,7 +80,7 @@ class Neighbours:
             return None
         for texts, quarter in zip(self._quarters, _quarters(number), strict=True):
             for known, key in texts.get(quarter, ()):
-                if distance(known, number) <= NEAR:
+                if ((known ^ number) & _MASK).bit_count() <= NEAR:  # a call would cost more than this does
                     return key
         return None
 

@@ -1,4 +1,4 @@
-"""Solana: who signed a transaction, and what it is known by. https://solana.com/docs/core/transactions"""
+"""Solana: addresses, and who signed a transaction. https://solana.com/docs/core/transactions"""
 
 import hashlib
 from typing import Final, NamedTuple
@@ -7,6 +7,14 @@ _ALPHABET: Final = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 _SIGNATURE: Final = 64
 _KEY: Final = 32
 _VERSIONED: Final = 0x80
+
+
+def fault(address: str) -> str:
+    """What is wrong with an address in base58; empty where nothing is."""
+    raw = from_base58(address)
+    if len(raw) != _KEY:
+        return f"it has {len(raw)} bytes, where an address has {_KEY}: it was mistyped or cut off"
+    return "" if any(raw) else "the address of the system program is nobody's"
 
 
 class Signed(NamedTuple):
@@ -36,6 +44,15 @@ def base58(raw: bytes) -> str:
         number, digit = divmod(number, 58)
         digits = _ALPHABET[digit] + digits
     return "1" * (len(raw) - len(raw.lstrip(b"\0"))) + digits
+
+
+def from_base58(text: str) -> bytes:
+    """Raises ValueError for what is none."""
+    number = 0
+    for digit in text:
+        number = number * 58 + _ALPHABET.index(digit)
+    zeros = len(text) - len(text.lstrip("1"))
+    return bytes(zeros) + number.to_bytes((number.bit_length() + 7) // 8)
 
 
 def _compact(raw: bytes, at: int) -> tuple[int, int]:

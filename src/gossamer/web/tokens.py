@@ -49,7 +49,7 @@ _PLAIN: Final = (
     _priced(r"[0-9]+", 110, 3, 34),
     _priced(r"[0-9][A-Za-z]|[A-Za-z][0-9]", 20, 2),
     _priced(r"[!-/:-@\[-`{-~]+", 105, 1, 30),
-    _priced(r"\s*\n\s*| {2,}|\t+", GAP, _LOOKED_UP),
+    _priced(r"(?<![^\S\n])[^\S\n]*+\n\s*+| {2,}|\t+", GAP, _LOOKED_UP),
 )
 _CLASSES: Final = (
     *_PLAIN,

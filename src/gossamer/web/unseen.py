@@ -40,7 +40,7 @@ def _takes_mark(character: str) -> bool:
 
 
 _DECLARED: Final = re.compile(r"(?:^|;)\s*([a-z-]+)\s*:\s*([^;]+)", re.IGNORECASE)
-_ZERO: Final = re.compile(r"[+-]?0*\.?0+(?:px|em|rem|pt|%|vw|vh)?")
+_ZERO: Final = re.compile(r"[+-]?(?:0++\.?0*+|\.0++)(?:px|em|rem|pt|%|vw|vh)?")
 _FAR: Final = re.compile(
     r"-(?:\d{4,}|[5-9]\d\d)(?:\.\d+)?(?:px|pt)|-(?:\d{3,}|[5-9]\d)(?:\.\d+)?(?:em|rem|vw|vh)|-\d{4,}%"
 )

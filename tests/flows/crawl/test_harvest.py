@@ -1,19 +1,24 @@
 """What the answer of a host means to a crawl."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from gossamer.flows.crawl.harvest import GENUINE, MOST_DENIED, MOST_HOPS, Harvest
+from gossamer.flows.crawl.harvest import GENUINE, MOST_DENIED, MOST_HOPS, MOST_NESTED, Harvest
 from gossamer.flows.crawl.known import Known
-from gossamer.flows.crawl.plan import MOST_ALIKE, Plan
+from gossamer.flows.crawl.plan import AMPLE, MOST_ALIKE, SPARE, Plan
 from gossamer.flows.crawl.seeds import new_url, seeds_of
-from gossamer.flows.crawl.visit import MOST_ATTEMPTS, End, Visited, unanswered
+from gossamer.flows.crawl.visit import MOST_ATTEMPTS, End, Visited, put_off, unanswered
 from gossamer.problems import Problem
 from gossamer.reach.failures import failed, timed_out
+from gossamer.setting_values import Rate
 from gossamer.state.crawls import Counts, Crawl, Spec
-from gossamer.state.frontier import Task
-from gossamer.web.page import Page
+from gossamer.state.frontier import NewUrl, Task
+from gossamer.state.hot import Tally
+from gossamer.state.limits import Policy, Standing
+from gossamer.state.new_urls import HIGH, LOW
+from gossamer.web.page import Hop, Page
 from gossamer.web.robots import Robots
 from gossamer.web.scope import Scope
 from gossamer.web.simhash import Neighbours
@@ -21,9 +26,10 @@ from gossamer.web.url import Url
 
 HOME = "http://127.0.0.1/"
 OPEN = Robots.parse("")
+XML = "application/xml"
 
 
-def plan(**spec: Any) -> Plan:
+def plan(*, counts: Counts | None = None, **spec: Any) -> Plan:
     wanted = Spec(**{"seeds": (HOME,), "sitemaps": False, **spec})
     crawl = Crawl(
         id="crawl",
@@ -32,13 +38,13 @@ def plan(**spec: Any) -> Plan:
         state="running",
         is_default=False,
         spec=wanted,
-        counts=Counts(),
+        counts=counts or Counts(),
         created_at=0,
     )
     return Plan(crawl, Scope.of(wanted), Neighbours(MOST_ALIKE), salt=7, read_at=0.0)
 
 
-def task(url: str = HOME, *, depth: int = 0, attempt: int = 1) -> Task:
+def task(url: str = HOME, *, depth: int = 0, attempt: int = 1, **how: Any) -> Task:
     new = new_url(Url.parse(url), Spec(), depth=depth)
     return Task(
         crawl_id="crawl",
@@ -48,7 +54,14 @@ def task(url: str = HOME, *, depth: int = 0, attempt: int = 1) -> Task:
         depth=depth,
         priority=new.priority,
         attempt=attempt,
+        **how,
     )
+
+
+def taken(new: NewUrl) -> Task:
+    """As whoever takes it finds it."""
+    here = task(new.url, depth=new.depth, hops=new.hops, as_sitemap=new.as_sitemap)
+    return replace(here, url_hash=new.url_hash, priority=new.priority)
 
 
 def page(
@@ -64,6 +77,12 @@ def page(
         media_type=kind,
         charset="utf-8",
     )
+
+
+def sitemap(*places: str, name: str = "urlset") -> str:
+    entry = {"urlset": "url", "sitemapindex": "sitemap"}[name]
+    entries = (f"<{entry}><loc>{Url.parse(HOME).join(place).href}</loc></{entry}>" for place in places)
+    return f"<{name}>{''.join(entries)}</{name}>"
 
 
 def urls(visited: Visited) -> list[str]:
@@ -91,8 +110,10 @@ def test_what_is_known_is_not_found_again_until_it_is_forgotten() -> None:
     assert urls(again) == urls(first) == ["http://127.0.0.1/a"]  # nothing is written down yet
     known.add(first.keys)
     assert urls(gather.of(task(), crawl, page('<a href="/a">'), OPEN, 0.0)) == []
-    crawl.salt += 1
-    assert urls(gather.of(task(), crawl, page('<a href="/a">'), OPEN, 0.0)) == ["http://127.0.0.1/a"]
+    other = replace(plan(), salt=8)
+    assert urls(gather.of(task(), other, page('<a href="/a">'), OPEN, 0.0)) == ["http://127.0.0.1/a"]
+    cleared = gather.of(task(clearings=1), crawl, page('<a href="/a">'), OPEN, 0.0)
+    assert urls(cleared) == ["http://127.0.0.1/a"]  # whoever was taken after that knows nothing of before
 
 
 def test_what_is_too_deep_may_be_found_on_a_shorter_way() -> None:
@@ -127,11 +148,41 @@ def test_a_redirect_that_leads_nowhere_or_out_of_the_crawl_is_not_followed(locat
 
 
 def test_redirects_are_followed_so_often_and_no_further() -> None:
-    gather, crawl, url = harvest(), plan(), HOME
+    crawl, here = plan(), task()
     for hop in range(MOST_HOPS):
-        visited = gather.of(task(url), crawl, page(url=url, status=302, location=f"/{hop}"), OPEN, 0.0)
-        (url,) = urls(visited)
-    assert gather.of(task(url), crawl, page(url=url, status=302, location="/x"), OPEN, 0.0).urls == []
+        answer = page(url=here.url, status=302, location=f"/{hop}")
+        (new,) = harvest().of(here, crawl, answer, OPEN, 0.0).urls  # each by another worker
+        here = taken(new)
+    assert harvest().of(here, crawl, page(url=here.url, status=302, location="/x"), OPEN, 0.0).urls == []
+    (link,) = harvest().of(here, crawl, page('<a href="/x">', url=here.url), OPEN, 0.0).urls
+    assert link.hops == 0  # in a row
+
+
+def test_a_redirect_to_another_spelling_of_the_same_page_is_followed_and_that_in_a_circle_is_not() -> None:
+    known, crawl = Known(), plan(ignore_trailing_slash=True)
+    gather = harvest(known)
+    (link,) = gather.of(task(), crawl, page('<a href="/a/?utm_source=x">'), OPEN, 0.0).urls
+    (plain,) = gather.of(task(), crawl, page('<a href="/a">'), OPEN, 0.0).urls
+    assert link.url_hash == plain.url_hash
+    here = taken(link)
+    for location in ("/a/", "/a"):
+        moved = gather.of(here, crawl, page(url=here.url, status=301, location=location), OPEN, 0.0)
+        (new,) = moved.urls
+        assert (new.url, new.url_hash == here.url_hash) == (f"http://127.0.0.1{location}", False)
+        known.add(moved.keys)
+        here = taken(new)
+    circle = gather.of(here, crawl, page(url=here.url, status=302, location="/a"), OPEN, 0.0)
+    assert [new.url_hash for new in circle.urls] == [plain.url_hash]  # which is there already
+
+
+def test_where_a_browser_would_have_been_led_is_another_url_too() -> None:
+    led = replace(page(), final_url=f"{HOME}app", redirects=(Hop(HOME, 200),), via="render")
+    visited = harvest().of(task(), plan(), led, OPEN, 0.0)
+    assert visited.row is not None
+    assert (visited.row.status_code, visited.row.final_url, visited.row.via) == (200, f"{HOME}app", "render")
+    assert (urls(visited), visited.page) == ([f"{HOME}app"], None)
+    away = replace(led, final_url="http://127.0.0.2/")
+    assert harvest().of(task(), plan(), away, OPEN, 0.0).urls == []
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
@@ -146,7 +197,7 @@ def test_what_may_pass_is_tried_again_after_1_2_and_4_seconds_and_then_has_faile
     last = harvest().of(task(attempt=MOST_ATTEMPTS), plan(), page("<p>No.", status=status), OPEN, 0.0)
     assert (last.end, last.reason) == (End.FAILED, f"status_{status}")
     assert last.row is not None
-    assert last.row.status_code == status
+    assert (last.row.status_code, last.row.error) == (status, f"status_{status}")
 
 
 def test_404_is_what_the_page_is() -> None:
@@ -174,6 +225,16 @@ def test_without_an_answer_only_what_may_pass_is_tried_again(problem: Problem, a
     assert last.row.error == last.reason != ""
 
 
+def test_what_may_not_be_rendered_now_is_put_off_until_it_may_and_no_attempt() -> None:
+    daily = Policy("renders-free", Rate(1, 86_400), "tenant")
+    tally = Tally(allowed=False, limit=1, used=1, reset_at=1_000.5, stamp=900_000_000)
+    visited = put_off(task(), plan(), Standing(daily, "tenant", tally))
+    assert (visited.end, visited.reason, visited.pause) == (End.AGAIN, "render_limit", 100.5)
+    assert not visited.counts
+    none = put_off(task(), plan(), Standing(daily, "tenant", tally._replace(reset_at=900.0)))
+    assert none.pause > 0
+
+
 def test_sitemaps_are_urls_when_a_crawl_comes_to_a_host_and_no_pages() -> None:
     known, crawl = Known(), plan(sitemaps=True)
     gather = harvest(known)
@@ -182,14 +243,64 @@ def test_sitemaps_are_urls_when_a_crawl_comes_to_a_host_and_no_pages() -> None:
     assert urls(first) == ["http://127.0.0.1/all.xml", "http://127.0.0.1/sitemap.xml"]
     known.add(first.keys)
     assert gather.of(task(), crawl, page("<p>Home"), rules, 0.0).urls == []
-    missing = page("<p>No", url=f"{HOME}sitemap.xml", status=404)
-    gone = gather.of(task(missing.url), crawl, missing, rules, 0.0)
-    assert (gone.end, gone.row) == (End.COMPLETED, None)
-    listing = page("<urlset><url><loc>http://127.0.0.1/a</loc></url></urlset>", kind="application/xml")
-    listed = gather.of(task(f"{HOME}all.xml"), crawl, listing, rules, 0.0)
-    assert (listed.row, [(new.url, new.depth) for new in listed.urls]) == (None, [("http://127.0.0.1/a", 1)])
-    index = page("<sitemapindex><sitemap><loc>/b.xml</loc></sitemap></sitemapindex>", kind="text/xml")
-    assert gather.of(task(f"{HOME}index.xml"), crawl, index, rules, 0.0).row is None
+    assert all(new.as_sitemap for new in first.urls)
+    for here in (taken(first.urls[0]), task(f"{HOME}all.xml")):  # a seed, or linked to, is read as what it is
+        listed = gather.of(here, crawl, page(sitemap("/a"), kind=XML), rules, 0.0)
+        found = [(new.url, new.depth, new.as_sitemap) for new in listed.urls]
+        assert (listed.row, found) == (None, [("http://127.0.0.1/a", 1, False)])
+
+
+def test_what_was_only_looked_for_as_a_sitemap_is_no_page_whatever_is_there() -> None:
+    gather, crawl = harvest(), plan(sitemaps=True)
+    (new,) = gather.of(task(), crawl, page("<p>Home"), OPEN, 0.0).urls
+    here, app = taken(new), '<!doctype html><title>App</title><a href="/x">x</a>'
+    for answer in (page(app), page(app, status=404), page("{}", kind="application/json")):
+        visited = gather.of(here, crawl, replace(answer, url=here.url, final_url=here.url), OPEN, 0.0)
+        assert (visited.end, visited.row, visited.page, visited.urls) == (End.COMPLETED, None, None, [])
+    busy = gather.of(replace(here, attempt=MOST_ATTEMPTS), crawl, page(status=503), OPEN, 0.0)
+    late = unanswered(replace(here, attempt=MOST_ATTEMPTS), crawl, timed_out("first_byte_timeout"), 0.0)
+    assert [(gone.end, gone.row) for gone in (busy, late)] == [(End.FAILED, None)] * 2
+    moved = gather.of(here, crawl, page(url=here.url, status=301, location="/maps.xml"), OPEN, 0.0)
+    assert (moved.row, [(to.url, to.as_sitemap) for to in moved.urls]) == (None, [(f"{HOME}maps.xml", True)])
+    text = gather.of(here, crawl, page(f"{HOME}a\n{HOME}b", kind="text/plain"), OPEN, 0.0)
+    assert urls(text) == [f"{HOME}a", f"{HOME}b"]
+    (link,) = gather.of(task(), plan(), page(f'<a href="{here.url}">'), OPEN, 0.0).urls
+    assert (link.url, link.as_sitemap, link.url_hash == new.url_hash) == (here.url, False, False)
+    linked = gather.of(taken(link), crawl, page(app, url=here.url), OPEN, 0.0)
+    assert linked.row is not None
+    assert linked.row.title == "App"
+
+
+def test_pages_come_before_sitemaps_in_sitemaps_of_which_there_is_an_end() -> None:
+    gather, crawl = harvest(), plan(sitemaps=True, include=("/docs/*",))
+    (new,) = gather.of(task(), crawl, page("<p>Home"), OPEN, 0.0).urls
+    assert new.priority == HIGH
+    many = [f"/{number}.xml" for number in range(MOST_NESTED)]
+    index = page(sitemap("http://127.0.0.2/x.xml", *many, "/more.xml", name="sitemapindex"), kind=XML)
+    nested = gather.of(taken(new), crawl, index, OPEN, 0.0).urls
+    assert [each.url for each in nested] == [f"http://127.0.0.1{path}" for path in many]
+    assert {(each.priority, each.hops, each.as_sitemap) for each in nested} == {(LOW, 1, True)}
+    deep = replace(taken(nested[0]), hops=MOST_HOPS)
+    again = page(sitemap("/deeper.xml", name="sitemapindex"), kind=XML)
+    assert gather.of(deep, plan(), again, OPEN, 0.0).urls == []
+    assert gather.of(taken(nested[0]), crawl, again, OPEN, 0.0).urls == []  # enough of this host
+
+
+def test_sitemaps_bring_no_more_than_a_crawl_can_use() -> None:
+    known, counts = Known(), Counts(pages=2, pending=100)
+    gather, crawl = harvest(known), plan(sitemaps=True, max_pages=5, counts=counts)
+    listing = [f"/{number}" for number in range(5_000)]
+    here, use = task(f"{HOME}sitemap.xml", as_sitemap=True), AMPLE * 3 + SPARE - 100
+    first = gather.of(here, crawl, page(sitemap(*listing), kind=XML), OPEN, 0.0)
+    assert len(first.urls) == use
+    known.add(first.keys)
+    assert gather.of(here, crawl, page(sitemap(*listing), kind=XML), OPEN, 0.0).urls == []
+    linked = gather.of(task(), crawl, page(f'<a href="{listing[-1]}">'), OPEN, 0.0)
+    assert listing[-1] in urls(linked)[0]  # what was left out may still be found
+    crawl.renew(replace(crawl.crawl, counts=Counts(pages=5, pending=use)), 1.0)
+    assert crawl.room == SPARE - use
+    crawl.renew(replace(crawl.crawl, counts=Counts(pages=5, pending=9_999)), 2.0)
+    assert crawl.room == 0
 
 
 def test_a_crawl_that_goes_no_further_asks_for_no_sitemaps() -> None:

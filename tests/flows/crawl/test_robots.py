@@ -13,7 +13,8 @@ from gossamer.flows.crawl.robots import BELIEVED_SECONDS, RobotsFiles
 from gossamer.flows.crawl.seeds import seeds_of
 from gossamer.problems import Problem
 from gossamer.state.crawls import Spec
-from gossamer.state.hosts import HostLease, Hosts, StoredRobots
+from gossamer.state.hosts import HostLease, Hosts
+from gossamer.state.stored_robots import StoredRobots
 from gossamer.state.tenants import PUBLIC
 from gossamer.web.url import Url
 
@@ -163,6 +164,20 @@ async def test_an_answer_at_the_second_attempt_is_enough(visiting: Visiting) -> 
     async with Host(answers).open() as host, asking(visiting, host.url) as ask:
         rules, _ = await ask.files.of(ask.lease, Url.parse(host.url), NOW)
         assert (rules.unknown, rules.robots.allows("/"), ask.pauses) == (False, False, [2.0])
+
+
+async def test_a_host_whose_rules_are_where_nobody_may_go_does_not_say_them(visiting: Visiting) -> None:
+    async def lead_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 302 .\r\nLocation: http://127.0.0.2/\r\nContent-Length: 0\r\n")
+        writer.write(b"Connection: close\r\n\r\n")
+        writer.close()
+
+    server = await asyncio.start_server(lead_on, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/page"
+    async with server, asking(visiting, url) as ask:
+        rules, _ = await ask.files.of(ask.lease, Url.parse(url), NOW)
+        assert (rules.unknown, rules.status, rules.robots.allows("/")) == (True, None, False)
 
 
 async def test_a_host_that_may_not_be_visited_has_no_rules(visiting: Visiting) -> None:

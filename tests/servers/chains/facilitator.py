@@ -4,6 +4,7 @@ import asyncio
 import json
 import socket
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -66,6 +67,7 @@ class Facilitator:
         self.shown: list[str] = []  # the Authorization of every request, let in or not
         self._chains = {kind.network: chain for chain in chains for kind in chain.supported().kinds}
         self._kinds = [kind for chain in chains for kind in chain.supported().kinds]
+        self.before: Callable[[str, Any], None] | None = None  # what happens just before it does a phase
         self._faults: dict[tuple[str, str], Fault] = {}
         self._released = threading.Event()
         self._port = 0
@@ -83,6 +85,7 @@ class Facilitator:
     def reset(self) -> None:
         """As new: whoever hangs is let go (without an answer), nothing fails, nothing was called."""
         self._faults.clear()
+        self.before = None
         self.calls.clear()
         self.shown.clear()
         self._released.set()
@@ -129,6 +132,8 @@ class Facilitator:
         return _SAID.get(fault, {}).get(phase)
 
     def _done(self, phase: str, body: Any) -> tuple[int, bytes]:
+        if self.before is not None:
+            self.before(phase, body)
         if phase == "supported":
             return _json(
                 200, {"kinds": [_plain(kind) for kind in self._kinds], "extensions": [], "signers": {}}

@@ -118,7 +118,10 @@ def run(build: Build) -> None:
     )
     click.version_option(__version__, prog_name="gossamer")(group)
     try:
-        group.main(obj=build, standalone_mode=False)
+        try:
+            group.main(obj=build, standalone_mode=False)
+        finally:
+            click.echo("", nl=False)  # whatever is left
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
@@ -130,6 +133,17 @@ def run(build: Build) -> None:
         fail(str(error))
     except Problem as problem:
         fail(problem.detail, problem.hint)
+    except OSError as error:
+        _let_go_of_output()
+        where = f"{error.filename}: " if error.filename else "the output cannot be written: "
+        fail(f"{where}{error.strerror or error}.")
+
+
+def _let_go_of_output() -> None:
+    """What could not be written would be tried once more, and complained about, at the end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
 
 
 def fail(message: str, hint: str | None = None, *, code: int = 1) -> None:

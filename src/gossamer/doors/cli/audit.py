@@ -12,6 +12,7 @@ import msgspec
 
 from gossamer.doors.cli import Build, load, quiet_log, site_audit, site_report, with_settings
 from gossamer.doors.cli import report as terminal
+from gossamer.doors.cli.writing import reserve, write
 from gossamer.doors.http import report as page
 from gossamer.doors.http import site_report as site_page
 from gossamer.doors.http.audit_shapes import camel
@@ -96,8 +97,9 @@ def audit(
     """
     settings = load(flags)
     target = Url.parse(url)
-
     options = Options(max_links, timeout, max_pages)
+    if output is not None:
+        reserve(output)
 
     async def work() -> "_Page | _Site":
         house = build(settings, quiet_log(settings))
@@ -155,7 +157,7 @@ def _print(shown: _Page | _Site, shape: str, output: Path | None, *, full: bool)
     elif output is None:
         click.echo(_rendered(shown, shape, full=full), nl=False)
     else:
-        output.write_bytes(_rendered(shown, shape, full=full))
+        write(output, _rendered(shown, shape, full=full))
         click.echo(f"score {shown.report.score}: {output}", err=True)
 
 

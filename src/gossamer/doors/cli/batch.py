@@ -10,6 +10,7 @@ from typing import Any, Final, TextIO, get_args
 import click
 
 from gossamer.doors.cli import Build, House, load, quiet_log, with_settings
+from gossamer.doors.cli.owner import reading
 from gossamer.doors.http.batch import BatchTier
 from gossamer.doors.http.batch_line import LineMaker
 from gossamer.doors.http.exchange import new_request_id
@@ -17,16 +18,22 @@ from gossamer.flows.admit import Caller
 from gossamer.flows.batch import AT_ONCE, Batcher, Plan
 from gossamer.flows.obtain import Rendering
 from gossamer.flows.read import FORMATS, Wish
-from gossamer.state.tenants import Role, Tier
 from gossamer.web.reading import How
 from gossamer.web.url import Url
 
 FAILED: Final = 1
 NOT_OK: Final = 3
-_SETTINGS: Final = ("egress_allow", "egress_ports", "dns_servers", "user_agent", "data_dir", "browser_places")
+_SETTINGS: Final = (
+    "egress_allow",
+    "egress_ports",
+    "dns_servers",
+    "user_agent",
+    "data_dir",
+    "database_url",
+    "browser_places",
+)
 _RENDERS: Final[dict[BatchTier, Rendering]] = {"basic": "never", "pro": "always", "auto": "auto"}
 _ANY_PAGE: Final = Url.parse("https://example.com/")  # in a plan, which is for all of them
-_OWNER: Final = Caller(Role.ADMIN, tier=Tier.ENTERPRISE)  # whose machine it is
 
 
 @click.command("batch")
@@ -117,7 +124,8 @@ def batch(
             batcher = Batcher(
                 house.reader, house.log, at_once=at_once, renders_at_once=settings.browser_places
             )
-            return await _fetch_all(house, batcher, urls, Plan(wish), progress)
+            async with reading(house) as owner:
+                return await _fetch_all(house, owner, batcher, urls, Plan(wish), progress)
         finally:
             await house.close()
 
@@ -125,11 +133,11 @@ def batch(
 
 
 async def _fetch_all(
-    house: House, batcher: Batcher, urls: Sequence[str], plan: Plan, progress: "Progress"
+    house: House, owner: Caller, batcher: Batcher, urls: Sequence[str], plan: Plan, progress: "Progress"
 ) -> int:
     maker, request_id = LineMaker(house.reader, ""), new_request_id()
     codes = {0}
-    async with aclosing(batcher.read_all(dict(enumerate(urls)), plan, _OWNER)) as arriving:
+    async with aclosing(batcher.read_all(dict(enumerate(urls)), plan, owner)) as arriving:
         async for arrived in arriving:
             for came in arrived:
                 line = maker.line(came, request_id)

@@ -3,29 +3,48 @@
 import asyncio
 import signal
 import sys
+from collections.abc import Awaitable, Callable
 from typing import Any, Final, Literal, get_args
 
 import click
+import msgspec
 import uvloop
+from click.core import ParameterSource
 
 from gossamer.doors.cli import Build, House, load, quiet_log, with_settings
 from gossamer.doors.cli.crawl_output import Output, Shown, output_for
 from gossamer.doors.cli.crawl_watch import End, Progress, Watch
 from gossamer.doors.cli.crawls import crawl_named
-from gossamer.doors.http.crawl_shapes import DEEPEST, LONGEST_DELAY, MOST_LINKS, MOST_PAGES
+from gossamer.doors.http.crawl_shapes import DEEPEST, LONGEST_DELAY, MOST_LINKS, MOST_PAGES, NewCrawl
 from gossamer.doors.http.exchange import new_request_id
-from gossamer.doors.http.read_options import sendable
 from gossamer.flows import upkeep
 from gossamer.flows.crawl.seeds import seeds_of
 from gossamer.flows.keys import FIRST_EMAIL
 from gossamer.flows.obtain import Rendering
 from gossamer.state import tenants
-from gossamer.state.crawls import Counts, Crawl, Spec
+from gossamer.state.crawls import Counts, Crawl
+from gossamer.state.tenants import Tier
 
+Beginning = Callable[[House, Output], Awaitable[Crawl]]
 FAILED: Final = 1
 WAITS: Final = 3
 INTERRUPTED: Final = 130
 MOST_OTHERS: Final = 100
+_OF_CRAWL: Final = (
+    "name",
+    "scope",
+    "include",
+    "exclude",
+    "max_pages",
+    "max_depth",
+    "max_urls_per_page",
+    "delay",
+    "render",
+    "headers",
+    "ignore_parameters",
+    "ignore_trailing_slash",
+    "no_sitemaps",
+)
 _SETTINGS: Final = (
     "data_dir",
     "database_url",
@@ -140,22 +159,26 @@ def crawl(
     """
     if bool(urls) == bool(resume):
         raise click.UsageError("Give URLs to begin with, or --resume and the ID of a crawl.")
+    if resume:
+        _refuse_options()
     settings = load(flags)
-    spec = Spec(
-        seeds=urls,
-        scope=scope,
-        include=include,
-        exclude=exclude,
-        max_pages=max_pages,
-        max_depth=max_depth,
-        max_urls_per_page=max_urls_per_page,
-        delay=delay,
-        render=render,
-        headers=sendable(dict(_header(text) for text in headers)),
-        sitemaps=not no_sitemaps,
-        ignore_parameters=ignore_parameters,
-        ignore_trailing_slash=ignore_trailing_slash,
-    )
+    wanted = {
+        "seeds": urls,
+        "name": name,
+        "scope": scope,
+        "include": include,
+        "exclude": exclude,
+        "maxPages": max_pages,
+        "maxDepth": max_depth,
+        "maxUrlsPerPage": max_urls_per_page,
+        "delay": delay,
+        "render": render,
+        "headers": dict(_header(text) for text in headers),
+        "sitemaps": not no_sitemaps,
+        "ignoreParameters": ignore_parameters,
+        "ignoreTrailingSlash": ignore_trailing_slash,
+    }
+    beginning = _resumed(resume) if resume else _begun(_checked(wanted))
     written = output_for(output, shape, content)
     progress = Progress(shown=not quiet and sys.stderr.isatty() and not written.is_terminal)
 
@@ -163,7 +186,7 @@ def crawl(
         house = build(settings, quiet_log(settings))
         try:
             await house.database.migrate()
-            begun = await (_resumed(house, resume) if resume else _begun(house, spec, name))
+            begun = await beginning(house, written)
             if begun.spec.render != "never":
                 await house.open_proxy()
             if not quiet:
@@ -184,17 +207,46 @@ def _header(text: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
-async def _begun(house: House, spec: Spec, name: str) -> Crawl:
-    """Crawls of the command line belong to whom the machine belongs to."""
-    async with house.database.write() as connection:
-        owner = await tenants.ensure_tenant(connection, FIRST_EMAIL)
-    urls = seeds_of(spec, house.dialer)
-    return await house.crawls.create(owner.id, spec, name=name, request_id=new_request_id(), urls=urls)
+def _refuse_options() -> None:
+    """What a crawl is to do was said when it was begun."""
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        if name in _OF_CRAWL and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"A crawl goes on as it was begun: leave out {parameter.opts[0]}.")
 
 
-async def _resumed(house: House, crawl_id: str) -> Crawl:
-    await house.crawls.resume(crawl_id)
-    return await crawl_named(house, crawl_id)
+def _checked(wanted: dict[str, Any]) -> NewCrawl:
+    """As strictly as over HTTP."""
+    try:
+        return msgspec.convert(wanted, NewCrawl)
+    except msgspec.ValidationError as error:
+        raise click.UsageError(f"{error}.") from None
+
+
+def _begun(new: NewCrawl) -> Beginning:
+    """Crawls of the command line belong to whom the machine belongs to, and there is no limit to them."""
+    spec = new.spec(Tier.ENTERPRISE)
+
+    async def begin(house: House, written: Output) -> Crawl:
+        urls = seeds_of(spec, house.dialer)
+        written.open()
+        async with house.database.write() as connection:
+            owner = await tenants.ensure_tenant(connection, FIRST_EMAIL)
+        request_id = new_request_id()
+        return await house.crawls.create(owner.id, spec, name=new.name, request_id=request_id, urls=urls)
+
+    return begin
+
+
+def _resumed(crawl_id: str) -> Beginning:
+    async def resume(house: House, written: Output) -> Crawl:
+        await crawl_named(house, crawl_id)
+        written.open()
+        await house.crawls.resume(crawl_id)
+        return await crawl_named(house, crawl_id)
+
+    return resume
 
 
 async def _tell_of_others(house: House, begun: Crawl) -> None:

@@ -1,7 +1,7 @@
 """Where the pages of a crawl are written to: lines of JSON, a table, or a folder of markdown files."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Literal, Protocol, TextIO
@@ -26,6 +26,9 @@ class Output(Protocol):
 
     @property
     def is_terminal(self) -> bool: ...
+
+    def open(self) -> None:
+        """What is there is overwritten; so this comes when there is something to be written."""
 
     def put(self, pages: Sequence[Stored]) -> None: ...
 
@@ -52,38 +55,66 @@ def _shape_of(path: str | None) -> Shown:
     return _SUFFIXES.get(Path(path).suffix.lower(), "jsonl")
 
 
-class Lines:
-    def __init__(self, path: str | None, content: Shape | None) -> None:
-        self.content = content
-        self._file = _opened(path)
-        self.is_terminal = self._file.isatty()
-
-    def put(self, pages: Sequence[Stored]) -> None:
-        with _writing(self._file):
-            for stored in pages:
-                self._file.write(json_line(stored).decode())
-            self._file.flush()
-
-    def close(self) -> None:
-        _closed(self._file)
+def _opened(path: str) -> TextIO:
+    try:
+        return Path(path).open("w", encoding="utf-8", newline="")
+    except OSError as error:
+        raise click.FileError(path, error.strerror) from error
 
 
-class Table:
-    content = None
+class _File:
+    """One that may be the standard output."""
 
     def __init__(self, path: str | None) -> None:
-        self._file = _opened(path)
-        self.is_terminal = self._file.isatty()
-        with _writing(self._file):
-            self._file.write(csv_head())
+        self._path = None if path == "-" else path
+        self._file = sys.stdout
 
-    def put(self, pages: Sequence[Stored]) -> None:
-        with _writing(self._file):
-            self._file.write(csv_lines(pages))
-            self._file.flush()
+    @property
+    def is_terminal(self) -> bool:
+        return self._path is None and self._file.isatty()
+
+    def open(self) -> None:
+        if self._path is not None:
+            self._file = _opened(self._path)
 
     def close(self) -> None:
-        _closed(self._file)
+        if self._file is not sys.stdout:
+            with self._writing():
+                self._file.close()
+
+    def _write(self, lines: Iterable[str]) -> None:
+        with self._writing():
+            self._file.writelines(lines)
+            self._file.flush()
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except BrokenPipeError:  # who reads it has seen enough
+            raise
+        except OSError as error:
+            raise click.ClickException(f"Cannot write to {self._file.name}: {error.strerror}.") from error
+
+
+class Lines(_File):
+    def __init__(self, path: str | None, content: Shape | None) -> None:
+        super().__init__(path)
+        self.content = content
+
+    def put(self, pages: Sequence[Stored]) -> None:
+        self._write(json_line(stored).decode() for stored in pages)
+
+
+class Table(_File):
+    content = None
+
+    def open(self) -> None:
+        super().open()
+        self._write([csv_head()])
+
+    def put(self, pages: Sequence[Stored]) -> None:
+        self._write([csv_lines(pages)])
 
 
 class Folder:
@@ -94,10 +125,12 @@ class Folder:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+
+    def open(self) -> None:
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            self._folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise click.FileError(str(folder), error.strerror) from error
+            raise click.FileError(str(self._folder), error.strerror) from error
 
     def put(self, pages: Sequence[Stored]) -> None:
         for stored in pages:
@@ -127,28 +160,3 @@ def _front_matter(stored: Stored) -> str:
     # A text of JSON is one of YAML too.
     lines = [f"{name}: {msgspec.json.encode(value).decode()}\n" for name, value in known.items() if value]
     return f"---\n{''.join(lines)}---\n\n"
-
-
-def _opened(path: str | None) -> TextIO:
-    if path is None or path == "-":
-        return sys.stdout
-    try:
-        return Path(path).open("w", encoding="utf-8", newline="")
-    except OSError as error:
-        raise click.FileError(path, error.strerror) from error
-
-
-@contextmanager
-def _writing(file: TextIO) -> Iterator[None]:
-    try:
-        yield
-    except BrokenPipeError:  # who reads it has seen enough
-        raise
-    except OSError as error:
-        raise click.ClickException(f"Cannot write to {file.name}: {error.strerror}.") from error
-
-
-def _closed(file: TextIO) -> None:
-    if file is not sys.stdout:
-        with _writing(file):
-            file.close()

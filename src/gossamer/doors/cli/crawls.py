@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import aclosing
 from typing import Any, Final, Literal, TypeVar, get_args
 
 import click
@@ -96,7 +97,7 @@ def resume(build: Build, /, id: str, as_json: bool, **flags: Any) -> None:
 @with_settings(_WHERE)
 @click.pass_obj
 def stop(build: Build, /, id: str, as_json: bool, **flags: Any) -> None:
-    """Stop the crawl with this ID for good. What has been stored stays."""
+    """Stop the crawl with this ID for good; the default one can only be paused. What is stored stays."""
     _print([_run(build, flags, lambda house: _turned(house, id, Crawls.cancel))], as_json)
 
 
@@ -120,9 +121,12 @@ async def _turned(house: House, crawl_id: str, turn: Callable[[Crawls, str], Awa
 
 async def _print_pages(house: House, crawl_id: str, written: Output) -> None:
     which = PageFilter(crawl_id=(await crawl_named(house, crawl_id)).id)
+    written.open()
     after = None
-    while found := await house.crawl_results.listing(which, after, AT_ONCE, written.content):
-        written.put(found)
+    while found := await house.crawl_results.listing(which, after, AT_ONCE):
+        async with aclosing(house.crawl_results.handfuls(found, written.content)) as handfuls:
+            async for some in handfuls:
+                written.put(some)
         after = found[-1].position
 
 

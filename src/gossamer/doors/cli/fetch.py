@@ -12,11 +12,12 @@ import click
 import msgspec
 
 from gossamer.doors.cli import Build, House, load, quiet_log, with_settings
+from gossamer.doors.cli.owner import reading
+from gossamer.doors.cli.writing import write
 from gossamer.flows.admit import Caller
 from gossamer.flows.obtain import Rendering
 from gossamer.flows.read import FORMATS, Read, Wish, new_boundary
 from gossamer.problems import Problem
-from gossamer.state.tenants import Role, Tier
 from gossamer.web.brief import DEFAULT, FEWEST, MOST, enveloped
 from gossamer.web.outcome import Outcome
 from gossamer.web.reading import How
@@ -31,6 +32,7 @@ _SETTINGS: Final = (
     "browser_url",
     "browser_proxy_url",
     "data_dir",
+    "database_url",
 )
 _SUFFIXES: Final = {
     "markdown": ".md",
@@ -43,7 +45,6 @@ _SUFFIXES: Final = {
 _CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # what a page must not say to a terminal
 _SHOWN: Final = (*FORMATS, "json")
 _ALL: Final = tuple(name for name in FORMATS if name != "llm")  # which is made from less than is there
-_OWNER: Final = Caller(Role.ADMIN, tier=Tier.ENTERPRISE)  # whose machine it is
 FAILED: Final = 1
 NOT_OK: Final = 3
 
@@ -169,7 +170,8 @@ def fetch(
         try:
             if render != "never":
                 await house.open_proxy()
-            return await _fetch_all(house, urls, wanted, at_once, printer, progress)
+            async with reading(house) as owner:
+                return await _fetch_all(house, owner, urls, wanted, at_once, printer, progress)
         finally:
             await house.close()
 
@@ -178,6 +180,7 @@ def fetch(
 
 async def _fetch_all(
     house: House,
+    owner: Caller,
     urls: tuple[str, ...],
     wanted: Wanted,
     at_once: int,
@@ -189,7 +192,7 @@ async def _fetch_all(
     async def one(url: str) -> Result:
         async with places:
             try:
-                result = Result(url, await house.reader.read(wanted.of(url), _OWNER))
+                result = Result(url, await house.reader.read(wanted.of(url), owner))
             except Problem as problem:
                 result = Result(url, problem=problem)
         progress.step(result)
@@ -232,8 +235,7 @@ class Printer:
     def show(self, result: Result) -> None:
         if result.read is None:
             assert result.problem is not None  # noqa: S101  (one of the two)
-            hint = f" {result.problem.hint}" if result.problem.hint else ""
-            _complain(f"{result.url}: {result.problem.detail}{hint}")
+            _complain(f"{result.url}: {_told(result.problem)}")
             return
         if result.read.outcome is not Outcome.OK:
             why = f" ({result.read.reason})" if result.read.reason else ""
@@ -245,11 +247,7 @@ class Printer:
             self._print(text.rstrip("\n"))
             return
         target = self._output / file_name(url, self._shape) if self._as_folder else self._output
-        try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise click.FileError(str(target), error.strerror) from error
+        write(target, text.encode())
 
     def _print(self, text: str) -> None:
         if not text:
@@ -261,6 +259,11 @@ class Printer:
 
 def _complain(message: str) -> None:
     click.echo(f"gossamer: {_CONTROL.sub(' ', message)}", err=True)
+
+
+def _told(problem: Problem) -> str:
+    sentence = problem.detail if problem.detail.endswith((".", "?", "!")) else f"{problem.detail}."
+    return f"{sentence} {problem.hint}" if problem.hint else sentence
 
 
 def _rendered(read: Read, shape: str) -> str:

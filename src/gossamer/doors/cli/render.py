@@ -9,6 +9,7 @@ import click
 
 from gossamer.doors import wording
 from gossamer.doors.cli import Build, House, load, quiet_log, with_settings
+from gossamer.doors.cli.writing import reserve, write
 from gossamer.flows.workshop import Prepared
 from gossamer.reach.visit import Format, Rendered, Shot, Visit
 from gossamer.web.outcome import Outcome
@@ -67,6 +68,9 @@ def render(
     settings = load(flags)
     shot = None if screenshot is None else _shot(screenshot, full_page=full_page)
     visit = Visit(url=Url.parse(url), timeout=timeout, wait_for=wait_for, capture=shot)
+    for path in (output, screenshot):
+        if path is not None:
+            reserve(path)
 
     async def work() -> tuple[Rendered, Prepared]:
         house = build(settings, quiet_log(settings))
@@ -100,14 +104,6 @@ def _shot(path: Path, *, full_page: bool) -> Shot:
     if kind is None:
         raise click.BadParameter("the name must end in .png, .jpg or .webp", param_hint="--screenshot")
     return Shot(format=kind, full_page=full_page)
-
-
-def write(path: Path, content: bytes) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-    except OSError as error:
-        raise click.FileError(str(path), error.strerror) from error
 
 
 def _table(rendered: Rendered, prepared: Prepared) -> str:

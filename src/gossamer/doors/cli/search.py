@@ -57,7 +57,10 @@ def search(
     when something was found, 3 when nothing was, 1 when nobody could say.
     """
     settings = load(flags)
-    question = Question.parse(" ".join(query), site=site, recency=recency, language=language, limit=limit)
+    text = " ".join(query)
+    if not text.strip():
+        raise click.UsageError("The query is blank.")
+    question = Question.parse(text, site=site, recency=recency, language=language, limit=limit)
 
     async def work() -> Found:
         house = build(settings, quiet_log(settings))
@@ -68,6 +71,8 @@ def search(
 
     found = asyncio.run(work())
     click.echo(_json(found) if shape == "json" else _text(found), nl=False)
+    if not found.results:
+        click.echo(f"gossamer: nothing was found (asked: {', '.join(found.providers)})", err=True)
     sys.exit(0 if found.results else NOTHING)
 
 

@@ -1,13 +1,14 @@
 """`gossamer serve`: the API, and what runs inside it."""
 
 import asyncio
+import contextlib
 import errno
 import gc
 import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Final
 
 import click
 import uvloop
@@ -20,8 +21,12 @@ from gossamer.doors.http.server import server
 from gossamer.flows.crawl import indexing
 from gossamer.flows.crawl import worker as crawl_worker
 from gossamer.flows.keys import NewKey
-from gossamer.settings import Settings
+from gossamer.problems import Unavailable
+from gossamer.settings import Settings, variable
+from gossamer.state import tenants
 
+CREATE_KEY: Final = "gossamer keys create --email admin@example.com --role admin"
+LOOK_SECONDS: Final = 2.0  # into a database that may be away
 _BACKLOG = 2048
 
 
@@ -44,7 +49,7 @@ def serve(build: Build, /, **flags: Any) -> None:
 async def _serve(build: Build, /, settings: Settings, log: logs.Log, listening: socket.socket) -> None:
     async with build(settings, log) as house:
         app = house.app()
-        _welcome(house)
+        await _welcome(house)
         gc.collect()
         gc.freeze()  # what is there now stays: the collector need not look at it again
         async with _working(house):
@@ -88,16 +93,29 @@ def _listen(host: str, port: int) -> socket.socket:
     return listening
 
 
-def _welcome(house: House) -> None:
+async def _welcome(house: House) -> None:
     shown = house.settings.public_url
     lines = [f"Gossamer {__version__} on {shown}  (documentation: {shown}/docs)"]
     if house.first_key is not None:
-        lines += _first_key(house.first_key, shown)
+        lines += _first_key(house.first_key, shown, is_given=bool(house.settings.bootstrap_key))
+    elif not await _has_keys(house):
+        lines += ["", f"  There is no API key yet. Make one:  {CREATE_KEY}", ""]
     click.echo("\n".join(lines))
     sys.stdout.flush()
 
 
-def _first_key(new: NewKey, public_url: str) -> list[str]:
+async def _has_keys(house: House) -> bool:
+    with contextlib.suppress(Unavailable):
+        async with house.database.read(seconds=LOOK_SECONDS) as connection:
+            return await tenants.count_keys(connection) > 0
+    return True  # as far as we know
+
+
+def _first_key(new: NewKey, public_url: str, *, is_given: bool) -> list[str]:
+    """What is printed is kept by whoever keeps logs: a key that its owner has is not shown."""
+    if is_given:
+        given = variable("bootstrap_key")
+        return ["", f"  First start: an admin ({new.key.email}) was made; its key is the one in {given}.", ""]
     return [
         "",
         f"  First start: an admin ({new.key.email}) and a key were made. The key is shown this once:",

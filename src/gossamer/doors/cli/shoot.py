@@ -9,7 +9,8 @@ import click
 
 from gossamer.doors import wording
 from gossamer.doors.cli import Build, House, fail, load, quiet_log, with_settings
-from gossamer.doors.cli.render import FORMATS, NOT_OK, SETTINGS, write
+from gossamer.doors.cli.render import FORMATS, NOT_OK, SETTINGS
+from gossamer.doors.cli.writing import reserve, write
 from gossamer.flows.shoot import Captured, Wish
 from gossamer.reach.printing import MILLIMETRES
 from gossamer.reach.shot import TALLEST
@@ -120,6 +121,7 @@ def pdf(
 
 def _capture(build: Build, wish: Wish, output: Path, flags: dict[str, Any]) -> None:
     settings = load(flags)
+    reserve(output)
 
     async def work() -> Captured:
         house = build(settings, quiet_log(settings))

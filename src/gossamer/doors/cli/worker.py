@@ -48,15 +48,25 @@ _KINDS: Final = (*KINDS, *_NO_JOBS)
 _NICENESS: Final = 10  # of who brings crawled pages into the index: crawls and callers come first
 
 
+def _named(_context: click.Context, _option: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
+    """Each once, in the order given."""
+    names = [name.strip() for each in given for name in each.split(",")]
+    for name in names:
+        if name not in _KINDS:
+            raise click.BadParameter(f"{name!r} is not one of {', '.join(_KINDS)}.")
+    return tuple(dict.fromkeys(names))
+
+
 @click.command("worker")
 @click.option(
     "--kinds",
-    type=click.Choice(_KINDS),
+    metavar="KIND,...",
     multiple=True,
-    default=_KINDS,
+    callback=_named,
+    default=(",".join(_KINDS),),
     show_default=True,
-    help="Kinds of jobs to work on; may be repeated. Hosts of crawls are one of them, and so is to bring what"
-    " was crawled into the search index: beside others, in a process of its own.",
+    help="Kinds of jobs to work on, separated by commas; may be repeated. Hosts of crawls are one of them,"
+    " and so is to bring what was crawled into the search index: beside others, in a process of its own.",
 )
 @click.option("--attached", is_flag=True, hidden=True, help="End with the process that holds the input.")
 @with_settings(_SETTINGS)

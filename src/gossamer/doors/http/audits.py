@@ -88,9 +88,9 @@ class Audits:
     async def get_audit(self, exchange: Exchange, id: str, query: ReportQuery) -> Response:
         audit, job = await self._audit(exchange, id)
         compared = await self._compared(exchange, audit, query.against)
-        if audit.report_json is None or not _wants_page(exchange):
+        if not _wants_page(exchange):
             return answer(await asyncio.to_thread(shapes.shown, audit, job, compared))
-        rendered = await asyncio.to_thread(_rendered, audit, compared)
+        rendered = await asyncio.to_thread(_rendered, audit, job, compared)
         return Response(rendered.body, headers=rendered.headers)
 
     async def _compared(self, exchange: Exchange, audit: Audit, against: str | None) -> Compared | None:
@@ -142,7 +142,8 @@ class Audits:
                 path="/audits/{id}",
                 handler=self.get_audit,
                 summary="What came of an audit",
-                description="A report for people with `Accept: text/html`, else JSON.",
+                description="With `Accept: text/html` a report for people, or a page that looks for it by "
+                "itself until it is there; else JSON.",
                 answers=ShownAudit,
                 also={"text/html": None},
                 parameters={"id": "The audit's id."},
@@ -158,8 +159,10 @@ def _wants_page(exchange: Exchange) -> bool:
     return "text/html" in accept and not prefers_json(accept)
 
 
-def _rendered(audit: Audit, compared: Compared | None) -> Rendered:
-    told = audit.report_json or ""
+def _rendered(audit: Audit, job: Job | None, compared: Compared | None) -> Rendered:
+    told = audit.report_json
+    if told is None:
+        return report.pending(shapes.shown(audit, job), job.progress_pct if job else 0)
     if not site_audit.is_site(audit):
         return report.render(msgspec.json.decode(told, type=Report))
     comparison = None if compared is None else compared.comparison

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal, cast
 
 import msgspec
 from msgspec import UNSET, Meta
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from gossamer import problems
 from gossamer.doors.http import moments
@@ -15,9 +15,10 @@ from gossamer.doors.http.batch_line import LARGEST_RESULT, BatchProblem, BatchRe
 from gossamer.doors.http.caching import caches, caching
 from gossamer.doors.http.exchange import Exchange, answer
 from gossamer.doors.http.fetch import FetchQuery, settle_formats
-from gossamer.doors.http.jobs import LONGEST_STREAM, LOOK_SECONDS, tenant_seen_by
+from gossamer.doors.http.jobs import LONGEST_STREAM, tenant_seen_by
 from gossamer.doors.http.read_options import ReadOptions, wish_of
 from gossamer.doors.http.routing import Route
+from gossamer.doors.http.streaming import Streaming
 from gossamer.flows import batch_job
 from gossamer.flows.batch import MOST, Plan
 from gossamer.flows.read import Wish
@@ -32,6 +33,7 @@ from gossamer.state.tenants import Role
 MOST_LISTED: Final = 100
 NDJSON: Final = "application/x-ndjson"
 STREAMED: Final = 2_000_000  # bytes of results in memory at a time, about
+LOOK_SECONDS: Final = 0.5  # how often a stream looks for more of them
 _EXAMPLE_ID: Final = "01JGGR2Z3W8Q4T6V9X0Y1B2C3D"
 _ANY_PAGE: Final = "https://example.com/"  # in a plan, which is for all of them
 
@@ -125,7 +127,7 @@ class BatchFace:
             request_id=exchange.request_id,
         )
         batch = Batch(job.job_id, caller.tenant_id, body.tier, len(body.urls))
-        kept = caching(body, caller.tenant_id) if caches(body, query) else None
+        kept = caching(body, caller) if caches(body, query) else None
         task = _task(body.urls, Plan(wish, kept))
         accepted = answer(_accepted(batch), 202)
         async with self._jobs.database.write() as connection:
@@ -144,7 +146,7 @@ class BatchFace:
     async def get_results(self, exchange: Exchange, id: str, query: BatchQuery) -> Response:
         batch, _ = await self._batch(exchange, id)
         if NDJSON in (exchange.header(b"accept") or ""):
-            return StreamingResponse(self._stream(batch, query.cursor), media_type=NDJSON)
+            return Streaming(self._stream(batch, query.cursor), media_type=NDJSON)
         end = min(query.cursor + query.limit, batch.total)
         found = await self._lines.read(
             batch.job_id, query.cursor, before=end, limit=query.limit, most_bytes=LARGEST_RESULT

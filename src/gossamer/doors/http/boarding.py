@@ -1,9 +1,10 @@
 """Boarding: where a connection's requests turn into the express lane, and where they come back from it."""
 
-import asyncio
 from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any
+
+from uvicorn.server import ServerState
 
 from gossamer.doors.http.express import LONGEST_REQUEST, Detour, Lane, Request, Ride
 from gossamer.doors.http.server import Protocol
@@ -21,6 +22,7 @@ class Boarding(Protocol):
         self._riding = False
         self._held: list[bytes] = []  # what came during a ride
         self._leaving = False  # as soon as the ride is over
+        self._rested_at = 0.0  # when the last ride was over
 
     def data_received(self, data: bytes) -> None:
         if self._riding:
@@ -33,7 +35,6 @@ class Boarding(Protocol):
             self._read(data, request)
         else:
             self._riding = True
-            self._unset_keepalive_if_required()
             drive(self._lane.ride(ticket), partial(self._arrive, request))
 
     def _request(self, data: bytes) -> Request | None:
@@ -52,7 +53,7 @@ class Boarding(Protocol):
 
     def _arrive(self, request: Request, arrived: Ride | Detour) -> None:
         if isinstance(arrived, Ride):
-            self._departures.add(self.loop, partial(self._depart, arrived))
+            self._departures.add(self, arrived)
             return
         self._riding = False
         self._lane.take_back(request)
@@ -61,13 +62,32 @@ class Boarding(Protocol):
             self.cycle.scope["standings"] = arrived.standings  # type: ignore[typeddict-unknown-key]
             self._go_on()
 
-    def _depart(self, ride: Ride) -> None:
+    def depart(self, ride: Ride, fields: bytes) -> None:
+        """Send the answer, which lacks the `fields` that all answers have."""
         self._riding = False
         if not self.transport.is_closing():
-            fields = b"".join([b"%b: %b\r\n" % field for field in self.server_state.default_headers])
-            self.transport.writelines((ride.head + fields + b"\r\n", ride.body))
-            self.on_response_complete()
+            self.transport.writelines((b"%b%b\r\n" % (ride.head, fields), ride.body))
+            self._rest()
             self._go_on()
+
+    def _rest(self) -> None:
+        """What uvicorn does after an answer, but for setting its alarm anew each time: it is let ring, and
+        if there was a ride since, set again."""
+        self.server_state.total_requests += 1
+        self.flow.resume_reading()
+        self._rested_at = self.loop.time()
+        if self.timeout_keep_alive_task is None:
+            self._set_alarm(self.timeout_keep_alive)
+
+    def _set_alarm(self, seconds: float) -> None:
+        self.timeout_keep_alive_task = self.loop.call_later(seconds, self.timeout_keep_alive_handler)
+
+    def timeout_keep_alive_handler(self) -> None:
+        left = self._rested_at + self.timeout_keep_alive - self.loop.time()
+        if self._riding or left > 0:
+            self._set_alarm(self.timeout_keep_alive if self._riding else left)
+        else:
+            super().timeout_keep_alive_handler()
 
     def _go_on(self) -> None:
         if self._leaving:
@@ -100,17 +120,18 @@ class Departures:
     """
 
     def __init__(self) -> None:
-        self._ready: list[Callable[[], None]] = []
+        self._ready: list[tuple[Boarding, Ride]] = []
 
-    def add(self, loop: asyncio.AbstractEventLoop, depart: Callable[[], None]) -> None:
+    def add(self, boarding: Boarding, ride: Ride) -> None:
         if not self._ready:
-            loop.call_soon(self._depart)
-        self._ready.append(depart)
+            boarding.loop.call_soon(self._depart, boarding.server_state)
+        self._ready.append((boarding, ride))
 
-    def _depart(self) -> None:
+    def _depart(self, server: ServerState) -> None:
         ready, self._ready = self._ready, []
-        for depart in ready:
-            depart()
+        fields = b"".join([b"%b: %b\r\n" % field for field in server.default_headers])
+        for boarding, ride in ready:
+            boarding.depart(ride, fields)
 
 
 def boarding(lane: Lane) -> Callable[..., Boarding]:

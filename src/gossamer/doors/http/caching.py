@@ -8,7 +8,9 @@ from msgspec import UNSET, Meta, UnsetType
 
 from gossamer.doors.http import moments
 from gossamer.doors.http.exchange import Exchange
+from gossamer.flows.admit import Caller
 from gossamer.flows.caching import Caching, Part
+from gossamer.state.tenants import PUBLIC
 
 T = TypeVar("T")
 SHORTEST_TTL: Final = 60
@@ -50,7 +52,9 @@ def caches(body: CacheOptions, query: CacheQuery) -> bool:
     return bool(asked) if asked is not None else body.max_age is not None
 
 
-def caching(body: CacheOptions, tenant: str) -> Caching:
+def caching(body: CacheOptions, caller: Caller) -> Caching:
+    """Who has no key will pay by the call, and share what all such have."""
+    tenant = caller.tenant_id or PUBLIC
     return Caching(tenant, min(max(body.cache_ttl, SHORTEST_TTL), LONGEST_TTL), body.max_age)
 
 
@@ -61,10 +65,11 @@ async def through_cache(
     fresh: Callable[[], Awaitable[T]],
     kept: Callable[[Caching], Awaitable[tuple[T, Part]]],
 ) -> tuple[T, Part, str]:
-    """What is answered, how the cache took part in it, and `X-Cache-Status`."""
+    """What is answered, how the cache took part in it, and `X-Cache-Status`; all of it for somebody who is
+    still there."""
     if not caches(body, query):
-        return await fresh(), Part(), "BYPASS"
-    made, part = await kept(caching(body, exchange.caller.tenant_id))
+        return await exchange.unless_gone(fresh()), Part(), "BYPASS"
+    made, part = await exchange.unless_gone(kept(caching(body, exchange.caller)))
     exchange.cache_hit = part.hit
     return made, part, "HIT" if part.hit else "MISS"
 

@@ -45,12 +45,15 @@ class ShownPage(msgspec.Struct, rename="camel"):
     content: Annotated[str | UnsetType, Meta(description="What it says, where `content` asks for it.")] = (
         UNSET
     )
+    content_error: Annotated[
+        str | UnsetType,
+        Meta(description="Why `content` is missing: `unreadable_content`, `not_kept`, `answer_too_large`, …"),
+    ] = UNSET
     cursor: Annotated[str | UnsetType, Meta(description="In a stream of lines: what comes after it.")] = UNSET
 
 
-_COLUMNS: Final = [
-    name for name in ShownPage.__struct_encode_fields__ if name not in ("content", "contentUrl", "cursor")
-]
+_NO_COLUMNS: Final = ("content", "contentError", "contentUrl", "cursor")
+_COLUMNS: Final = [name for name in ShownPage.__struct_encode_fields__ if name not in _NO_COLUMNS]
 
 
 def shown_page(stored: Stored) -> ShownPage:
@@ -80,6 +83,7 @@ def shown_page(stored: Stored) -> ShownPage:
         duration_ms=page.duration_ms,
         content_url=f"/api/crawls/{page.crawl_id}/pages/{page.url_hash}/content" if page.blob else None,
         content=UNSET if stored.content is None else stored.content,
+        content_error=stored.unread or UNSET,
     )
 
 

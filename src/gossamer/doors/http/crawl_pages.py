@@ -6,8 +6,8 @@ from contextlib import aclosing
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
-from msgspec import Meta
-from starlette.responses import Response, StreamingResponse
+from msgspec import UNSET, Meta
+from starlette.responses import Response
 
 from gossamer import problems
 from gossamer.doors.http.crawl_page_lines import (
@@ -27,6 +27,7 @@ from gossamer.doors.http.host_names import HostName, host_names
 from gossamer.doors.http.jobs import LONGEST_STREAM
 from gossamer.doors.http.negotiation import preferred
 from gossamer.doors.http.routing import Route
+from gossamer.doors.http.streaming import Streaming
 from gossamer.flows.crawl.results import CrawlResults, Shape, Stored
 from gossamer.problems import Problem, validation_error
 from gossamer.state.crawled_pages import PageFilter, PageRow, Position
@@ -35,6 +36,7 @@ from gossamer.state.tenants import Role
 from gossamer.web.outcome import Outcome
 
 MOST_LISTED: Final = 1_000
+READING_SECONDS: Final = 20.0  # after which an answer has the pages that were read by then
 JSON: Final = "application/json"
 NDJSON: Final = "application/x-ndjson"
 CSV: Final = "text/csv"
@@ -74,7 +76,11 @@ class PageQuery(msgspec.Struct, rename="camel", forbid_unknown_fields=True, kw_o
     ] = None
     limit: Annotated[
         int,
-        Meta(ge=1, le=MOST_LISTED, description="Pages in an answer; fewer where their content is large."),
+        Meta(
+            ge=1,
+            le=MOST_LISTED,
+            description="Pages in an answer; fewer where their content is large, or takes long to be read.",
+        ),
     ] = 100
 
 
@@ -130,14 +136,24 @@ class CrawlPages:
         after = _position(query.cursor)
         liked = preferred(exchange.header(b"accept"), (JSON, NDJSON, CSV))
         if liked == NDJSON:
-            return StreamingResponse(
-                self._lines(which, after, query.content), headers=_VARY, media_type=NDJSON
-            )
+            return Streaming(self._lines(which, after, query.content), headers=_VARY, media_type=NDJSON)
         if liked == CSV:
             headers = {**_VARY, "Content-Disposition": 'attachment; filename="pages.csv"'}
-            return StreamingResponse(self._table(which, after), headers=headers, media_type=CSV)
-        found = await self._results.listing(which, after, query.limit + 1, query.content)
-        return answer(_fitting(found, query.limit), headers=_VARY)
+            return Streaming(self._table(which, after), headers=headers, media_type=CSV)
+        found = await self._results.listing(which, after, query.limit + 1)
+        return answer(await self._page_list(found, query), headers=_VARY)
+
+    async def _page_list(self, found: list[Stored], query: PageQuery) -> PageList:
+        """As many as can be read in time and an answer has room for, and at least one."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + READING_SECONDS
+        fitting = Fitting()
+        async with aclosing(self._results.read(found[: query.limit], query.content)) as reading:
+            async for stored in reading:
+                if not fitting.add(shown_page(stored)) or loop.time() > until:
+                    break
+        pages = fitting.pages
+        return PageList(pages, cursor_of(found[len(pages) - 1].position) if len(pages) < len(found) else None)
 
     async def _lines(
         self, which: PageFilter, after: Position | None, shape: Shape | None
@@ -214,19 +230,29 @@ class CrawlPages:
         ]
 
 
-def _fitting(found: list[Stored], limit: int) -> PageList:
-    """As many as an answer has room for, and at least one."""
-    pages: list[ShownPage] = []
-    size = 0
-    for stored in found[:limit]:
-        page = shown_page(stored)
-        size += len(msgspec.json.encode(page)) + 1
-        if pages and size > LARGEST_ANSWER - _ROOM:
-            break
-        pages.append(page)
-    if len(pages) == len(found):
-        return PageList(pages, None)
-    return PageList(pages, cursor_of(found[len(pages) - 1].position))
+class Fitting:
+    """Pages for which one answer has room."""
+
+    def __init__(self) -> None:
+        self.pages: list[ShownPage] = []
+        self._room = LARGEST_ANSWER - _ROOM
+
+    def add(self, page: ShownPage) -> bool:
+        """Whether there was room for it. For the first there is: content that no answer has room for is left
+        out of it."""
+        size = _size(page)
+        if size > self._room and not self.pages:
+            page.content, page.content_error = UNSET, "answer_too_large"
+            size = _size(page)
+        if size > self._room:
+            return False
+        self._room -= size
+        self.pages.append(page)
+        return True
+
+
+def _size(page: ShownPage) -> int:
+    return len(msgspec.json.encode(page)) + 1
 
 
 def _position(cursor: str | None) -> Position | None:

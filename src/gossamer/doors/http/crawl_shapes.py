@@ -14,6 +14,7 @@ from gossamer.state.waiting import Reason, Waiting
 
 MOST_LISTED: Final = 100
 MOST_SEEDS: Final = 1_000
+LARGEST_BODY: Final = 3_000_000  # bytes, so that as many URLs of the greatest length fit
 FEW: Final = 3  # seeds that a list shows of each crawl
 MOST_PAGES: Final = 100_000_000
 DEEPEST: Final = 100
@@ -23,16 +24,13 @@ EXAMPLE_ID: Final = "01JGGR2Z3W8Q4T6V9X0Y1B2C3D"
 
 CrawlId = Annotated[str, Meta(min_length=1, max_length=26)]
 CrawlState = Literal["running", "paused", "done", "canceled"]
-Address = Annotated[str, Meta(max_length=2_048)]
 Patterns = Annotated[list[Annotated[str, Meta(min_length=1, max_length=500)]], Meta(max_length=50)]
 
 
 class NewCrawl(msgspec.Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
     """Where to begin, and how far to go."""
 
-    seeds: Annotated[
-        list[Address], Meta(min_length=1, max_length=MOST_SEEDS, description="Pages to begin with.")
-    ]
+    seeds: Annotated[list[str], Meta(min_length=1, max_length=MOST_SEEDS, description="Pages to begin with.")]
     name: Annotated[str, Meta(max_length=200, description="A note for people.")] = ""
     scope: Annotated[
         Literal["host", "domain", "prefix", "any"],
@@ -143,6 +141,8 @@ class ShownWaiting(msgspec.Struct, rename="camel"):
             description="Of the host that is ready first. `robots_unreachable`: it does not say what its "
             "robots.txt is, and is asked again after an hour. `failing`: it failed too often in a row. "
             "`pace`: it wants to be asked later. `retry`: what is left failed before and is tried again. "
+            "`render_limit`: what is left is to be rendered, and the tenant may not render more now. "
+            "`turn`: those who crawl are busy with others, and come to it. "
             "`worker`: nobody is there who crawls; start `gossamer worker`."
         ),
     ]

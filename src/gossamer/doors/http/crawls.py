@@ -9,6 +9,7 @@ from gossamer import problems
 from gossamer.doors.http.crawl_shapes import (
     EXAMPLE_CRAWL,
     EXAMPLE_LINE,
+    LARGEST_BODY,
     CrawlList,
     CrawlQuery,
     NewCrawl,
@@ -106,6 +107,7 @@ class CrawlsFace:
                 status=202,
                 answers=ShownCrawl,
                 problems=(problems.INVALID_URL,),
+                largest_body=LARGEST_BODY,
                 example_body=NewCrawl(seeds=["https://example.com/"], max_pages=500),
                 example=EXAMPLE_CRAWL,
                 **common,
@@ -145,8 +147,8 @@ class CrawlsFace:
                 path="/api/crawls/{id}/stop",
                 handler=self.stop_crawl,
                 summary="Stop a crawl for good",
-                description="What has been stored stays.",
-                **one,
+                description="What has been stored stays. Your default crawl cannot be stopped, only paused.",
+                **{**one, "problems": (problems.NOT_FOUND, problems.UNPROCESSABLE_ENTITY)},
             ),
         ]
 

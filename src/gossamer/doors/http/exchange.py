@@ -3,13 +3,15 @@
 import asyncio
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
-from starlette.types import Receive, Scope
+from starlette.types import Message, Receive, Scope
 
 from gossamer import problems
 from gossamer.flows.admit import NOBODY, Caller
@@ -18,14 +20,14 @@ from gossamer.state.limits import Standing
 
 if TYPE_CHECKING:
     from gossamer.doors.http.routing import Route
-    from gossamer.flows.serve import Wish
-    from gossamer.state.page_cache import PageKey
+    from gossamer.flows.serve import HotPage, Wish
 
 T = TypeVar("T")
 Headers = list[tuple[bytes, bytes]]
 Remember = Callable[[AsyncConnection, Response], Awaitable[None]]
 
 LARGEST_ANSWER: Final = 10_000_000  # bytes
+MOMENT: Final = 0.05  # seconds that work may take before it is worth watching whether anybody waits for it
 _DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
 _PAIRS: Final = tuple(first + second for first in _DIGITS for second in _DIGITS)
 _ONCE_ONLY: Final = frozenset(
@@ -36,21 +38,22 @@ _ONCE_ONLY: Final = frozenset(
 
 def new_request_id(now: float | None = None) -> str:
     milliseconds = int((time.time() if now is None else now) * 1000)
-    random = int.from_bytes(secrets.token_bytes(8)) % 36**6
-    return f"wl_{_base36(milliseconds).lstrip('0')}_{_base36(random)}"
+    rest, third = divmod(int.from_bytes(secrets.token_bytes(8)) % 36**6, 36**2)
+    first, second = divmod(rest, 36**2)
+    return f"wl_{_base36(milliseconds)}_{_PAIRS[first]}{_PAIRS[second]}{_PAIRS[third]}"
 
 
+@lru_cache(maxsize=4)  # many requests come in the same millisecond
 def _base36(number: int) -> str:
-    """Two digits at a time, at least six."""
     digits = ""
-    while number or len(digits) < 6:
-        number, pair = divmod(number, 1296)
+    while number:
+        number, pair = divmod(number, 36**2)
         digits = _PAIRS[pair] + digits
-    return digits
+    return digits.lstrip("0")
 
 
 class ClientGone(Exception):
-    """The client went away while it was sending its body: there is nobody to answer."""
+    """The client went away: there is nobody to answer."""
 
 
 class Replay(Exception):
@@ -72,6 +75,7 @@ class Exchange:
         "cache_hit",
         "caller",
         "client",
+        "concluding",
         "denial",
         "error",
         "headers",
@@ -82,6 +86,7 @@ class Exchange:
         "paid",
         "parameters",
         "path",
+        "problem",
         "remember",
         "request_id",
         "route",
@@ -90,6 +95,7 @@ class Exchange:
         "standings",
         "started",
         "status",
+        "unpaid",
     )
 
     def __init__(self, scope: Scope, receive: Receive, max_body: int) -> None:
@@ -109,11 +115,14 @@ class Exchange:
         self.headers: Headers = []  # joined to the answer's own
         self.answered = False
         self.status = 0
-        self.error: str | None = None
+        self.error: str | None = None  # the code of what went wrong
+        self.problem: Problem | None = None
         self.outcome = ""  # what the target's answer was, where there was one; only "ok" is worth paying for
         self.paid: tuple[str, int] | None = None  # on which network, and how much in atomic units
+        self.unpaid = False  # there is an answer, and no money for it yet
+        self.concluding: AsyncExitStack | None = None  # what is done when an answer is paid for, or is not
         self.cache_hit: bool | None = None
-        self.hot_page: tuple[PageKey, Wish, str] | None = None  # which it was answered with, wish and etag
+        self.hot_page: tuple[HotPage, Wish] | None = None  # which it was answered with, and what was wished
         self.remember: Remember = _nothing_to_remember
         self._receive = receive
         self._body: bytes | None = None
@@ -143,19 +152,10 @@ class Exchange:
             self._body = await self._read()
         return self._body
 
-    async def unless_gone(self, work: Coroutine[Any, Any, T]) -> T:
+    async def unless_gone(self, work: Awaitable[T]) -> T:
         """What `work` answers; when the client goes away meanwhile, `work` ends there. After `body` only."""
-        working = asyncio.ensure_future(work)
-        going = asyncio.ensure_future(self._receive())
-        try:
-            await asyncio.wait((working, going), return_when=asyncio.FIRST_COMPLETED)
-            if working.done():
-                return working.result()
-            raise ClientGone
-        finally:
-            working.cancel()
-            going.cancel()
-            await asyncio.gather(working, going, return_exceptions=True)
+        async with _Watch(self._receive):
+            return await work
 
     def _refuse_declared_length(self) -> None:
         declared = self.header(b"content-length")
@@ -184,6 +184,39 @@ class Exchange:
             f"The request body is larger than {self.max_body:,} bytes.",
             limit=self.max_body,
         )
+
+
+class _Watch:
+    """Ends what is done within it, by `ClientGone`, when the client goes away: as `asyncio.timeout` does."""
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self._going: asyncio.Future[Message] | None = None
+        self._is_gone = False
+
+    async def __aenter__(self) -> None:
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101  (a coroutine runs in one)
+        self._task = task
+        self._cancelling = task.cancelling()
+        self._timer = asyncio.get_running_loop().call_later(MOMENT, self._look)
+
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._timer.cancel()
+        if self._going is not None:
+            self._going.cancel()
+            await asyncio.gather(self._going, return_exceptions=True)
+        if self._is_gone and self._task.uncancel() <= self._cancelling and kind is asyncio.CancelledError:
+            raise ClientGone
+
+    def _look(self) -> None:
+        self._going = asyncio.ensure_future(self._receive())
+        self._going.add_done_callback(self._gone)
+
+    def _gone(self, going: "asyncio.Future[Message]") -> None:
+        if not going.cancelled():
+            self._is_gone = True
+            self._task.cancel()
 
 
 async def _nothing_to_remember(connection: AsyncConnection, answer: Response) -> None:

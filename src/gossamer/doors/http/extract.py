@@ -27,7 +27,7 @@ from gossamer.flows.extract import ANYTHING, Asked, Extracted, Extractor, Wish
 from gossamer.flows.obtain import Rendering
 from gossamer.problems import UNPROCESSABLE_ENTITY, Problem, validation_error
 from gossamer.reach import llm
-from gossamer.state.tenants import PUBLIC, Role
+from gossamer.state.tenants import Role
 from gossamer.web.outcome import Outcome
 from gossamer.web.structured import schema
 from gossamer.web.structured.fields import schema_of
@@ -147,12 +147,12 @@ class Extract:
             partial(self._extractor.extract_through, wish, caller),
         )
         extracted, part, status = await within_limits(exchange, self._upgrade_url, work)
-        exchange.outcome = extracted.outcome
+        exchange.outcome = extracted.outcome if extracted.data else Outcome.EMPTY
         shown = _answer(extracted, part, exchange.request_id, self._extractor.clock())
         return answer(shown, headers={"X-Cache-Status": status})
 
     async def _has(self, exchange: Exchange, body: ExtractRequest, query: CacheQuery) -> bool:
-        return caches(body, query) and await self._extractor.has(_wish(body), caching(body, PUBLIC))
+        return caches(body, query) and await self._extractor.has(_wish(body), caching(body, exchange.caller))
 
     def routes(self) -> list[Route]:
         return [

@@ -22,7 +22,7 @@ from gossamer.doors.http.read_options import LONGEST_TIMEOUT, ReadOptions, Tier,
 from gossamer.doors.http.routing import Handler, Peek, Price, Route
 from gossamer.flows.read import Read, Reader
 from gossamer.problems import Kind
-from gossamer.state.tenants import PUBLIC, Role
+from gossamer.state.tenants import Role
 from gossamer.web.kind import Kind as PageKind
 from gossamer.web.metadata import Metadata
 from gossamer.web.outcome import Outcome
@@ -75,7 +75,8 @@ class Fetch:
             partial(self._reader.read_through, wish, caller),
         )
         read, part, status = await within_limits(exchange, self._upgrade_url, work)
-        exchange.outcome = read.outcome
+        chosen = wish.how.include or wish.how.exclude
+        exchange.outcome = Outcome.EMPTY if chosen and not read.words else read.outcome
         shown = read_answer(
             read,
             tier_of(wish, read),
@@ -92,7 +93,7 @@ class Fetch:
         if not caches(body, query):
             return False
         settle_formats(body, query, bare=_wants_markdown(exchange.header(b"accept") or ""))
-        return await self._reader.has(wish_of(body.url, body, tier), caching(body, PUBLIC))
+        return await self._reader.has(wish_of(body.url, body, tier), caching(body, exchange.caller))
 
     def routes(self) -> list[Route]:
         return [

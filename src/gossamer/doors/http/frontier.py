@@ -12,7 +12,7 @@ from gossamer.doors.http import moments
 from gossamer.doors.http.crawl_shapes import (
     EXAMPLE_COUNTS,
     EXAMPLE_ID,
-    Address,
+    LARGEST_BODY,
     CrawlId,
     CrawlState,
     ShownCounts,
@@ -30,7 +30,7 @@ from gossamer.state.crawls import Crawls, Spec
 from gossamer.state.frontier import Frontier, FrontierUrl
 from gossamer.state.new_urls import NewUrl
 from gossamer.state.tenants import Role
-from gossamer.web.url import Url
+from gossamer.web.url import LONGEST, Url
 
 MOST_ADDED: Final = 1_000
 MOST_LISTED: Final = 1_000
@@ -64,7 +64,7 @@ class NewUrls(msgspec.Struct, rename="camel", forbid_unknown_fields=True, kw_onl
     """What is to be fetched too."""
 
     urls: Annotated[
-        list[Address],
+        list[str],
         Meta(
             min_length=1,
             max_length=MOST_ADDED,
@@ -85,7 +85,7 @@ class AddedUrls(NewUrls, rename="camel", forbid_unknown_fields=True, kw_only=Tru
 class RefusedUrl(msgspec.Struct, rename="camel"):
     """A URL that was not added."""
 
-    url: str
+    url: Annotated[str, Meta(description="Its first 2,048 characters.")]
     reason: Annotated[str, Meta(description="As in the problem `invalid-url`: `invalid_url_format`, …")]
     message: str
 
@@ -142,6 +142,9 @@ class Cleared(msgspec.Struct, rename="camel"):
 
     crawl_id: str
     removed: Annotated[int, Meta(description="URLs that were pending.")]
+    left: Annotated[
+        int, Meta(description="Those that still are: there was no time for them, or they are new. Ask again.")
+    ]
 
 
 class FrontierFace:
@@ -178,7 +181,7 @@ class FrontierFace:
 
     async def clear_frontier(self, exchange: Exchange, query: FrontierQuery) -> Cleared:
         crawl = await asked_crawl(self._crawls, exchange, query.crawl)
-        return Cleared(crawl.id, await self._frontier.clear(crawl.id))
+        return Cleared(crawl.id, *await self._frontier.clear(crawl.id))
 
     async def _add(self, exchange: Exchange, body: NewUrls, priority: int | None) -> Response:
         crawl = await asked_crawl(self._crawls, exchange, body.crawl)
@@ -209,7 +212,7 @@ class FrontierFace:
                 self._dialer.admit(url.host, url.port)
             except Problem as problem:
                 details = problem.members.get("details") or {}
-                refused.append(RefusedUrl(text, details.get("reason", ""), problem.detail))
+                refused.append(RefusedUrl(text[:LONGEST], details.get("reason", ""), problem.detail))
             else:
                 new = new_url(url, spec, priority=priority)
                 urls[new.url_hash] = new
@@ -221,6 +224,7 @@ class FrontierFace:
             **common,
             "description": "What the crawl knows already stays as it is. One that was done goes on.",
             "answers": UrlsAdded,
+            "largest_body": LARGEST_BODY,
             "problems": (problems.NOT_FOUND, problems.UNPROCESSABLE_ENTITY),
             "example": UrlsAdded(EXAMPLE_ID, 1, 0, []),
         }
@@ -274,8 +278,9 @@ class FrontierFace:
                 path="/api/frontier",
                 handler=self.clear_frontier,
                 summary="Remove all URLs of a crawl that are pending",
+                description="For at most 20 seconds; `left` says how many are for another time.",
                 problems=(problems.NOT_FOUND,),
-                example=Cleared(EXAMPLE_ID, 38),
+                example=Cleared(EXAMPLE_ID, 38, 0),
                 **common,
             ),
         ]

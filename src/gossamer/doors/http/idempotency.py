@@ -13,6 +13,7 @@ import contextlib
 import hashlib
 import hmac
 import secrets
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Final
 
@@ -149,13 +150,18 @@ class Idempotency:
         return mine.open(sealed)
 
     async def _run(self, mine: Ticket, claim: Claim, scope: Scope, receive: Receive, send: Send) -> None:
+        exchange: Exchange = scope["exchange"]
         recorder = Recorder(send)
         renewing = asyncio.create_task(self._keep(claim))
-        try:
-            await self.app(scope, receive, recorder)
-        finally:
+
+        async def conclude() -> None:
             renewing.cancel()
-            await asyncio.shield(self._finish(mine, claim, recorder.stored()))
+            stored = None if exchange.unpaid else recorder.stored()
+            await asyncio.shield(self._finish(mine, claim, stored))
+
+        async with AsyncExitStack() as own:
+            (exchange.concluding or own).push_async_callback(conclude)
+            await self.app(scope, receive, recorder)
 
     async def _keep(self, claim: Claim) -> None:
         """Renew the lease until cancelled; without Hot there is nothing to renew."""

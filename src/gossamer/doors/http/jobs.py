@@ -1,28 +1,34 @@
 """Jobs over HTTP: what became of what takes long, told once or as it happens."""
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import Meta
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from gossamer import problems
 from gossamer.doors.http import moments
 from gossamer.doors.http.exchange import Exchange, answer
 from gossamer.doors.http.routing import Route
+from gossamer.doors.http.streaming import Streaming
 from gossamer.flows.admit import Caller
 from gossamer.problems import Problem, validation_error
 from gossamer.state.job_events import Event, EventType
+from gossamer.state.job_news import News
 from gossamer.state.jobs import Filter, Job, Jobs, State
 from gossamer.state.tenants import Role
 
 MOST_LISTED: Final = 100
 MOST_EVENTS: Final = 1_000
-LOOK_SECONDS: Final = 0.5  # how often a stream looks for news
-BEAT_SECONDS: Final = 15.0  # how often it says that it is still there
+LARGEST_SEQ: Final = 2**31 - 1  # that its column holds
+BEAT_SECONDS: Final = 15.0  # after which a stream says that it is still there
 LONGEST_STREAM: Final = 900.0  # seconds; then the client comes back with Last-Event-ID
+MOST_STREAMS: Final = 100  # of one key at a time, in one process
+AGAIN_SECONDS: Final = 5  # who has so many may ask for another after that
 _EXAMPLE_ID: Final = "01JGGR2Z3W8Q4T6V9X0Y1B2C3D"
 
 Cursor = Annotated[str, Meta(max_length=26)]
@@ -37,6 +43,7 @@ class ShownJob(msgspec.Struct, rename="camel"):
     progress: Annotated[int, Meta(ge=0, le=100, description="Percent.")]
     attempt: Annotated[int, Meta(description="How many attempts have begun.")]
     max_attempts: int
+    cancel_requested: Annotated[bool, Meta(description="It was canceled; it may still run to its next step.")]
     queued_at: str
     started_at: str | None
     finished_at: str | None
@@ -84,13 +91,15 @@ class EventList(msgspec.Struct, rename="camel"):
 class EventQuery(msgspec.Struct, forbid_unknown_fields=True):
     """Which events."""
 
-    after: Annotated[int, Meta(ge=0, description="Only those after this id.")] = 0
+    after: Annotated[int, Meta(ge=0, le=LARGEST_SEQ, description="Only those after this id.")] = 0
     limit: Annotated[int, Meta(ge=1, le=MOST_EVENTS, description="Events a page.")] = 500
 
 
 class JobsFace:
     def __init__(self, jobs: Jobs) -> None:
         self._jobs = jobs
+        self._news = News(jobs)
+        self._streams: Counter[str] = Counter()  # that are open, by the caller's key
 
     async def list_jobs(self, exchange: Exchange, query: JobQuery) -> JobList:
         which = Filter(tenant_seen_by(exchange.caller), query.kind, query.status)
@@ -109,7 +118,7 @@ class JobsFace:
         job = await self._job(exchange, id)
         after = _last_seen(exchange, query)
         if "text/event-stream" in (exchange.header(b"accept") or ""):
-            return StreamingResponse(self._stream(job.job_id, after), media_type="text/event-stream")
+            return self._streaming(exchange.caller.key_id, job.job_id, after)
         found = await self._jobs.events(job.job_id, after_seq=after, limit=query.limit)
         return answer(EventList([_event(event) for event in found], found[-1].seq if found else after))
 
@@ -120,23 +129,35 @@ class JobsFace:
             raise Problem(problems.NOT_FOUND, "There is no job with this id.")
         return job
 
+    def _streaming(self, key_id: str, job_id: str, after: int) -> Streaming:
+        if self._streams[key_id] >= MOST_STREAMS:
+            raise _too_many_streams()
+        self._streams[key_id] += 1
+        return Streaming(
+            self._stream(job_id, after),
+            media_type="text/event-stream",
+            at_end=partial(self._end_stream, key_id),
+        )
+
+    def _end_stream(self, key_id: str) -> None:
+        self._streams[key_id] -= 1
+        if not self._streams[key_id]:
+            del self._streams[key_id]
+
     async def _stream(self, job_id: str, after: int) -> AsyncIterator[bytes]:
         """Events as they come, until the job is over; each with an id that a client can go on from."""
         loop = asyncio.get_running_loop()
-        until, beat = loop.time() + LONGEST_STREAM, loop.time() + BEAT_SECONDS
-        while loop.time() < until:
-            job = await self._jobs.get(job_id)  # before the events: none can come after the last state
-            events = await self._jobs.events(job_id, after_seq=after)
-            for event in events:
-                after = event.seq
-                yield _sent(event)
-            if not events and (job is None or job.status.is_over):
-                return
-            if loop.time() >= beat:
-                beat = loop.time() + BEAT_SECONDS
-                yield b": still here\n\n"
-            if not events:
-                await asyncio.sleep(LOOK_SECONDS)
+        until = loop.time() + LONGEST_STREAM
+        async with self._news.following(job_id) as follower:
+            while (left := until - loop.time()) > 0:
+                events = await follower.since(after, min(left, BEAT_SECONDS))
+                if events is None:
+                    return
+                for event in events:
+                    after = event.seq
+                    yield _sent(event)
+                if not events:
+                    yield b": still here\n\n"
 
     def routes(self) -> list[Route]:
         common: dict[str, Any] = {"needs": Role.USER, "tag": "Jobs"}
@@ -168,7 +189,8 @@ class JobsFace:
                 handler=self.get_events,
                 summary="What happened in a job, once or as it happens",
                 description="With `Accept: text/event-stream` a stream of server-sent events that ends with "
-                "the job; a client that comes back with `Last-Event-ID` goes on where it was.",
+                "the job; a client that comes back with `Last-Event-ID` goes on where it was. A key may have "
+                f"{MOST_STREAMS} of them at a time.",
                 answers=EventList,
                 also={"text/event-stream": None},
                 deadline=LONGEST_STREAM + 30,
@@ -180,8 +202,9 @@ class JobsFace:
                 path="/api/jobs/{id}",
                 handler=self.cancel_job,
                 summary="Cancel a job",
-                description="One that is queued is over at once; one that is running stops at its next step.",
-                example=msgspec.structs.replace(_EXAMPLE, status=State.CANCELED),
+                description="One that is queued is over at once; one that is running stops at its next step, "
+                "and until then has `cancelRequested`. Who asks for the same again gets a new job.",
+                example=msgspec.structs.replace(_EXAMPLE, cancel_requested=True),
                 **one,
             ),
         ]
@@ -200,6 +223,7 @@ def shown(job: Job) -> ShownJob:
         progress=job.progress_pct,
         attempt=job.attempt,
         max_attempts=job.max_attempts,
+        cancel_requested=job.cancel_requested,
         queued_at=moments.stored(job.queued_at),
         started_at=moments.stored(job.started_at),
         finished_at=moments.stored(job.finished_at),
@@ -219,6 +243,19 @@ def _last_seen(exchange: Exchange, query: EventQuery) -> int:
     if not last.isdecimal() or len(last) > 9:
         raise validation_error("Last-Event-ID is not the id of an event.", hint="Leave it out to start over.")
     return int(last)
+
+
+def _too_many_streams() -> Problem:
+    return Problem(
+        problems.RATE_LIMITED,
+        f"{MOST_STREAMS} streams of events are open with this key; there can be no more.",
+        hint="Close those that are not read any more, or ask for the events as JSON.",
+        headers={"Retry-After": str(AGAIN_SECONDS)},
+        retryAfter=AGAIN_SECONDS,
+        details={"reason": "too_many_streams"},
+        limit=MOST_STREAMS,
+        used=MOST_STREAMS,
+    )
 
 
 def _event(event: Event) -> ShownEvent:
@@ -247,6 +284,7 @@ _EXAMPLE: Final = ShownJob(
     progress=40,
     attempt=1,
     max_attempts=3,
+    cancel_requested=False,
     queued_at="2026-01-01T12:00:00.000Z",
     started_at="2026-01-01T12:00:00.020Z",
     finished_at=None,

@@ -122,16 +122,27 @@ def limit_headers(standing: Standing, standings: Sequence[Standing]) -> Headers:
     """X-RateLimit-* speak of the tightest policy; the IETF fields list all that applied."""
     tally = standing.tally
     policy = ", ".join([f'"{s.policy.name}";q={s.tally.limit};w={s.policy.rate.seconds}' for s in standings])
-    left = ", ".join(
-        [f'"{s.policy.name}";r={s.tally.remaining};t={seconds_to_wait(s.tally)}' for s in standings]
-    )
     return [
         (b"x-ratelimit-limit", b"%d" % tally.limit),
         (b"x-ratelimit-remaining", b"%d" % tally.remaining),
         (b"x-ratelimit-reset", b"%d" % -(-tally.reset_at // 1)),
         (b"ratelimit-policy", policy.encode()),
-        (b"ratelimit", left.encode()),
+        (b"ratelimit", _left(standings)),
     ]
+
+
+def limit_lines(standing: Standing, standings: Sequence[Standing]) -> bytes:
+    """Those of them that differ from one request of a caller to the next, as they are sent."""
+    tally = standing.tally
+    return (
+        b"x-ratelimit-limit: %d\r\nx-ratelimit-remaining: %d\r\nx-ratelimit-reset: %d\r\nratelimit: %b\r\n"
+        % (tally.limit, tally.remaining, -(-tally.reset_at // 1), _left(standings))
+    )
+
+
+def _left(standings: Sequence[Standing]) -> bytes:
+    told = [f'"{s.policy.name}";r={s.tally.remaining};t={seconds_to_wait(s.tally)}' for s in standings]
+    return ", ".join(told).encode()
 
 
 def seconds_to_wait(tally: Tally) -> int:

@@ -27,20 +27,23 @@ _DEFAULT_HEADERS: Final = (
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
 )
+# What a page of another origin may read of an answer, beside what the Fetch standard lets it read anyhow.
+_EXPOSED: Final = (
+    *("X-Request-Id", "X-Processing-Time", "X-Idempotent-Replayed"),
+    *("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "RateLimit", "RateLimit-Policy"),
+    *("Retry-After", "Location", "ETag", "Allow", "WWW-Authenticate", "Content-Disposition"),
+    *("PAYMENT-REQUIRED", "PAYMENT-RESPONSE", "X-PAYMENT-RESPONSE"),
+    *("X-Cache", "X-Cache-Age", "X-Cache-Location", "X-Cache-Stale", "X-Cache-Status", "X-Promotion"),
+    *("X-Outcome", "X-Final-Url", "X-Page-Status", "X-Page-Count", "X-Captured-At", "X-Truncated"),
+)
 _CROSS_ORIGIN: Final = (
     (b"vary", b"Origin"),
-    (
-        b"access-control-expose-headers",
-        (
-            b"X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, "
-            b"PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE"
-        ),
-    ),
+    (b"access-control-expose-headers", ", ".join(_EXPOSED).encode()),
 )
 _PREFLIGHT: Final = {
     "Access-Control-Allow-Methods": "GET, POST, DELETE",
-    "Access-Control-Allow-Headers": "Authorization, Content-Type, Idempotency-Key"
-    ", PAYMENT-SIGNATURE, X-PAYMENT",
+    "Access-Control-Allow-Headers": "Authorization, Content-Type, Idempotency-Key, If-None-Match"
+    ", Last-Event-ID, PAYMENT-SIGNATURE, X-PAYMENT",
     "Access-Control-Max-Age": "600",
 }
 _HSTS: Final = (b"strict-transport-security", b"max-age=31536000")
@@ -68,6 +71,8 @@ class Tracing:
 
         try:
             await self.app(scope, receive, reply)
+        except ClientGone:
+            exchange.error = "CLIENT_GONE"
         finally:
             self._record(exchange)
 
@@ -137,8 +142,7 @@ class Problems:
         try:
             await self.app(scope, receive, send)
         except ClientGone:
-            exchange.error = "CLIENT_GONE"
-            return
+            raise
         except Problem as error:
             problem = error
         except HTTPException as error:
@@ -150,7 +154,7 @@ class Problems:
             problem = Problem(problems.INTERNAL_ERROR, problems.INTERNAL_ERROR.detail)
         else:
             return
-        exchange.error = problem.kind.code
+        exchange.error, exchange.problem = problem.kind.code, problem
         self._metrics.error(problem.kind.code)
         if exchange.answered:  # too late for a document: an answer that is cut short is seen to be cut short
             self._log.warning("answer_cut_short", problem.detail, requestId=exchange.request_id)

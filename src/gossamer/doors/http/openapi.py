@@ -9,12 +9,12 @@ from typing import Any, Final
 import msgspec
 
 from gossamer import __version__, problems
+from gossamer.doors.http import problem_example
 from gossamer.doors.http.routing import Other, Route, path_parameters
 from gossamer.problems import Kind
 from gossamer.state.tenants import Role
 
 JSON: Final = "application/json"
-_REQUEST_ID: Final = "wl_m5x7k2qa_a3b9c1"
 _REF: Final = "#/components/schemas/{name}"
 _TAGS: Final[Mapping[str, str]] = {
     "Fetch": "A URL in, clean content out.",
@@ -54,7 +54,7 @@ _HEADERS: Final[dict[str, dict[str, Any]]] = {
         "description": "Names this request in logs and problems.",
         "required": True,
         "schema": {"type": "string", "pattern": "^wl_[0-9a-z]+_[0-9a-z]{6}$"},
-        "example": _REQUEST_ID,
+        "example": problem_example.REQUEST_ID,
     },
     "X-Processing-Time": {
         "description": "Milliseconds from the request's arrival to its answer.",
@@ -109,8 +109,28 @@ _HEADERS: Final[dict[str, dict[str, Any]]] = {
         "schema": {"type": "string", "enum": ["true"]},
         "example": "true",
     },
+    "PAYMENT-REQUIRED": {
+        "description": "What the call costs and how it can be paid, for version 2 of x402: JSON as base64.",
+        "required": True,
+        "schema": {"type": "string"},
+    },
+    "PAYMENT-RESPONSE": {
+        "description": "The receipt of a payment, for version 2 of x402: JSON as base64.",
+        "schema": {"type": "string"},
+    },
+    "X-PAYMENT-RESPONSE": {
+        "description": "The same for version 1.",
+        "schema": {"type": "string"},
+    },
 }
 _ALWAYS: Final = tuple(list(_HEADERS)[:7])
+_WITH_STATUS: Final[Mapping[int, tuple[str, ...]]] = {
+    401: ("WWW-Authenticate",),
+    402: ("PAYMENT-REQUIRED",),
+    429: ("Retry-After",),
+    503: ("Retry-After",),
+}
+_RECEIPTS: Final = ("PAYMENT-RESPONSE", "X-PAYMENT-RESPONSE")
 _NEVER_REPLAYED: Final = frozenset({402, 429})
 
 _PROBLEM_SCHEMA: Final[dict[str, Any]] = {
@@ -300,9 +320,13 @@ def _content(schema: dict[str, Any], value: Any) -> dict[str, Any]:
 def _success(route: Route, shapes: _Shapes) -> dict[str, Any]:
     replayed = ("X-Idempotent-Replayed",) if _repeatable(route) else ()
     moved = ("Location",) if 300 <= route.status < 400 else ()
+    paid = _RECEIPTS if route.price else ()
     response: dict[str, Any] = {
         "description": HTTPStatus(route.status).phrase,
-        "headers": {**_header_references((*_ALWAYS, *replayed, *moved)), **_own_headers(route.headers)},
+        "headers": {
+            **_header_references((*_ALWAYS, *replayed, *moved, *paid)),
+            **_own_headers(route.headers),
+        },
     }
     if not moved and route.status != HTTPStatus.NO_CONTENT:
         response["content"] = _answers(route, shapes)
@@ -359,7 +383,7 @@ def kinds(route: Route) -> list[Kind]:
 
 def _failure(same: list[Kind], route: Route, public_url: str) -> dict[str, Any]:
     status = same[0].status
-    more = {401: ("WWW-Authenticate",), 429: ("Retry-After",), 503: ("Retry-After",)}.get(status, ())
+    more = _WITH_STATUS.get(status, ())
     replayed = ("X-Idempotent-Replayed",) if _repeatable(route) and _kept(status) else ()
     return {
         "description": "; ".join(kind.title for kind in same),
@@ -368,7 +392,10 @@ def _failure(same: list[Kind], route: Route, public_url: str) -> dict[str, Any]:
             problems.MEDIA_TYPE: {
                 "schema": {"$ref": "#/components/schemas/Problem"},
                 "examples": {
-                    kind.name: {"summary": kind.title, "value": example(kind, public_url, route.path)}
+                    kind.name: {
+                        "summary": kind.title,
+                        "value": problem_example.document(kind, public_url, route.path),
+                    }
                     for kind in same
                 },
             }
@@ -382,9 +409,3 @@ def _kept(status: int) -> bool:
 
 def _header_references(names: Iterable[str]) -> dict[str, Any]:
     return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
-
-
-def example(kind: Kind, public_url: str, instance: str) -> dict[str, Any]:
-    """What a problem of this kind looks like."""
-    problem = problems.Problem(kind, kind.detail, **kind.extra)
-    return problem.document(public_url, instance, _REQUEST_ID)

@@ -13,7 +13,7 @@ from gossamer.doors.http.render import Bot, Seconds
 from gossamer.doors.http.routing import Other, Route
 from gossamer.flows import warm
 from gossamer.flows.forget import Forgetting, Forgotten
-from gossamer.flows.render import LONGEST, Look, job_key, page_key
+from gossamer.flows.render import LONGEST, Look, page_key, page_part
 from gossamer.flows.serve import Serving
 from gossamer.problems import validation_error
 from gossamer.reach.dial import Dialer
@@ -124,14 +124,14 @@ class PageCacheFace:
         key = page_key(exchange.caller.tenant_id, url, look)
         known = await self._cache.status(key)
         async with self._jobs.database.read() as connection:
-            active = await renders.active(connection, key.tenant, [job_key(key)])
+            active = await renders.of_pages(connection, key.tenant, [page_part(key)])
         shown = CacheStatus(False, Location.NONE, key.url, bool(active))
         if known is not None:
             shown.cached, shown.location = True, known.location
             shown.last_rendered = moments.stored(known.rendered_at)
             shown.age = int(self._serving.age(known.rendered_at))
             shown.size, shown.access_count = known.size, known.access_count
-        for job in active.values():
+        for job in active[:1]:
             shown.job_id, shown.status_url = job.job_id, f"/api/status/{job.job_id}"
         if known is None:
             shown.message = "Render job in progress" if active else "URL has not been rendered yet"
@@ -246,9 +246,15 @@ def _cleared(forgotten: Forgotten) -> CacheCleared:
         freed_space=dropped.freed_bytes,
         pages=dropped.pages,
         canceled_renders=forgotten.canceled,
-        message=f"{dropped.pages} pages cleared." if dropped.pages else "Nothing was cached.",
+        message=_told_of_many(dropped.pages),
         failed=list(dropped.failed) if partly else UNSET,
     )
+
+
+def _told_of_many(pages: int) -> str:
+    if not pages:
+        return "Nothing was cached."
+    return "1 page cleared." if pages == 1 else f"{pages:,} pages cleared."
 
 
 def _told_of_one(shown: CacheCleared) -> str:

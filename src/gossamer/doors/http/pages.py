@@ -1,6 +1,6 @@
 """Pages: what people read at the HTTP door. Every page is rendered once and kept; none needs a script."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property
 from importlib import resources
@@ -12,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.responses import RedirectResponse, Response
 
 from gossamer import __version__, problems
-from gossamer.doors.http import openapi
+from gossamer.doors.http import openapi, problem_example
 from gossamer.doors.http.exchange import Exchange
 from gossamer.doors.http.markup import breakable, coloured, prose
 from gossamer.doors.http.page import BRIEFLY, FOREVER, HTML, Page, prefers_json
@@ -44,6 +44,7 @@ class ProblemType(msgspec.Struct, rename="camel"):
     fixes: tuple[str, ...]
     retry: bool  # the same request may succeed later
     example: dict[str, Any]
+    headers: dict[str, str]  # that matter in the example
 
 
 class ProblemTypes(msgspec.Struct):
@@ -73,12 +74,16 @@ class Pages:
         policies: Mapping[str, Policy],
         *,
         idempotency_seconds: float = 60,
+        networks: Sequence[str] = (),
+        quote_seconds: int = 300,
         version: str = __version__,
     ) -> None:
         self._public_url = public_url
         self._others = list(routes)
         self._policies = policies
         self._idempotency_seconds = idempotency_seconds
+        self._networks = networks  # on which payments are taken; none: they are not
+        self._quote_seconds = quote_seconds
         self._version = version
 
     # The endpoints.
@@ -150,7 +155,7 @@ class Pages:
 
     @cached_property
     def _html(self) -> Mapping[str, Page]:
-        reference = Reference(self.document)
+        reference = Reference(self.document, paying=bool(self._networks))
         environment = self._environment()
 
         def render(template: str, **context: Any) -> Page:
@@ -164,7 +169,11 @@ class Pages:
                 reference=reference,
                 policies=list(self._policies.values()),
                 idempotency_seconds=self._idempotency_seconds,
-                example=openapi.example(problems.VALIDATION_ERROR, self._public_url, "/api/admin/keys"),
+                networks=self._networks,
+                quote_seconds=self._quote_seconds,
+                example=problem_example.document(
+                    problems.VALIDATION_ERROR, self._public_url, "/api/admin/keys"
+                ),
             ),
             "problems": render("problems.html", families=families),
             **{
@@ -291,7 +300,8 @@ def _context(kind: Kind, reference: Reference, public_url: str) -> dict[str, Any
     instance = answering[0].path if answering else "/api/keyz"
     return {
         "kind": kind,
-        "example": openapi.example(kind, public_url, instance),
+        "example": problem_example.document(kind, public_url, instance),
+        "headers": problem_example.headers(kind, public_url, instance),
         "answering": answering,
         "everywhere": len(answering) == len(reference.endpoints),
         "any_address": kind in _AT_ANY_ADDRESS,
@@ -301,6 +311,7 @@ def _context(kind: Kind, reference: Reference, public_url: str) -> dict[str, Any
 
 
 def _problem_type(kind: Kind, public_url: str) -> ProblemType:
+    instance = "/fetch" if kind.status == 402 else "/api/admin/keys"
     return ProblemType(
         type=f"{public_url}/problems/{kind.name}",
         name=kind.name,
@@ -311,7 +322,8 @@ def _problem_type(kind: Kind, public_url: str) -> ProblemType:
         causes=kind.causes,
         fixes=kind.fixes,
         retry=kind.retry,
-        example=openapi.example(kind, public_url, "/api/admin/keys"),
+        example=problem_example.document(kind, public_url, instance),
+        headers=problem_example.headers(kind, public_url, instance),
     )
 
 

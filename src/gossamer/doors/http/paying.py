@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import hashlib
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Final
 
 import msgspec
@@ -110,10 +110,10 @@ class Paying:
         exchange: Exchange = scope["exchange"]
         exchange.caller = sale.caller
         answer = Withheld()
-        async with self._payments.serving(sale):
+        async with self._payments.serving(sale), AsyncExitStack() as exchange.concluding:
             await self._count(exchange, sale)
             await self.app(scope, receive, answer)
-            charged = answer.status < 400 and _is_worth_it(exchange.outcome, sale)
+            exchange.unpaid = charged = answer.status < 400 and _is_worth_it(exchange.outcome, sale)
             if charged:
                 await self._settle(sale, exchange, receive)
         if charged:
@@ -127,7 +127,7 @@ class Paying:
             if is_gone():
                 raise ClientGone
             exchange.headers.extend(await self._payments.settle(sale))
-            exchange.paid = (sale.till.network.name, sale.entry.amount)
+            exchange.paid, exchange.unpaid = (sale.till.network.name, sale.entry.amount), False
             if is_gone():  # the answer is theirs: they may come back for it
                 await self._payments.settling.let_go(sale.entry)
                 raise ClientGone

@@ -2,18 +2,19 @@
 
 import csv
 import io
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import Meta
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from gossamer.doors.http import moments
 from gossamer.doors.http.exchange import Exchange, answer
 from gossamer.doors.http.jobs import Cursor
 from gossamer.doors.http.routing import Route
+from gossamer.doors.http.streaming import Streaming
 from gossamer.flows.quotes import Prices
 from gossamer.flows.till import Till
 from gossamer.setting_values import Money
@@ -82,6 +83,10 @@ class PaymentList(msgspec.Struct, rename="camel"):
 
     payments: list[ShownPayment]
     revenue: Annotated[dict[str, str], Meta(description="What was settled in all, by endpoint, in dollars.")]
+    unproven: Annotated[
+        dict[str, str],
+        Meta(description="What counts as settled, and has no transaction to show: look whether it has come."),
+    ]
     next_cursor: Annotated[str | None, Meta(description="Give it as `cursor` for the next page.")]
 
 
@@ -94,6 +99,11 @@ class PaymentQuery(msgspec.Struct, forbid_unknown_fields=True):
     payer: Annotated[
         Annotated[str, Meta(max_length=64)] | None, Meta(description="Only those of this wallet.")
     ] = None
+
+    def __post_init__(self) -> None:
+        """Wallets show the addresses of EVM chains in mixed case, which is only a check (EIP-55)."""
+        if self.payer is not None and self.payer[:2].lower() == "0x":
+            self.payer = self.payer.lower()
 
 
 class PricesFace:
@@ -139,17 +149,19 @@ class PaymentsFace:
     async def list_payments(self, exchange: Exchange, query: PaymentQuery) -> Response:
         if CSV in (exchange.header(b"accept") or ""):
             headers = {"content-disposition": 'attachment; filename="payments.csv"'}
-            return StreamingResponse(self._export(query), headers=headers, media_type=CSV)
+            return Streaming(self._export(query), headers=headers, media_type=CSV)
         async with self._database.read() as connection:
             found = await ledger.listing(
                 connection, before=query.cursor, state=query.state, payer=query.payer, limit=query.limit + 1
             )
             revenue = await ledger.revenue(connection)
+            unproven = await ledger.revenue(connection, proven=False)
         page = found[: query.limit]
         return answer(
             PaymentList(
                 [_shown(entry) for entry in page],
-                {endpoint: str(Money(total)) for endpoint, total in revenue.items()},
+                _dollars(revenue),
+                _dollars(unproven),
                 page[-1].id if len(found) > query.limit else None,
             )
         )
@@ -179,7 +191,7 @@ class PaymentsFace:
                 summary="The ledger of payments, newest first",
                 description="With `Accept: text/csv`, all of them from the cursor on, as a table.",
                 answers=PaymentList,
-                example=PaymentList([_EXAMPLE_PAYMENT], {"/fetch/basic": "$1.25"}, None),
+                example=PaymentList([_EXAMPLE_PAYMENT], {"/fetch/basic": "$1.25"}, {}, None),
             )
         ]
 
@@ -230,6 +242,10 @@ def _shown(entry: Entry) -> ShownPayment:
         settled_at=moments.stored(entry.settled_at),
         delivered_at=moments.stored(entry.delivered_at),
     )
+
+
+def _dollars(sums: Mapping[str, int]) -> dict[str, str]:
+    return {endpoint: str(Money(total)) for endpoint, total in sums.items()}
 
 
 def _written(rows: Iterable[Iterable[Any]]) -> str:

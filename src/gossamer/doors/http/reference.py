@@ -58,8 +58,9 @@ class Group:
 
 
 class Reference:
-    def __init__(self, document: Schema) -> None:
+    def __init__(self, document: Schema, *, paying: bool = False) -> None:
         self._document = document
+        self._paying = paying
         self.headers: Mapping[str, Schema] = document["components"]["headers"]
         self.problem = list(self._fields(document["components"]["schemas"]["Problem"]))
         operations = [
@@ -95,7 +96,7 @@ class Reference:
             anchor=operation["operationId"],
             method=method.upper(),
             path=path,
-            access=_ROLES[operation["x-role"]],
+            access=self._access(operation),
             summary=operation["summary"],
             description=operation.get("description", ""),
             parameters=self._parameters(operation),
@@ -109,6 +110,10 @@ class Reference:
             headers=list(response["headers"]),
             problems=_problems(operation),
         )
+
+    def _access(self, operation: Schema) -> str:
+        priced = self._paying and "402" in operation["responses"]
+        return _ROLES[operation["x-role"]] + (" or a payment" if priced else "")
 
     def _parameters(self, operation: Schema) -> dict[str, list[Field]]:
         places: dict[str, list[Field]] = {}

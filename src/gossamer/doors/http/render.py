@@ -1,5 +1,7 @@
 """Render: a URL in, the page as a browser sees it out."""
 
+import time
+from collections.abc import Callable
 from functools import partial
 from typing import Annotated, Any, Final, Literal
 
@@ -18,12 +20,13 @@ from gossamer.doors.http.served_page import HEADERS, page_answer
 from gossamer.flows.pace import Pace
 from gossamer.flows.render import KIND, LONGEST, Look, page_key
 from gossamer.flows.render_failure import Code, Failure
-from gossamer.flows.serve import Hit, Queued, Serving, Wish
+from gossamer.flows.serve import REFUSED_SECONDS, Hit, HotPage, Queued, Serving, Wish
 from gossamer.problems import Problem
 from gossamer.reach.dial import Dialer
 from gossamer.state.job_events import EventType
 from gossamer.state.jobs import Job, Jobs, State
 from gossamer.state.tenants import Role
+from gossamer.web.selector import refuse_broken
 from gossamer.web.url import Url
 
 LONGEST_WAIT: Final = 60
@@ -64,9 +67,12 @@ class RenderRequest(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
 
 
 class RenderAccepted(msgspec.Struct, rename="camel"):
-    """The page is being rendered."""
+    """The page is being rendered; or it could not be, a moment ago."""
 
-    status: Literal["queued"]
+    status: Annotated[
+        Literal["queued", "failed"],
+        Meta(description="`failed`: the render of before, which is not repeated yet. `statusUrl` says why."),
+    ]
     job_id: str
     status_url: Annotated[str, Meta(description="Ask here until it is completed or failed.")]
     estimated_time: Annotated[int, Meta(description="Milliseconds, from measured renders and the queue.")]
@@ -96,16 +102,25 @@ class RenderStatus(msgspec.Struct, rename="camel"):
 
 class Render:
     def __init__(
-        self, serving: Serving, jobs: Jobs, pace: Pace, dialer: Dialer, upgrade_url: str | None
+        self,
+        serving: Serving,
+        jobs: Jobs,
+        pace: Pace,
+        dialer: Dialer,
+        upgrade_url: str | None,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self._serving = serving
         self._jobs = jobs
         self._pace = pace
         self._dialer = dialer
         self._upgrade_url = upgrade_url or None
+        self._clock = clock
 
     async def render_page(self, exchange: Exchange, body: RenderRequest) -> Response:
         wish = _wish(body)
+        if wish.wait_for is not None:
+            refuse_broken(wish.wait_for)
         self._dialer.admit(wish.url.host, wish.url.port)
         also = None if wish.wait else partial(self._remember, exchange)
         asking = self._serving.ask(exchange.caller, wish, exchange.request_id, also)
@@ -114,9 +129,13 @@ class Render:
         if isinstance(outcome, Hit):
             if outcome.is_ordinary:
                 key = page_key(exchange.caller.tenant_id, wish.url, wish.look)
-                exchange.hot_page = key, wish, outcome.found.page.etag
+                found = outcome.found
+                exchange.hot_page = HotPage(key.name, found.edition, found.page.rendered_at), wish
             return await page_answer(exchange, outcome)
         return await self._accepted(exchange, outcome)
+
+    async def _is_kept(self, exchange: Exchange, body: RenderRequest) -> bool:
+        return await self._serving.has(exchange.caller, _wish(body))
 
     async def get_status(self, exchange: Exchange, id: str) -> RenderStatus:
         job = await self._jobs.get(id)
@@ -133,42 +152,47 @@ class Render:
         exchange.cache_hit = False
         if queued.standing is not None:
             count_also(exchange, queued.standing)
+        if queued.job.status is State.FAILED:
+            return self._failed_before(queued.job)
         return self._acceptance(queued.job, await self._pace.estimate())
 
     async def _remember(self, exchange: Exchange, connection: AsyncConnection, job: Job) -> None:
         await exchange.remember(connection, self._acceptance(job, await self._pace.estimate()))
 
     def _acceptance(self, job: Job, estimate: int) -> Response:
-        status_url = f"/api/status/{job.job_id}"
-        shown = RenderAccepted(
-            "queued",
-            job.job_id,
-            status_url,
-            estimate,
-            "Page is being rendered. Poll statusUrl for completion.",
+        message = "Page is being rendered. Poll statusUrl for completion."
+        return _told_where("queued", job, estimate, message, _whole_seconds(estimate))
+
+    def _failed_before(self, job: Job) -> Response:
+        since = max(0, round(self._clock() - (job.finished_at or job.queued_at) / 1000))
+        left = max(1, round(REFUSED_SECONDS) - since)
+        message = (
+            f"The page could not be rendered {since} s ago: see statusUrl. It is tried again when it is "
+            f"asked for in {left} s, or at once with maxAge 0."
         )
-        headers = {"X-Cache": "MISS", "Location": status_url, "Retry-After": str(_whole_seconds(estimate))}
-        return answer(shown, 202, headers)
+        return _told_where("failed", job, left * 1000, message, left)
 
     async def _under_way(self, job: Job) -> RenderStatus:
-        estimate = await self._pace.estimate()
+        now = self._clock()
         if job.status is State.QUEUED:
             again = Failure.of(job)
+            estimate = await self._pace.estimate() / 1000
             return RenderStatus(
                 status="queued",
                 job_id=job.job_id,
                 progress=0,
                 message=f"Waiting to be tried again: {again.detail}" if again else "Waiting for a browser.",
-                estimated_completion=moments.iso(max(job.run_at, job.queued_at) / 1000 + estimate / 1000),
+                estimated_completion=moments.iso(max(now, job.run_at / 1000) + estimate),
                 retries_left=job.max_attempts - job.attempt,
             )
+        left = await self._pace.one() / 1000 * (100 - job.progress_pct) / 100  # of this attempt
         return RenderStatus(
             status="processing",
             job_id=job.job_id,
             progress=job.progress_pct,
             message=await self._doing(job),
             started_at=moments.stored(job.started_at or job.queued_at),
-            estimated_completion=moments.iso((job.started_at or job.queued_at) / 1000 + estimate / 1000),
+            estimated_completion=moments.iso(now + left),
             retries_left=job.max_attempts - job.attempt,
         )
 
@@ -184,13 +208,15 @@ class Render:
                 method="POST",
                 path="/api/render",
                 handler=self.render_page,
+                peek=self._is_kept,
                 summary="A page as a browser sees it",
                 description="From the cache where it can: 200 with the HTML, compressed for who accepts it. "
                 "Else a render is queued, one for all who ask, and the answer is 202 with `Location` and "
                 "`Retry-After`; with `wait` the request is held until the page is there. Only a render "
-                "that is queued counts under the daily limit. Scripts have done their work and are left "
-                "out, JSON-LD stays. A page may name its own status (`prerender-status-code`), which is "
-                "`X-Page-Status`, and some headers (`prerender-header`).",
+                "that is queued counts under the daily limit, once. What failed for good is believed for "
+                f"{REFUSED_SECONDS / 60:.0f} minutes, or for `maxAge`, before it is rendered again. Scripts "
+                "have done their work and are left out, JSON-LD stays. A page may name its own status "
+                "(`prerender-status-code`), which is `X-Page-Status`, and some headers (`prerender-header`).",
                 media_type="text/html",
                 deadline=LONGEST_WAIT + 15,
                 problems=(problems.INVALID_URL, problems.INVALID_SELECTOR, problems.RENDER_FAILED),
@@ -233,6 +259,14 @@ def _wish(body: RenderRequest) -> Wish:
         stale_while_revalidate=body.stale_while_revalidate,
         stale_if_error=body.stale_if_error,
     )
+
+
+def _told_where(
+    status: Literal["queued", "failed"], job: Job, estimate: int, message: str, retry_after: int
+) -> Response:
+    where = f"/api/status/{job.job_id}"
+    shown = RenderAccepted(status, job.job_id, where, estimate, message)
+    return answer(shown, 202, {"X-Cache": "MISS", "Location": where, "Retry-After": str(retry_after)})
 
 
 def _whole_seconds(milliseconds: int) -> int:

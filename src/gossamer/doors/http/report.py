@@ -13,12 +13,22 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from gossamer import __version__
 from gossamer.doors import wording
+from gossamer.doors.http.audit_shapes import ShownAudit
 from gossamer.doors.http.markup import prose
+from gossamer.state.jobs import State
 from gossamer.web.audit import SEVERITIES, Finding, NotChecked, Passed, Report, Severity, ThemeScore
 from gossamer.web.site_audit import SiteFinding
 
 _SHEETS: Final = ("pages.css", "report.css")
 _GAUGE: Final = 326.7  # the length of its circle
+LOOK_SECONDS: Final = 3  # how often a page that waits for its report looks for it
+_PENDING: Final = {
+    State.QUEUED: "The audit has not begun yet",
+    State.RUNNING: "The audit is under way",
+    State.DONE: "The audit is done",
+    State.FAILED: "The audit could not be made",
+    State.CANCELED: "The audit was canceled",
+}
 _LONGEST_TITLE: Final = 65
 _LONGEST_SNIPPET: Final = 165
 
@@ -37,6 +47,20 @@ class Rendered:
 
 def render(report: Report, *, version: str = __version__) -> Rendered:
     return filled("report.html", report=report, version=version, **_context(report))
+
+
+def pending(audit: ShownAudit, progress: int) -> Rendered:
+    """Instead of a report that is not there yet, or will never be."""
+    return filled(
+        "audit_pending.html",
+        url=audit.url,
+        kind=audit.kind,
+        status=audit.status.value,
+        heading=_PENDING[audit.status],
+        progress=progress,
+        error=audit.error,
+        refresh=0 if audit.status.is_over else LOOK_SECONDS,
+    )
 
 
 def filled(template: str, **context: Any) -> Rendered:

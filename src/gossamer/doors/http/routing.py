@@ -27,6 +27,13 @@ Peek = Callable[..., Awaitable[bool]]  # with the arguments of the handler
 T = TypeVar("T")
 MOST_PARAMETERS: Final = 100
 _NUL: Final = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")  # in JSON
+_SURROGATES: Final = re.compile(
+    rb"\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<alone>\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
+)
+
+
+class NoQuery(msgspec.Struct, forbid_unknown_fields=True):
+    """Of who takes no query parameters."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,10 +62,9 @@ class Route:
     price: str | Callable[[Any], str] = (
         ""  # for who has no key: a row of the price table, or by the body which
     )
-    peek: Callable[..., Awaitable[bool]] | None = (
-        None  # has the cache the answer, for all who pay by the call?
-    )
+    peek: Callable[..., Awaitable[bool]] | None = None  # has the cache the answer?
     deadline: float | None = None  # seconds; None is the setting's
+    largest_body: int = 0  # bytes that fit, also where the setting says less
     idempotent: bool = True  # a POST may carry an Idempotency-Key
     problems: tuple[Kind, ...] = ()  # beyond those that every route can have
     field_problems: Mapping[str, Kind] = field(default_factory=dict)  # of the body: a kind of its own
@@ -89,8 +95,11 @@ class Route:
 
     async def arguments(self, exchange: Exchange) -> dict[str, Any]:
         arguments: dict[str, Any] = dict(exchange.parameters)
+        query: bytes = exchange.scope["query_string"]
         if self.query_type is not None:
-            arguments["query"] = decode_query(exchange.scope["query_string"], self.query_type)
+            arguments["query"] = decode_query(query, self.query_type)
+        elif query and self.counted:  # to the rest, people and probes add what they like
+            decode_query(query, NoQuery)
         if self.body_type is not None:
             arguments["body"] = self._decode_body(exchange, await exchange.body())
         return arguments
@@ -126,8 +135,24 @@ def decode_body(exchange: Exchange, body: bytes, shape: type[T]) -> T:
         return msgspec.json.decode(body, type=shape)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise problems.validation_error(
-            _sentence(str(error)), hint="Compare the body with the example in /docs."
+            _what_is_wrong(body, error), hint="Compare the body with the example in /docs."
         ) from None
+
+
+def _what_is_wrong(body: bytes, error: Exception) -> str:
+    """In words that fit: the decoder calls both of these truncated, or says nothing of them."""
+    if not body.strip():
+        return "The body is empty."
+    if isinstance(error, msgspec.ValidationError):
+        return _sentence(str(error))
+    if isinstance(error, UnicodeDecodeError) or _has_half_a_character(body):
+        return "The body is not valid Unicode."
+    return _sentence(str(error))
+
+
+def _has_half_a_character(body: bytes) -> bool:
+    """Escapes for characters beyond U+FFFF come in pairs (RFC 8259, section 8.2)."""
+    return any(found["alone"] for found in _SURROGATES.finditer(body))
 
 
 def decode_query(query: bytes, shape: type[T]) -> T:
@@ -188,6 +213,8 @@ class Router:
                 f"{exchange.path[:200]} does not take {exchange.method}; it takes {allowed}.",
                 headers={"Allow": allowed},
             )
+        else:
+            exchange.max_body = max(exchange.max_body, exchange.route.largest_body)
 
     def _methods(self, exchange: Exchange) -> dict[str, Route] | None:
         exact = self._exact.get(exchange.path)

@@ -24,7 +24,7 @@ from gossamer.flows import find
 from gossamer.flows.caching import Part
 from gossamer.flows.find import Account, Finder, Found
 from gossamer.problems import validation_error
-from gossamer.state.tenants import PUBLIC, Role
+from gossamer.state.tenants import Role
 from gossamer.web.fusion import Hit, Ranked
 from gossamer.web.outcome import Outcome
 from gossamer.web.question import Question, Recency
@@ -108,12 +108,12 @@ class Search:
             partial(self._finder.find, question, exchange.caller.tenant_id),
             partial(self._finder.find_through, question),
         )
-        exchange.outcome = Outcome.OK
+        exchange.outcome = Outcome.OK if found.results else Outcome.EMPTY
         shown = _answer(body.query, found, part, exchange.request_id, self._finder.clock())
         return answer(shown, headers={"X-Cache-Status": status})
 
     async def _has(self, exchange: Exchange, body: SearchRequest, query: CacheQuery) -> bool:
-        return caches(body, query) and await self._finder.has(_question(body), caching(body, PUBLIC))
+        return caches(body, query) and await self._finder.has(_question(body), caching(body, exchange.caller))
 
     def routes(self) -> list[Route]:
         return [

@@ -5,9 +5,10 @@ import re
 from collections.abc import AsyncIterator, Iterable
 from typing import Final
 
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from gossamer.doors.http.exchange import Exchange
+from gossamer.doors.http.streaming import Streaming
 from gossamer.flows.serve import Hit
 from gossamer.state.page_cache import Location
 
@@ -36,11 +37,11 @@ async def page_answer(exchange: Exchange, hit: Hit) -> Response:
     if takes_gzip(exchange.header(b"accept-encoding")):
         headers["Content-Encoding"] = "gzip"
         if found.stream is not None:
-            return StreamingResponse(_closing(hit, found.compressed()), headers=headers)
+            return Streaming(_closing(hit, found.compressed()), headers=headers)
         return Response(page.body, headers=headers)
     if found.stream is not None:
         headers["Content-Length"] = str(page.size)
-        return StreamingResponse(_closing(hit, found.identity()), headers=headers)
+        return Streaming(_closing(hit, found.identity()), headers=headers)
     html = page.html() if page.size <= INFLATED_HERE else await asyncio.to_thread(page.html)
     return Response(html, headers=headers)
 

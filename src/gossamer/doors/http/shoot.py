@@ -31,7 +31,7 @@ from gossamer.problems import CONTENT_TOO_LARGE, Problem
 from gossamer.reach.dial import Dialer
 from gossamer.reach.shot import LARGEST
 from gossamer.reach.visit import Format, Print, Shot
-from gossamer.state.tenants import PUBLIC, Role
+from gossamer.state.tenants import Role
 from gossamer.web.outcome import Outcome
 from gossamer.web.picture import Size
 from gossamer.web.url import Url
@@ -86,18 +86,18 @@ class Shoot:
             partial(self._shooter.shoot, wish, caller),
             partial(self._shooter.shoot_through, wish, caller),
         )
-        captured, part, status = await within_limits(exchange, self._upgrade_url, exchange.unless_gone(work))
+        captured, part, status = await within_limits(exchange, self._upgrade_url, work)
         exchange.outcome = captured.outcome
         return captured, part, {"X-Cache-Status": status, "Vary": "Accept"}
 
     async def _has_screenshot(self, exchange: Exchange, body: ScreenshotRequest, query: CacheQuery) -> bool:
-        return await self._has(body, query, _screenshot_wish(body, _liked(exchange, body)))
+        return await self._has(exchange, body, query, _screenshot_wish(body, _liked(exchange, body)))
 
     async def _has_pdf(self, exchange: Exchange, body: PdfRequest, query: CacheQuery) -> bool:
-        return await self._has(body, query, _pdf_wish(body))
+        return await self._has(exchange, body, query, _pdf_wish(body))
 
-    async def _has(self, body: CaptureOptions, query: CacheQuery, wish: Wish) -> bool:
-        return caches(body, query) and await self._shooter.has(wish, caching(body, PUBLIC))
+    async def _has(self, exchange: Exchange, body: CaptureOptions, query: CacheQuery, wish: Wish) -> bool:
+        return caches(body, query) and await self._shooter.has(wish, caching(body, exchange.caller))
 
     def routes(self) -> list[Route]:
         return [

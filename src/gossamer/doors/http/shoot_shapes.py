@@ -102,7 +102,7 @@ class PdfRequest(CaptureOptions):
         str,
         Meta(
             max_length=200,
-            pattern=r"^( *[0-9]{1,5}( *- *[0-9]{0,5})?( *, *[0-9]{1,5}( *- *[0-9]{0,5})?)* *)?$",
+            pattern=r"^ *([0-9]{1,5} *(- *([0-9]{1,5} *)?)?(, *[0-9]{1,5} *(- *([0-9]{1,5} *)?)?)*)?$",
             description="Which pages, `1-3, 5`; all of them if empty.",
         ),
     ] = ""

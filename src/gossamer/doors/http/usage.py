@@ -28,7 +28,7 @@ class UsageQuery(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Renders(msgspec.Struct, rename="camel"):
-    """Browser visits, by UTC days."""
+    """Pages that a browser was asked for, by UTC days; each once, however often it was tried."""
 
     today: int
     this_month: int

@@ -7,7 +7,6 @@ from typing import Final
 from gossamer.flows.admit import Caller
 from gossamer.flows.browse import Browsing
 from gossamer.flows.crawl.plan import Plan
-from gossamer.flows.serve import LimitReached
 from gossamer.problems import Problem
 from gossamer.reach.fetch import Ask, Fetcher
 from gossamer.reach.visit import NO_PAGE, Visit
@@ -30,15 +29,20 @@ class Fetching:
         return await self.fetcher.fetch(ask)
 
     async def rendered(self, url: Url, plan: Plan) -> Page | None:
-        """None: there is nothing that a browser shows, or the tenant may not render more now."""
+        """None: there is nothing that a browser shows. It follows neither redirects nor scripts that lead
+        elsewhere: those are the page's `redirects`. LimitReached: the tenant may not render more now."""
         if self.browsing is None:
             return None
         caller = Caller(Role.USER, tenant_id=plan.crawl.tenant_id, tier=Tier(plan.spec.tier))
-        visit = Visit(url=url, caller=caller.tenant_id, timeout=TIMEOUT, headers=_headers(url, plan.spec))
+        visit = Visit(
+            url=url,
+            caller=caller.tenant_id,
+            timeout=TIMEOUT,
+            headers=_headers(url, plan.spec),
+            follow=False,
+        )
         try:
             return (await self.browsing.visit(visit, caller)).page
-        except LimitReached:
-            return None
         except Problem as problem:
             if (problem.members.get("details") or {}).get("cause") == NO_PAGE:
                 return None

@@ -21,8 +21,9 @@ from gossamer.flows.crawl.lease import Held
 from gossamer.flows.crawl.pace import REFUSALS
 from gossamer.flows.crawl.plan import Plan, Plans
 from gossamer.flows.crawl.robots import RobotsFiles, Rules
-from gossamer.flows.crawl.visit import Visited, blocked, broken, unanswered
+from gossamer.flows.crawl.visit import Visited, blocked, broken, put_off, unanswered
 from gossamer.flows.crawl.writer import Writer
+from gossamer.flows.serve import LimitReached
 from gossamer.logs import Log
 from gossamer.problems import Problem, Unavailable
 from gossamer.reach.retry import retry_after
@@ -204,14 +205,16 @@ class Walk:
 
     async def _visit(self, task: Task, plan: Plan, url: Url, rules: Rules) -> None:
         held, clock = self._held, asyncio.get_running_loop().time
-        held.delay = plan.spec.delay
+        held.delay, held.tenant = plan.spec.delay, plan.crawl.tenant_id
         async with self._gate:
             if not held.holds():
                 return
+            visited: Visited | None = None
             try:
                 visited = await self._visited(task, plan, url, rules)
             finally:
-                held.pace.ended(clock(), plan.spec.delay)
+                if visited is None or visited.counts:  # else it was not asked
+                    held.pace.ended(clock(), plan.spec.delay)
         if rest := held.pace.rest(clock()):
             self._rest(rest)
         held.pace.brought(clock(), len(visited.urls), plan.spec.delay)
@@ -222,7 +225,7 @@ class Walk:
         self._crew.writer.put(held, visited)
 
     async def _visited(self, task: Task, plan: Plan, url: Url, rules: Rules) -> Visited:
-        rendering = plan.spec.render
+        rendering = "never" if task.as_sitemap else plan.spec.render
         try:
             if rendering == "always" or (rendering == "auto" and self._held.renders):
                 page = await self._timed(self._crew.fetching.rendered(url, plan))
@@ -235,6 +238,8 @@ class Walk:
             return visited
         except Unavailable:
             raise
+        except LimitReached as full:
+            return put_off(task, plan, full.standing)
         except Problem as problem:
             self._held.pace.failed(asyncio.get_running_loop().time())
             return unanswered(task, plan, problem, self._crew.randomness())

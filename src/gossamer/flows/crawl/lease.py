@@ -15,6 +15,7 @@ class Held:
     pace: Pace
     renders: bool  # its pages are empty without JavaScript
     delay: float | None = None  # that the last crawl asked for
+    tenant: str = ""  # whose crawl it was
     resting: float = 0.0  # on the event loop's clock: it is left alone until then
     leave: bool = False  # somebody else should have it
     released: bool = False

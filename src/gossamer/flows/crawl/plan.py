@@ -8,6 +8,7 @@ from typing import Final
 
 from gossamer.state import crawled_pages
 from gossamer.state.crawls import Crawl, Crawls, Spec
+from gossamer.state.frontier import Task
 from gossamer.web.scope import Scope
 from gossamer.web.simhash import Neighbours
 
@@ -15,6 +16,8 @@ FRESH_SECONDS: Final = 2.0  # how late a crawl that is paused or stopped may be 
 MOST_PLANS: Final = 200
 MOST_ALIKE: Final = 20_000  # pages of a crawl that later ones are compared with
 READ_AT_ONCE: Final = 1_000  # of these, so that nobody waits for long
+AMPLE: Final = 2  # URLs that sitemaps may bring for each page that may still be stored,
+SPARE: Final = 1_000  # and some for those that robots.txt forbids
 
 
 @dataclass(slots=True)
@@ -22,14 +25,28 @@ class Plan:
     crawl: Crawl
     scope: Scope
     alike: Neighbours
-    salt: int  # tells the URLs of one crawl from the same ones of another
+    salt: int
     read_at: float
+    room: int = field(init=False)  # for URLs of sitemaps, until it is read again
     denied: int = 0  # links that robots.txt forbids
+    nested: Counter[str] = field(default_factory=Counter)  # sitemaps of each host that others name
     genuine: Counter[str] = field(default_factory=Counter)  # how many were so, by what they are like
+
+    def __post_init__(self) -> None:
+        self.renew(self.crawl, self.read_at)
 
     @property
     def spec(self) -> Spec:
         return self.crawl.spec
+
+    def renew(self, crawl: Crawl, now: float) -> None:
+        self.crawl, self.read_at = crawl, now
+        wanted = AMPLE * (crawl.spec.max_pages - crawl.counts.pages) + SPARE
+        self.room = max(0, wanted - crawl.counts.pending)
+
+    def salt_of(self, task: Task) -> int:
+        """Tells what is known of this crawl from the same of another, and from what was cleared since."""
+        return hash((self.salt, task.clearings))
 
 
 class Plans:
@@ -62,10 +79,10 @@ class Plans:
         if crawl is None:
             self._plans.pop(crawl_id, None)
             return None
-        if before is not None and crawl.counts.urls >= before.crawl.counts.urls:
-            before.crawl, before.read_at = crawl, now
+        if before is not None:
+            before.renew(crawl, now)
             plan = before
-        else:  # it is new to us, or URLs were taken out of it, and nobody knows which are known now
+        else:
             alike = await self._stored(crawl)
             plan = Plan(crawl, Scope.of(crawl.spec), alike, hash((crawl_id, now)), now)
         self._plans[crawl_id] = plan

@@ -19,8 +19,9 @@ from gossamer.flows.crawl.desk import Desk
 from gossamer.problems import Problem, Unavailable
 from gossamer.reach.failures import is_transient, reason_of
 from gossamer.reach.fetch import Ask, Fetcher
-from gossamer.state.hosts import FoundRobots, HostLease, StoredRobots
+from gossamer.state.hosts import FoundRobots, HostLease
 from gossamer.state.hot import Hot
+from gossamer.state.stored_robots import StoredRobots
 from gossamer.web.robots import LARGEST, Answer, Robots, from_answer, verdict_of
 from gossamer.web.url import Url
 
@@ -107,6 +108,8 @@ class RobotsFiles:
             if is_transient(problem):
                 return None, ""
             if problem.kind is problems.INVALID_URL or _is_nowhere(problem):
+                if _is_elsewhere(problem, ask.url):
+                    return None, ""  # the host is there, but not where it says that its rules are
                 raise
             return NOT_THERE, ""  # an endless redirect, or what nobody can read: as if there were none
         return page.status, page.body[: LARGEST + 1].decode("utf-8", "surrogateescape")
@@ -140,6 +143,11 @@ def _key(host: str) -> str:
 
 def _is_unknown(stored: StoredRobots) -> bool:
     return verdict_of(stored.status) is Answer.DISALLOW_ALL
+
+
+def _is_elsewhere(problem: Problem, url: Url) -> bool:
+    """Whether it was met on the way on, and not at the host itself."""
+    return bool(problem.members["details"]["url"] != url.href)
 
 
 def _is_nowhere(problem: Problem) -> bool:

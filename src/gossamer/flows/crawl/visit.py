@@ -4,6 +4,7 @@ A redirect is not followed: where it leads to is another URL of the crawl, perha
 comes when that host may be asked. What is tried again:
 
     no answer, 429, 5xx     after 1 s, 2 s and 4 s, and up to half a second more; then it has failed
+    what is to be rendered  when its tenant may render again, as often as it takes
     anything else           is what the page is
 """
 
@@ -16,6 +17,8 @@ from gossamer.problems import Problem
 from gossamer.reach.failures import is_transient, reason_of
 from gossamer.reach.retry import is_transient_status
 from gossamer.state.frontier import CrawledPage, NewUrl, Task
+from gossamer.state.limits import Standing
+from gossamer.state.waiting import RENDER_LIMIT
 from gossamer.web.outcome import Judgement, Outcome
 from gossamer.web.page import Page
 
@@ -40,6 +43,7 @@ class Visited:
     end: End = End.COMPLETED
     reason: str = ""
     pause: float = 0.0  # seconds until it is tried again
+    counts: bool = True  # as an attempt
     row: CrawledPage | None = None
     page: Page | None = None  # whose content is to be kept
     judgement: Judgement | None = None
@@ -56,6 +60,12 @@ def again(task: Task, plan: Plan, reason: str, randomness: float) -> Visited:
     return Visited(task, plan, End.AGAIN, reason, pause)
 
 
+def put_off(task: Task, plan: Plan, full: Standing) -> Visited:
+    """Nothing was asked of its host: the tenant may not render more now."""
+    wait = full.tally.reset_at - full.tally.stamp / 1_000_000
+    return Visited(task, plan, End.AGAIN, RENDER_LIMIT, max(FIRST_PAUSE, wait), counts=False)
+
+
 def blocked(task: Task, plan: Plan, reason: str) -> Visited:
     return Visited(task, plan, End.BLOCKED, reason)
 
@@ -64,14 +74,17 @@ def unanswered(task: Task, plan: Plan, problem: Problem, randomness: float) -> V
     reason = reason_of(problem) or problem.kind.name
     if is_transient(problem) and task.attempt < MOST_ATTEMPTS:
         return again(task, plan, reason, randomness)
-    row = CrawledPage(final_url=task.url, error=reason, outcome=Outcome.ERROR)
-    return Visited(task, plan, End.FAILED, reason, row=row)
+    return _failed(task, plan, reason)
 
 
 def broken(task: Task, plan: Plan) -> Visited:
     """It is a defect of ours, which is in the log."""
-    row = CrawledPage(final_url=task.url, error="defect", outcome=Outcome.ERROR)
-    return Visited(task, plan, End.FAILED, "defect", row=row)
+    return _failed(task, plan, "defect")
+
+
+def _failed(task: Task, plan: Plan, reason: str) -> Visited:
+    row = CrawledPage(final_url=task.url, error=reason, outcome=Outcome.ERROR)
+    return Visited(task, plan, End.FAILED, reason, row=None if task.as_sitemap else row)
 
 
 def is_to_be_tried_again(task: Task, status: int) -> bool:

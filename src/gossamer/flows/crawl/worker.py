@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import gc
 import math
+from collections import Counter
 from typing import Final
 
 from gossamer.flows.crawl.gate import Gates
@@ -26,6 +27,7 @@ IDLE_SECONDS: Final = 0.5  # how often it is asked whether there is something to
 LEASED_AT_ONCE: Final = 100  # or its part of what there is, if that is less
 PRESENT_MS: Final = LEASE_MS  # within which a worker is heard of if it is there
 FULL_TURN: Final = 60.0  # seconds for which a host is walked while others wait
+SHORT_TURN: Final = 5.0  # while a crawl waits of which nothing is walked
 LANES: Final = 64  # of all hosts that may be asked several times at once: more would only wait for us
 STOP_SECONDS: Final = 5.0
 TICK: Final = 1.0
@@ -113,7 +115,7 @@ class Crawling:
     async def _lease(self) -> int:
         room = min(self._most_hosts, self._fair) - len(self._walks)
         if room <= 0:
-            self._take_turns()
+            await self._take_turns()
             return 0
         since = asyncio.get_running_loop().time()
         leases = await self._crew.hosts.lease(self.name, min(room, LEASED_AT_ONCE))
@@ -127,11 +129,26 @@ class Crawling:
         await asyncio.wait([stopped, freed], timeout=pause, return_when=asyncio.FIRST_COMPLETED)
         freed.cancel()
 
-    def _take_turns(self) -> None:
-        """Hosts that have been walked for long make room for others; there is work for more than we hold."""
+    async def _take_turns(self) -> None:
+        """Hosts that have been walked for long make room for others; there is work for more than we hold. If
+        there are crawls that have none, so many need not wait that long."""
         now = asyncio.get_running_loop().time()
         for held in self._walks:
             held.leave = held.leave or now - held.began > FULL_TURN
+        starving = await self._crew.hosts.starving(len(self._walks) * self._workers)
+        leaving = sum(held.leave for held in self._walks)
+        self._make_room(math.ceil(starving / self._workers) - leaving, now - SHORT_TURN)
+
+    def _make_room(self, count: int, before: float) -> None:
+        """Of who has most hosts the one that was begun with first, and so on."""
+        having = Counter(held.tenant for held in self._walks if not held.leave)
+        for _ in range(count):
+            could = [held for held in self._walks if not held.leave and held.began < before]
+            if not could:
+                return
+            chosen = min(could, key=lambda held: (-having[held.tenant], held.began))
+            chosen.leave = True
+            having[chosen.tenant] -= 1
 
     def _start(self, held: Held) -> None:
         self._walks[held] = asyncio.create_task(self._walk(held))

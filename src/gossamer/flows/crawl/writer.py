@@ -192,7 +192,14 @@ def _task_end(visited: Visited, held: Held, now: float, places: Iterator[Place])
         if row is not None:
             row = replace(row, blob=place.blob, blob_offset=place.offset, blob_size=place.size)
     due_at = held.moment(now + visited.pause) if visited.end is End.AGAIN else None
-    return TaskEnd(task=visited.task, state=visited.end.value, page=row, due_at=due_at, reason=visited.reason)
+    return TaskEnd(
+        task=visited.task,
+        state=visited.end.value,
+        page=row,
+        due_at=due_at,
+        reason=visited.reason,
+        counts=visited.counts,
+    )
 
 
 def _news(held: Held) -> HostNews:

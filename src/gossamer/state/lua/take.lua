@@ -1,14 +1,19 @@
 -- Count in all windows or, when one of them has no room, in none.
--- KEYS: one list for each window, of the microseconds at which its units were counted, oldest first.
--- ARGV: now in microseconds ('' asks the server), milliseconds to keep a list beyond its window, then for each
---       window its limit, its length in seconds and the cost.
--- Gives: 1 if counted, now, then for each window how much of it is used and its oldest unit (0: none).
+-- KEYS: one list for each window, of the microseconds at which its units were counted, oldest first; where the
+--       start of a page is asked for, also a key and the page.
+-- ARGV: now in microseconds ('' asks the server), milliseconds to keep a list beyond its window, bytes of the
+--       page's start (0: nothing but counting is asked for), then for each window its limit, its length in
+--       seconds and the cost.
+-- Gives: the key's value and the page's start where they are asked for; 1 if counted, now, then for each window
+--        how much of it is used and its oldest unit (0: none).
 local now = tonumber(ARGV[1])
 if not now then
   local time = redis.call('TIME')
   now = time[1] * 1000000 + time[2]
 end
 local beyond = tonumber(ARGV[2])
+local start = tonumber(ARGV[3])
+local windows = (#ARGV - 3) / 3
 
 local stamp = string.format('%.0f', now)
 
@@ -28,22 +33,33 @@ local function move_back(key, by, seconds)
   redis.call('PEXPIRE', key, seconds * 1000 + beyond)
 end
 
--- Drop what has left the window. The list is in order, so the edge is found by halving.
+-- Drop what has left the window; gives the oldest that is left, and how many are. The list is in order, so
+-- the edge is found by doubling, then by halving: where counting goes on, few have left since the last time.
 local function slide(key, edge)
+  local function is_in(place) return tonumber(redis.call('LINDEX', key, place)) > edge end
   local oldest = tonumber(redis.call('LINDEX', key, 0))
-  if oldest > edge then return oldest end
-  local low, high = 1, redis.call('LLEN', key)
+  local length = redis.call('LLEN', key)
+  if oldest > edge then return oldest, length end
+  local low, high = 1, 1
+  while high < length and not is_in(high) do low, high = high + 1, math.min(2 * high, length) end
   while low < high do
     local middle = math.floor((low + high) / 2)
-    if tonumber(redis.call('LINDEX', key, middle)) > edge then high = middle else low = middle + 1 end
+    if is_in(middle) then high = middle else low = middle + 1 end
   end
   redis.call('LTRIM', key, low, -1)
-  return tonumber(redis.call('LINDEX', key, 0))
+  return tonumber(redis.call('LINDEX', key, 0)), length - low
+end
+
+-- Before anything is counted: what cannot be read ends it here.
+local reply = {}
+if start > 0 then
+  reply = {redis.call('GET', KEYS[windows + 1]), redis.call('GETRANGE', KEYS[windows + 2], 0, start - 1)}
 end
 
 local used, oldest, room = {}, {}, true
-for i, key in ipairs(KEYS) do
-  local limit, seconds, cost = tonumber(ARGV[3 * i]), tonumber(ARGV[3 * i + 1]), tonumber(ARGV[3 * i + 2])
+for i = 1, windows do
+  local key = KEYS[i]
+  local limit, seconds, cost = tonumber(ARGV[3 * i + 1]), tonumber(ARGV[3 * i + 2]), tonumber(ARGV[3 * i + 3])
   used[i], oldest[i] = 0, 0
   local newest = tonumber(redis.call('LINDEX', key, -1) or nil)
   if newest then
@@ -52,16 +68,17 @@ for i, key in ipairs(KEYS) do
     if newest <= edge then
       redis.call('DEL', key)
     else
-      oldest[i] = slide(key, edge)
-      used[i] = redis.call('LLEN', key)
+      oldest[i], used[i] = slide(key, edge)
     end
   end
   if used[i] + cost > limit then room = false end
 end
 
-local reply = {room and 1 or 0, now}
-for i, key in ipairs(KEYS) do
-  local seconds, cost = tonumber(ARGV[3 * i + 1]), tonumber(ARGV[3 * i + 2])
+reply[#reply + 1] = room and 1 or 0
+reply[#reply + 1] = now
+for i = 1, windows do
+  local key = KEYS[i]
+  local seconds, cost = tonumber(ARGV[3 * i + 2]), tonumber(ARGV[3 * i + 3])
   if room and cost > 0 then
     if cost == 1 then
       redis.call('RPUSH', key, stamp)

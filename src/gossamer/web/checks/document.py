@@ -10,7 +10,9 @@ from gossamer.web.checks.subject import Subject, attribute
 MOST_ELEMENTS: Final = 3_000
 DEEPEST: Final = 32
 EARLY: Final = 1_024  # bytes in which browsers look for the charset
-_DOCTYPE: Final = re.compile(r"(?:\ufeff|\s|<!--.*?-->|<\?[^>]*>)*<!doctype\s+html", re.I | re.S)
+_DOCTYPE: Final = re.compile(
+    r"(?:\ufeff|\s++|<!--(?:(?!-->).)*+-->|<\?[^>]*+>)*+<!doctype\s+html", re.I | re.S
+)
 _META_CHARSET: Final = re.compile(rb"<meta[^>]{0,200}charset", re.I)
 _NO_ZOOM: Final = re.compile(
     r"user-scalable\s*=\s*(?:no|0)|maximum-scale\s*=\s*(?:0|1(?:\.[0-4]\d*)?)\s*(?:,|;|$)", re.I

@@ -9,7 +9,7 @@ from gossamer.web.checks.subject import Subject
 from gossamer.web.outcome import Outcome
 
 _TEMPORARY: Final = frozenset({302, 303, 307})
-_REFRESH: Final = re.compile(r"\s*([0-9]*)[0-9.]*\s*[;,]\s*(?:url\s*=\s*)?\S", re.I)
+_REFRESH: Final = re.compile(r"\s*+([0-9]*+)[0-9.]*+\s*+[;,]\s*+(?:url\s*+=\s*+)?\S", re.I)
 
 check = Asking(Theme.STATUS)
 

@@ -2,15 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from selectolax.lexbor import LexborHTMLParser
 
 from gossamer.web.links import Addresses
 from gossamer.web.structured import json_ld, microdata
 from gossamer.web.structured.record import DEEPEST, MOST, Leaf, Record
-
-_AS_WRITTEN: Final = Addresses("")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +42,7 @@ class Structured:
 def structured_of(tree: LexborHTMLParser) -> Structured:
     scripts = json_ld.scripts(tree)
     read = [script for script in scripts if not script.error]
-    items = microdata.read(tree, _AS_WRITTEN)
+    items = microdata.read(tree, Addresses(""))
     things = [
         Thing(json_ld.kinds(node), node, "JSON-LD") for one in read for node in json_ld.nodes(one.document)
     ]

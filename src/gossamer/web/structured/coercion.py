@@ -28,7 +28,7 @@ _DURATION: Final = re.compile(
 )
 _SECONDS: Final = {"second": 1, "sec": 1, "minute": 60, "min": 60, "hour": 3600, "day": 86_400}
 _TIMES: Final = re.compile(r"\d{1,2}:\d{2}(?::\d{2})?")
-_EMAIL: Final = re.compile(r"[^\s@<>]+@[^\s@<>]+\.[^\s@<>]+")
+_EMAIL: Final = re.compile(r"(?<![^\s@<>])[^\s@<>]++@[^\s@<>]+\.[^\s@<>]++")
 # What a record is called when one word has to do, best first.
 _NAMES: Final = ("name", "headline", "text", "@value", "value", "title", "ratingValue", "url", "@id")
 _LINKS: Final = ("url", "contentUrl", "@id", "embedUrl", "sameAs")

@@ -17,7 +17,7 @@ from gossamer.web.structured.words import key, words
 
 MOST: Final = 1_000  # items
 LOOKED_AT: Final = 5  # items by which a list is judged
-_APART: Final = re.compile(r"\s*[,;•|·\n]\s*")
+_APART: Final = re.compile(r"(?<!\s)\s*[,;•|·\n]\s*+")
 
 Thing = Record | tuple[Rows, Row]
 Make = Callable[[Thing], Piece | None]

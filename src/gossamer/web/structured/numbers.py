@@ -12,7 +12,9 @@ COMMA_LANGUAGES: Final = tags(
 )
 _SPACES: Final = "\u00a0\u202f\u2009 '\u2019"
 NUMBER: Final = re.compile(rf"[-\u2212+]?\d(?:[\d.,{_SPACES}]*\d)?(?:[eE][+-]?\d{{1,2}}(?!\w))?")
-_OUT_OF: Final = re.compile(r"^\D*([\d.,]+)\s*(?:/|out of|of|von|sur|de|su|av|van)\s*[\d.,]+\D*$", re.I)
+_OUT_OF: Final = re.compile(
+    r"^\D*?([.,]?\d[\d.,]*+)\s*+(?:/|out of|of|von|sur|de|su|av|van)\s*+[\d.,]++\D*$", re.I
+)
 _GROUPED: Final = re.compile(rf"\d{{1,3}}(?:[{_SPACES}]\d{{3}})+")
 LONGEST: Final = 200  # characters in which a number may stand
 

@@ -8,7 +8,7 @@ from gossamer.web.vocabulary import tags
 
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _GAP: Final = re.compile(r"[^\w]+|_+", re.UNICODE)
-_NOTE: Final = re.compile(r"\s*[(\[][^)\]]{0,40}[)\]][\s:]*$")
+_NOTE: Final = re.compile(r"(?<!\s)\s*+[(\[][^)\]]{0,40}[)\]][\s:]*+$")
 _FILLERS: Final = tags("the a an of for its this in on is are at to and or with from value text")
 
 
