@@ -45,6 +45,7 @@ from gossamer.flows.crawl.known import Known
 from gossamer.flows.crawl.plan import Plans
 from gossamer.flows.crawl.results import CrawlResults
 from gossamer.flows.crawl.robots import RobotsFiles
+from gossamer.flows.crawl.taking import Taking
 from gossamer.flows.crawl.watch import Watch
 from gossamer.flows.crawl.worker import Crawling
 from gossamer.flows.crawl.writer import Writer
@@ -111,6 +112,7 @@ class House:
         self.dialer = Dialer(self.names, allow=settings.egress_allow, ports=settings.egress_ports)
         self.fetcher = Fetcher(self.dialer, settings.user_agent)
         self.workshop = Workshop(settings.reading_processes)
+        self.crawl_workshop = Workshop(settings.reading_processes)  # who waits for one page has the other
         self.auditor = Auditor(self.fetcher, self.workshop)
         self.wakeups = open_wakeups(settings.database_url)
         self.jobs = Jobs(self.database, self.wakeups)
@@ -150,7 +152,7 @@ class House:
         self.crawls = Crawls(self.database)
         self.hosts = Hosts(self.database)
         self.frontier = Frontier(self.database)
-        self.indexing = Indexing(self.database, self.index, self.crawls, self.blobs, log)
+        self.indexing = Indexing(self.database, self.index, self.crawls, self.blobs, self.crawl_workshop, log)
         self.crawl_stats = CrawlStats(self.database)
         self.crawl_results = CrawlResults(self.database, self.crawls, self.blobs, self.workshop)
         self.site_auditor = SiteAuditor(
@@ -224,7 +226,7 @@ class House:
             self.render_failures,
             self.ends,
         )
-        warmer = Warmer(self.fetcher, self.dialer, self.page_cache, self.serving)
+        warmer = Warmer(self.fetcher, self.dialer, self.page_cache, self.serving, self.workshop)
         places = self.settings.browser_places
         line = LineMaker(self.reader, self.settings.upgrade_url).line
         batching = Batching(self.batcher, self.database, self.lines, line)
@@ -246,6 +248,7 @@ class House:
                 self.fetcher, desk, self.hot, settings.user_agent, settings.crawl_longest_delay
             ),
             fetching=Fetching(self.fetcher, self.browsing),
+            taking=Taking(self.crawl_workshop, settings.user_agent),
             harvest=Harvest(known, settings.user_agent),
             writer=Writer(self.database, self.frontier, self.blobs, known, self.log),
             log=self.log,
@@ -281,6 +284,7 @@ class House:
         await self.proxy.close()
         await self.fetcher.close()
         await self.workshop.close()
+        await self.crawl_workshop.close()
         await self.names.close()
         await self.blobs.close()
         await self.hot.close()

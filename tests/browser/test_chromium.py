@@ -55,7 +55,7 @@ async def test_it_is_kept_in_by_all_that_the_system_allows() -> None:
         assert "Chrome/" in browser.version
         async with tab(browser, place.proxy.admit(PLENTY, now() + SECONDS)) as page:
             await page.navigate("data:text/html,<title>here</title>")
-            assert await page.evaluate("document.title") == "here"
+            await page.until("document.title == 'here'")
             members = [psutil.Process(pid) for pid in processes.family(browser.pid)]
             renderers = [each for each in members if "--type=renderer" in each.cmdline()]
             assert renderers

@@ -119,6 +119,7 @@ async def test_nothing_of_this_machine_can_be_seen(tmp_path: Path) -> None:
         async with tab(browser, place.proxy.admit(PLENTY, now() + SECONDS)) as page:
             for path in (str(secret), "/etc/passwd", "/etc/resolv.conf", "/proc/1/environ", "/root", "/home"):
                 failure = await page.navigate(f"file://{path}")
+                await page.until("document.readyState == 'complete'")
                 text = await page.evaluate("document.documentElement.innerText") or ""
                 assert failure or "GOSSAMER" not in text
                 assert failure or path.startswith("/proc/"), (path, text)

@@ -14,6 +14,7 @@ from tests.contract.crawl_ground import LEASE, NOW, SECOND, Ground, url
 from gossamer.flows import upkeep
 from gossamer.flows.crawl.content import parcel
 from gossamer.flows.crawl.indexing import Indexing
+from gossamer.flows.workshop import Workshop
 from gossamer.logs import Log
 from gossamer.problems import Unavailable
 from gossamer.state import search_drops, stray_blobs, unindexed
@@ -43,6 +44,7 @@ class Library:
 
     ground: Ground
     blobs: Blobs
+    workshop: Workshop
     said: io.StringIO
 
     @property
@@ -54,7 +56,9 @@ class Library:
 
     def indexing(self, database: Database | None = None, index: SearchIndex | None = None) -> Indexing:
         chosen = database or self.database
-        return Indexing(chosen, index or self.index(chosen), self.ground.crawls, self.blobs, Log(self.said))
+        return Indexing(
+            chosen, index or self.index(chosen), self.ground.crawls, self.blobs, self.workshop, Log(self.said)
+        )
 
     async def catch_up(self) -> None:
         await self.indexing().catch_up(asyncio.Event())
@@ -126,7 +130,9 @@ def _page(address: str, words: str, row: CrawledPage) -> Page:
 @pytest.fixture
 async def library(database: Database, tmp_path: Path) -> AsyncIterator[Library]:
     blobs = open_blobs(f"file://{tmp_path}/blobs", {})
-    yield Library(await Ground.on(database), blobs, io.StringIO())
+    opened = Library(await Ground.on(database), blobs, Workshop(1), io.StringIO())
+    yield opened
+    await opened.workshop.close()
     await blobs.close()
 
 
@@ -143,6 +149,21 @@ async def test_what_was_crawled_is_found(library: Library) -> None:
     assert await library.counts() == (3, 3, 3, 0)
     assert not await library.indexing().are_due()
     assert library.said.getvalue() == ""
+
+
+async def test_what_takes_long_to_read_holds_nobody_up(library: Library) -> None:
+    """It is read elsewhere, and given up if that takes too long."""
+    await library.crawl({"deep": "<div><!--</div>-->" * 3_000 + "a rope of silk", "flax": "a rope of flax"})
+    await library.catch_up()
+    assert await library.found("rope") == {"deep", "flax"}
+    await library.workshop.close()
+    library.workshop = Workshop(1, seconds=0.0)
+    await library.crawl(
+        {"late": "<div><!--</div>-->" * 3_000 + "a rope of jute", "hemp": "a rope of hemp"}, now=NOW + SECOND
+    )
+    await library.catch_up()
+    assert await library.found("rope") == {"deep", "flax", "hemp"}
+    assert "too much work" in library.said.getvalue()
 
 
 async def test_only_what_is_to_be_found_and_is_for_all_of_the_tenant(library: Library) -> None:

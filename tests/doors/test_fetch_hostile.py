@@ -24,6 +24,7 @@ from tests.doors.fetches import Fetching, opened, say
 from tests.doors.houses import AS_ADMIN
 from tests.doors.processes import Start
 from tests.doors.test_problems import assert_problem
+from tests.lag import Lag
 from tests.site.bombs import bomb
 from tests.site.server import Site
 from tests.web.pdf_files import pdf
@@ -122,19 +123,6 @@ async def hasty(tmp_path_factory: pytest.TempPathFactory, site: Site) -> AsyncIt
         yield fetching
 
 
-class Lag:
-    """How long the event loop did not come round, at worst."""
-
-    def __init__(self) -> None:
-        self.most = 0.0
-
-    async def tick(self) -> None:
-        while True:
-            before = time.monotonic()
-            await asyncio.sleep(0.005)
-            self.most = max(self.most, time.monotonic() - before)
-
-
 @asynccontextmanager
 async def never_stalled() -> AsyncIterator[None]:
     lag, started = Lag(), time.monotonic()
@@ -210,6 +198,8 @@ def filled(piece: bytes, size: int) -> bytes:
     ("piece", "size"),
     [
         *((piece, SMALL) for piece in (b"<div>", b"<b><i><u><p>x</b>", b"<p>x", b"<td>x", b"<")),
+        *((piece, SMALL) for piece in (b"<div></x>", b'<div a="</x>">', b"<svg><div></svg>")),
+        *((piece, 300_000) for piece in (b"<div><!--</div>-->", b"<div><table></div></table>")),
         *((piece, SMALL) for piece in (b"*_`[](", b"&amp;", b"\n", b" ")),
         *((piece, 300_000) for piece in (b"<table><tr><td>", b"<a href=x>", b"<li>")),
     ],
@@ -219,6 +209,13 @@ async def test_pages_made_to_be_hard_to_read_stall_nobody(wary: Fetching, piece:
     target = say(filled(piece, size))
     async with never_stalled():
         assert (await wary.answer(target))["statusCode"] == 200
+
+
+async def test_few_tags_of_which_very_many_elements_come(wary: Fetching) -> None:
+    fonts = b"".join(b"<font color=%d>" % number for number in range(400))
+    target = say(b"<p>" + fonts + b"<p>x" * 500)
+    async with never_stalled():
+        assert (await wary.answer(target))["words"] == 500
 
 
 async def test_200_000_nested_tags(wary: Fetching) -> None:

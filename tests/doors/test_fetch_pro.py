@@ -170,6 +170,7 @@ async def test_a_target_that_says_nothing_is_told_as_that_by_whoever_waited(fetc
         "/extract": {"render": "always", "fields": {"title": "string"}},
         "/screenshot": {},
     }
+    assert (await fetching.post("/ok", path="/fetch/pro")).status_code == 200  # the browser has started
     target = "/first-byte-late"
     answers = [fetching.post(target, path=path, timeout=5_000, **body) for path, body in asked.items()]
     for answer in await asyncio.gather(*answers):

@@ -14,7 +14,7 @@ from gossamer.flows.render import BOTS, Look, Payload, job_key, page_key, page_p
 from gossamer.flows.render_failure import MAX_ATTEMPTS, Code, Failure, RenderPolicy, failed, translated
 from gossamer.flows.render_job import patience
 from gossamer.flows.serve import REFUSED_SECONDS, Wish
-from gossamer.flows.workshop import prepared
+from gossamer.flows.workbench import prepared
 from gossamer.problems import Problem, Unavailable
 from gossamer.reach import tab
 from gossamer.state import job_table, renders, tenants

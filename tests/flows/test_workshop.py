@@ -1,6 +1,7 @@
 """Reading in processes of their own: what they cannot do to us, and that none of them stays behind."""
 
 import asyncio
+import gzip
 import os
 import signal
 import subprocess
@@ -12,10 +13,14 @@ from pathlib import Path
 import pytest
 from tests.web.pdf_files import pdf
 
+from gossamer.flows.workbench import audited
 from gossamer.flows.workshop import FEW_TAGS, Workshop
 from gossamer.problems import CONTENT_UNREADABLE, INVALID_SELECTOR, Problem
-from gossamer.web import reading
+from gossamer.web import reading, sitemap
+from gossamer.web.audit import Subject
+from gossamer.web.glance import text_of
 from gossamer.web.page import Page
+from gossamer.web.parts import take_apart
 from gossamer.web.reading import How
 
 SOON = 10.0  # seconds within which what must happen has happened
@@ -32,6 +37,7 @@ def page(body: bytes, media_type: str = "text/html", url: str = "https://site.ex
 SMALL = page(b"<h1>Small</h1>" + PARAGRAPH)
 LARGE = page(b"<title>Large</title><h1>Large</h1>" + PARAGRAPH * 2000)
 NESTED = page(b"<div>" * 900 + b"deep")
+FONTS = b"<p>" + b"".join(b"<font color=%d>" % number for number in range(60))  # in every later block
 DOCUMENT = page(pdf([["Hello from a PDF"]]), "application/pdf")
 
 MakeWorkshop = Callable[..., Workshop]
@@ -60,7 +66,7 @@ def workers(parent: int | None = None) -> list[int]:
         except OSError:
             continue  # it has gone meanwhile
         is_ours = f"\nPPid:\t{parent or os.getpid()}\n" in status
-        if is_ours and (b"gossamer.flows.workshop" in command or not command):
+        if is_ours and (b"gossamer.flows.workbench" in command or not command):
             found.append(int(folder.name))
     return found
 
@@ -113,15 +119,35 @@ async def test_a_reading_is_the_same_wherever_it_is_done(make_workshop: MakeWork
         (LARGE, How()),
         (DOCUMENT, How()),
         (page(b"<b>" * (FEW_TAGS + 1)), How()),
+        (page(FONTS + b"<p>x" * 800), How()),
         (SMALL, How(include=("h1",))),
         (SMALL, How(exclude=("h1",))),
     ],
-    ids=["large", "pdf", "many tags", "include", "exclude"],
+    ids=["large", "pdf", "many tags", "many elements", "include", "exclude"],
 )
 async def test_what_may_take_long_is_not_read_in_place(
     make_workshop: MakeWorkshop, one: Page, how: How
 ) -> None:
     await make_workshop().read(one, how)
+    assert len(workers()) == 1
+
+
+SITEMAP = b"<urlset><url><loc>https://site.example/a</loc><lastmod>2026-01-01</lastmod></url></urlset>"
+
+
+async def test_so_is_everything_else(make_workshop: MakeWorkshop) -> None:
+    workshop = make_workshop()
+    linked = page(LARGE.body + b"<a href='/a'>a</a> <a href='/b' rel=nofollow>b</a>" * 500)
+    for one in (linked, SMALL, NESTED, page(b"only text", "text/plain"), page(b"")):
+        apart = await workshop.take_apart(one, agent="Bot/1", most_links=10)
+        assert apart == take_apart(one, agent="Bot/1", most_links=10)
+        assert await workshop.tell(one) == text_of(one) == apart.glance.text
+    for body in (SITEMAP, gzip.compress(SITEMAP), b"<nonsense>"):
+        entries = await workshop.entries(page(body, "application/xml"))
+        assert (entries.urls, entries.problem) == (sitemap.read(body).urls, sitemap.read(body).problem)
+    for one in (SMALL, linked):
+        subject = Subject(page=one, reading=reading.read(one, How()), now=1.0)
+        assert await workshop.audit(subject) == audited(subject)
     assert len(workers()) == 1
 
 

@@ -5,7 +5,7 @@ from time import process_time
 import pytest
 
 from gossamer.web.extract import extract
-from gossamer.web.sanitise import LARGEST, bounded
+from gossamer.web.sanitise import LARGEST, LIGHT_TAGS, bounded, is_light, most_elements
 from gossamer.web.tree import DEEPEST, parse
 
 URL = "https://bomb.example/"
@@ -38,6 +38,16 @@ BOMBS = {
     "structured data": f"<script type='application/ld+json'>{'[' * 100_000}</script>the end",
     "names": f"<div class='{'related ' * 200_000}'>the end</div>",
 }
+
+HIDING = (  # end tags that end nothing
+    "<div></x>",
+    '<div a="</x>">',
+    "<div><!--</div>-->",
+    "<div><table></div></table>",
+    "<svg><div></svg>",
+    "<div><script></div></script>",
+    "<li><ul></li></x>",
+)
 
 
 @pytest.mark.parametrize("name", BOMBS)
@@ -91,6 +101,48 @@ def test_much_formatting_of_few_kinds_is_harmless() -> None:
 def test_formatting_of_many_kinds_left_open_is_not(tag: str) -> None:
     html = "<p>" + "".join(tag.format(number) for number in range(1_000)) + "</p>" + "<p>x" * 1_000
     assert bounded(html).html != html
+
+
+@pytest.mark.parametrize("tag", ["<fOnt a={}>", "<b\fa={}>", "<b\ra={}>", "<B\n{}>"])
+def test_formatting_is_known_however_it_is_written(tag: str) -> None:
+    html = "<p>" + "".join(tag.format(number) for number in range(1_000)) + "</p>" + "<p>x" * 1_000
+    assert bounded(html).html != html
+    assert not is_light(html)
+
+
+@pytest.mark.parametrize("tag", ["<div></x>", '<div a="</x>">', "<DIV></x>", "<div></DIVE>"])
+def test_end_tags_of_nothing_end_nothing(tag: str) -> None:
+    assert bounded(tag * 5_000).cut
+
+
+def test_end_tags_end_what_they_name_in_any_case() -> None:
+    html = "<DIV><Span>x</sPAN></div>" * 5_000
+    assert bounded(html) == (html, False)
+
+
+@pytest.mark.parametrize("tag", HIDING)
+def test_a_page_of_many_tags_is_never_light_whatever_hides_in_it(tag: str) -> None:
+    times = LIGHT_TAGS // (tag.count("<") - tag.count("</")) + 1
+    assert not is_light(tag * times)
+    started = process_time()
+    parse(tag * (times - 1))
+    assert process_time() - started < 1
+    assert is_light(tag * (times - 1))
+
+
+def test_a_light_page_is_harmless() -> None:
+    for html in ("<div>" * 2_000, "<b><p>x" * 600, "<p><code>x</code></p>" * 900, "<option>" * 2_000, ""):
+        assert is_light(html)
+        assert bounded(html) == (html, False)
+    assert not is_light(f"<div {' '.join(f'a{number}' for number in range(5_000))}>")
+
+
+def test_no_more_elements_come_of_a_page_than_are_foretold() -> None:
+    fonts = "".join(f"<font color={number}>" for number in range(30))
+    for html in (f"<p>{fonts}" + "<p>x" * 200, "<b><p>x" * 100, "<i><!-- </i> --><div>x" * 100):
+        assert len(parse(html).order) <= most_elements(html)
+    line = '<p>a <b class="x">b<br>c</b> <a href="/d"><code>e</code></a> <em>f <i>g</i></em></p>'
+    assert most_elements(line * 50) == line.count("<") * 50
 
 
 def test_who_cannot_wait_gets_the_beginning_of_a_harmful_page() -> None:

@@ -11,10 +11,11 @@ from typing import Final, Literal, TypedDict
 from gossamer.flows.workshop import Workshop
 from gossamer.problems import INVALID_URL, Problem, Unavailable
 from gossamer.reach.fetch import Ask, Fetcher
-from gossamer.web import robots, sitemap
-from gossamer.web.audit import File, LinkCheck, Report, Sitemap, Subject, audit
+from gossamer.web import robots
+from gossamer.web.audit import File, LinkCheck, Report, Sitemap, Subject
 from gossamer.web.page import Page
 from gossamer.web.reading import How, Reading
+from gossamer.web.sitemap import Entries
 from gossamer.web.url import Url, audit_form
 
 KIND: Final = "audit"
@@ -77,7 +78,7 @@ class Auditor:
         links = await self._links(reading, page, options.max_links) if options.max_links else None
         await step("checking", 90)
         subject = Subject(page=page, reading=reading, now=self.clock(), links=links, **beside)
-        return await asyncio.to_thread(audit, subject)
+        return (await self.workshop.audit(subject)).report
 
     async def beside(self, page: Page) -> Beside:
         final = Url.parse(page.final_url)
@@ -108,9 +109,18 @@ class Auditor:
         found = await self.attempt(url)
         if found is None or found.status != 200:
             return Sitemap(bool(named), url.href, problem="it cannot be had" if named else "")
-        entries = sitemap.read(found.body)
+        entries = await self.entries(found)
         listed = None if entries.is_index or entries.problem else fetched.final_url in entries.urls
         return Sitemap(True, url.href, len(entries.urls), entries.problem, listed)
+
+    async def entries(self, found: Page) -> Entries:
+        """Of a sitemap, which may be of any kind and size."""
+        try:
+            return await self.workshop.entries(found)
+        except Unavailable:
+            raise
+        except Problem:
+            return Entries((), problem="it takes too long to read")
 
     async def _from_plain(self, page: Url) -> bool | None:
         """Whether http leads to https; nobody knows where the page is not on the usual port."""

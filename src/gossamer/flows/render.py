@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from gossamer import problems
 from gossamer.flows.render_failure import Code, failed, translated
-from gossamer.flows.workshop import Prepared, Workshop
+from gossamer.flows.workbench import Prepared
+from gossamer.flows.workshop import Workshop
 from gossamer.problems import Problem
 from gossamer.reach.browser import Browsers
 from gossamer.reach.visit import Rendered, Step, Visit

@@ -21,6 +21,7 @@ from gossamer.flows.audit import Auditor, Options, Payload, Step
 from gossamer.flows.crawl.content import unpacked
 from gossamer.flows.crawl.seeds import seeds_of
 from gossamer.flows.site_beside import Surroundings, links_outside, surroundings
+from gossamer.flows.workbench import Audited
 from gossamer.problems import Problem
 from gossamer.reach.fetch import Ask
 from gossamer.state import audits, crawled_pages, crawls
@@ -31,12 +32,13 @@ from gossamer.state.crawls import Crawl, Crawls, Spec
 from gossamer.state.database import Database
 from gossamer.state.job import Job
 from gossamer.web import robots
-from gossamer.web.audit import Report, Subject, audit
+from gossamer.web.audit import Subject
+from gossamer.web.kind import Kind
 from gossamer.web.page import Page
 from gossamer.web.reading import How
 from gossamer.web.site_audit import Gathering, SiteReport, site_audit
 from gossamer.web.site_checks.redirects import resolved
-from gossamer.web.site_checks.sight import Form, closed, form_of, seen
+from gossamer.web.site_checks.sight import Form, closed, form_of
 from gossamer.web.site_checks.site import Site, SitePage, host_of
 from gossamer.web.site_comparison import Comparison, compare
 from gossamer.web.url import Url
@@ -189,24 +191,25 @@ class SiteAuditor:
                     percent = CRAWLED + (READ - CRAWLED) * part // TOLD_STEPS
                     await step(f"reading: {done:,} of {total:,} pages", percent)
                 done += 1
-                subject = await self._subject(page, beside)
-                if subject is None:
+                audited = await self._audited(page, beside, form)
+                if audited is None:
                     yield _unread(row, form)
                     continue
-                report, found = await asyncio.to_thread(_looked_at, subject, form)
-                if subject.is_html:
-                    gathering.add(report)
-                yield replace(found, url=form(row.url), final_url=form(row.final_url))
+                if audited.report.page.kind is Kind.HTML:
+                    gathering.add(audited.report)
+                yield replace(audited.sight, url=form(row.url), final_url=form(row.final_url))
 
-    async def _subject(self, page: Page | None, beside: Surroundings) -> Subject | None:
+    async def _audited(self, page: Page | None, beside: Surroundings, form: Form) -> Audited | None:
         """None for what is no page, or cannot be read."""
         if page is None or not 200 <= page.status < 300:
             return None
+        workshop = self.auditor.workshop
         try:
-            reading = await self.auditor.workshop.read(page, How())
+            reading = await workshop.read(page, How())
+            subject = Subject(page=page, reading=reading, now=self.clock(), **beside.files)
+            return await workshop.audit(subject, form)
         except Problem:
             return None
-        return Subject(page=page, reading=reading, now=self.clock(), **beside.files)
 
     async def _rows(self, crawl_id: str) -> AsyncGenerator[tuple[PageRow, Page | None]]:
         """Those that were stored together are in one object, one after the other."""
@@ -229,10 +232,6 @@ def _taken_out(whole: bytes | None, row: PageRow) -> Page | None:
     if whole is None:
         return None
     return unpacked(whole[row.blob_offset : row.blob_offset + row.blob_size])
-
-
-def _looked_at(subject: Subject, form: Form) -> tuple[Report, SitePage]:
-    return audit(subject), seen(subject, form)
 
 
 def _unread(row: PageRow, form: Form) -> SitePage:

@@ -80,7 +80,7 @@ async def _entries(auditor: Auditor, site: Url, reference: str) -> sitemap.Entri
         return sitemap.Entries((), problem="its address is not a URL")
     if page is None or page.status != 200:
         return sitemap.Entries((), problem="it cannot be had")
-    return sitemap.read(page.body)
+    return await auditor.entries(page)
 
 
 def _named(site: Url, guide: File, form: Form) -> tuple[str, ...] | None:

@@ -8,6 +8,7 @@ from typing import Any, Final
 from gossamer.flows.admit import Caller
 from gossamer.flows.render import Look, page_key
 from gossamer.flows.serve import LimitReached, Serving, Wish
+from gossamer.flows.workshop import Workshop
 from gossamer.problems import Problem, Unavailable, validation_error
 from gossamer.reach.dial import Dialer
 from gossamer.reach.fetch import Ask, Fetcher
@@ -81,6 +82,7 @@ class Warmer:
     dialer: Dialer
     cache: PageCache
     serving: Serving
+    workshop: Workshop
 
     async def warm(self, wanted: Payload, tenant: str, request_id: str, step: Step) -> Warmed:
         """Queue the renders. Again is no harm: what is queued or cached already is not queued once more."""
@@ -154,7 +156,7 @@ class Warmer:
         page = await self.fetcher.fetch(Ask(url=url, timeout=SITEMAP_SECONDS, attempts=1))
         if page.status != 200:
             return sitemap.Entries((), problem=f"its server answered with {page.status}")
-        return await asyncio.to_thread(sitemap.read, page.body)
+        return await self.workshop.entries(page)
 
 
 def cache_key(text: str) -> str:

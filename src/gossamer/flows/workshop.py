@@ -1,95 +1,63 @@
 """Workshop: work on pages that may take long, or more memory than it should, in processes that can be killed.
 
-A small page of few tags is worked on where it is, in a few milliseconds. Large ones, PDFs and whatever may
-surprise go to a child process (`python -m gossamer.flows.workshop`) with a bound on memory and time, which
-knows no secrets and has nothing but a pipe: what it hands back is decoded as data of a known shape.
+A page of which little can come is worked on where it is, in a few milliseconds. Large ones, PDFs and whatever
+may surprise go to a child process (`flows/workbench`) with a bound on memory and time. What it hands back is
+decoded as data of a known shape.
 """
 
 import asyncio
 import contextlib
-import math
 import os
-import resource
 import sys
-from dataclasses import dataclass
-from typing import BinaryIO, Final
+from typing import Final, TypeVar
 
 import msgspec
 
 from gossamer import problems
+from gossamer.flows.workbench import (
+    LENGTH,
+    Audited,
+    Prepared,
+    Refusal,
+    Result,
+    ToAudit,
+    ToHarvest,
+    ToList,
+    ToPrepare,
+    ToRead,
+    ToTakeApart,
+    ToTell,
+    Work,
+    audited,
+    listed,
+    prepared,
+)
 from gossamer.problems import Problem, Unavailable
-from gossamer.web import reading
+from gossamer.web import reading, sitemap
+from gossamer.web.audit import Subject
 from gossamer.web.documents import path_of
 from gossamer.web.kind import READABLE, Kind, kind_of
-from gossamer.web.outcome import Judgement, judge
 from gossamer.web.page import Page
-from gossamer.web.prerender import Prerendered, prerender
+from gossamer.web.parts import Parts, is_quick
 from gossamer.web.reading import How, Reading
-from gossamer.web.structured.harvest import Harvest, harvest
-from gossamer.web.structured.schema import Json, Schema
+from gossamer.web.sanitise import most_elements
+from gossamer.web.site_checks.sight import Form
+from gossamer.web.sitemap import Entries
+from gossamer.web.structured.harvest import Harvest
+from gossamer.web.structured.schema import Schema
 
 SMALL: Final = 64 * 1024  # bytes of a body that is read in place,
 FEW_TAGS: Final = 1000  # if there are no more of these in it: each may cost 30 µs
+FEW_ELEMENTS: Final = 1500  # and no more of these can come of them
 SECONDS: Final = 10.0
 MEMORY: Final = 2 * 1024**3  # bytes of address space
 LONGEST: Final = 256 * 1024**2  # bytes of a message that comes back
-_LENGTH: Final = 4  # bytes before each message
 _AT_HAND: Final = frozenset({Kind.HTML, Kind.TEXT, Kind.MARKDOWN, Kind.JSON})
 _NOTHING: Final = Page(
     url="", final_url="", status=200, headers=(), body=b"", media_type="text/html", charset="utf-8"
 )
 
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """A rendered page as it is to be served, and what it is."""
-
-    served: Prerendered
-    judgement: Judgement
-
-
-class ToRead(msgspec.Struct, array_like=True, tag=True):
-    page: Page
-    how: How
-
-
-class ToPrepare(msgspec.Struct, array_like=True, tag=True):
-    page: Page
-    keep_scripts: bool
-
-
-class ToHarvest(msgspec.Struct, array_like=True, tag=True):
-    page: Page
-    schema: Json
-    with_text: bool
-
-
-Work = ToRead | ToPrepare | ToHarvest
-
-
-class Refusal(msgspec.Struct, array_like=True, tag=True):
-    """A problem on its way through the pipe."""
-
-    name: str
-    detail: str
-    hint: str | None
-    details: dict[str, str | int | None]
-
-
-class WasRead(msgspec.Struct, array_like=True, tag=True):
-    made: Reading
-
-
-class WasPrepared(msgspec.Struct, array_like=True, tag=True):
-    made: Prepared
-
-
-class WasHarvested(msgspec.Struct, array_like=True, tag=True):
-    made: Harvest
-
-
-Done = WasRead | WasPrepared | WasHarvested
-Result = Done | Refusal
+M = TypeVar("M", Reading, Prepared, Harvest, Parts, Entries, str, Audited)
 
 
 class Workshop:
@@ -107,23 +75,37 @@ class Workshop:
     async def read(self, page: Page, how: How) -> Reading:
         if self._is_at_hand(page, how):
             return reading.read(page, how)
-        made = (await self._elsewhere(ToRead(page, how))).made
-        assert isinstance(made, Reading)  # noqa: S101  (what was asked for)
-        return made
+        return await self._elsewhere(ToRead(page, how), Reading)
 
     async def prepare(self, page: Page, *, keep_scripts: bool) -> Prepared:
         """A page that a browser has rendered, for serving."""
-        if len(page.body) <= self._small and page.body.count(b"<") <= FEW_TAGS:
+        if len(page.body) <= self._small and _is_little(page.text):
             return prepared(page, keep_scripts=keep_scripts)
-        made = (await self._elsewhere(ToPrepare(page, keep_scripts))).made
-        assert isinstance(made, Prepared)  # noqa: S101  (what was asked for)
-        return made
+        return await self._elsewhere(ToPrepare(page, keep_scripts), Prepared)
 
     async def harvest(self, page: Page, schema: Schema, *, with_text: bool) -> Harvest:
         """Never here: how long it takes depends on the schema too, and that is its caller's."""
-        made = (await self._elsewhere(ToHarvest(page, schema.document, with_text))).made
-        assert isinstance(made, Harvest)  # noqa: S101  (what was asked for)
-        return made
+        return await self._elsewhere(ToHarvest(page, schema.document, with_text), Harvest)
+
+    async def take_apart(self, page: Page, *, agent: str, most_links: int) -> Parts:
+        """Never here: who crawls does it himself with what is quick."""
+        return await self._elsewhere(ToTakeApart(page, agent, most_links), Parts)
+
+    async def entries(self, page: Page) -> Entries:
+        """The addresses in a sitemap."""
+        if sitemap.is_quick(page.body):
+            return listed(page.body)
+        return await self._elsewhere(ToList(page), Entries)
+
+    async def tell(self, page: Page) -> str:
+        """The text of a page, for who searches; likewise."""
+        return await self._elsewhere(ToTell(page), str)
+
+    async def audit(self, subject: Subject, form: Form | None = None) -> Audited:
+        """Who has many pages of a site gives a `form` that remembers."""
+        if is_quick(subject.page):
+            return await asyncio.to_thread(audited, subject, form)
+        return await self._elsewhere(ToAudit(subject), Audited)
 
     async def check(self, how: How) -> None:
         """Raise what is wrong with the caller's selectors, before a page is fetched for them."""
@@ -147,17 +129,18 @@ class Workshop:
         return (
             len(page.body) <= small
             and kind in _AT_HAND
-            and page.body.count(b"<") <= FEW_TAGS
             and not how.include
             and not how.exclude
+            and _is_little(page.text)
         )
 
-    async def _elsewhere(self, work: Work) -> Done:
+    async def _elsewhere(self, work: Work, wanted: type[M]) -> M:
         async with self._places:
             result = await self._by_another(msgspec.msgpack.encode(work), work.page)
         if isinstance(result, Refusal):
             raise _problem(result)
-        return result
+        assert isinstance(result.made, wanted)  # noqa: S101  (what was asked for)
+        return result.made
 
     async def _by_another(self, work: bytes, page: Page) -> Result:
         worker = await self._worker()
@@ -186,8 +169,8 @@ class Workshop:
         return await _start(self._memory, self._seconds)
 
 
-def prepared(page: Page, *, keep_scripts: bool) -> Prepared:
-    return Prepared(prerender(page.text, page.final_url, keep_scripts=keep_scripts), judge(page))
+def _is_little(html: str) -> bool:
+    return html.count("<") <= FEW_TAGS and most_elements(html) <= FEW_ELEMENTS
 
 
 async def _start(memory: int, seconds: float) -> asyncio.subprocess.Process:
@@ -195,7 +178,7 @@ async def _start(memory: int, seconds: float) -> asyncio.subprocess.Process:
         return await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
-            "gossamer.flows.workshop",
+            "gossamer.flows.workbench",
             str(memory),
             str(seconds),
             stdin=asyncio.subprocess.PIPE,
@@ -211,9 +194,9 @@ async def _start(memory: int, seconds: float) -> asyncio.subprocess.Process:
 async def _hand_over(worker: asyncio.subprocess.Process, work: bytes) -> Result:
     assert worker.stdin is not None  # noqa: S101  (opened as pipes)
     assert worker.stdout is not None  # noqa: S101
-    worker.stdin.write(len(work).to_bytes(_LENGTH) + work)
+    worker.stdin.write(len(work).to_bytes(LENGTH) + work)
     await worker.stdin.drain()
-    length = int.from_bytes(await worker.stdout.readexactly(_LENGTH))
+    length = int.from_bytes(await worker.stdout.readexactly(LENGTH))
     if length > LONGEST:
         raise EOFError
     result: Result = msgspec.msgpack.decode(await worker.stdout.readexactly(length), type=Result)
@@ -244,44 +227,3 @@ def _unreadable(page: Page) -> Problem:
 def _problem(refusal: Refusal) -> Problem:
     kind = problems.KINDS[refusal.name]
     return Problem(kind, refusal.detail, hint=refusal.hint, details=refusal.details or None)
-
-
-# The other side of the pipe.
-
-
-def serve(source: BinaryIO, sink: BinaryIO, seconds: float) -> None:
-    while head := source.read(_LENGTH):
-        _end_after(seconds)
-        work = msgspec.msgpack.decode(source.read(int.from_bytes(head)), type=Work)
-        answer = msgspec.msgpack.encode(_result(work))
-        sink.write(len(answer).to_bytes(_LENGTH) + answer)
-        sink.flush()
-
-
-def _result(work: Work) -> Result:
-    try:
-        if isinstance(work, ToPrepare):
-            return WasPrepared(prepared(work.page, keep_scripts=work.keep_scripts))
-        if isinstance(work, ToHarvest):
-            return WasHarvested(harvest(work.page, work.schema, with_text=work.with_text))
-        return WasRead(reading.read(work.page, work.how))
-    except Problem as problem:
-        return Refusal(problem.kind.name, problem.detail, problem.hint, problem.members.get("details") or {})
-
-
-def _end_after(seconds: float) -> None:
-    """Of CPU time, from here: should nobody be left to kill us, the system does."""
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    soft = math.ceil(used.ru_utime + used.ru_stime + seconds) + 1
-    resource.setrlimit(resource.RLIMIT_CPU, (soft, resource.getrlimit(resource.RLIMIT_CPU)[1]))
-
-
-def main(memory: int, seconds: float) -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    os.nice(5)
-    serve(sys.stdin.buffer, sys.stdout.buffer, seconds)
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]), float(sys.argv[2]))

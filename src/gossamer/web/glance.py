@@ -16,7 +16,8 @@ from gossamer.web.directives import NOTHING, Directives, directives_of
 from gossamer.web.kind import is_html
 from gossamer.web.links import Addresses, Folders
 from gossamer.web.page import Page, is_text
-from gossamer.web.sanitise import bounded
+from gossamer.web.sanitise import Bounded, bounded
+from gossamer.web.shadow import composed
 from gossamer.web.simhash import simhash, simhash_of
 
 MOST_LINKS: Final = 1_000
@@ -69,7 +70,7 @@ def glance(
     headers = [value for name, value in page.headers if name == "x-robots-tag"]
     if not is_html(page.media_type, page.body, page.final_url):
         return _of_other(page, directives_of((), headers, agent) if headers else NOTHING)
-    safe = bounded(page.text, REBUILT)
+    safe = _safe(page)
     html = safe.html.encode("utf-8", "replace")
     source = LexborHTMLParser(html)
     head = _Head.read(page, _head_nodes(source, html), folders)
@@ -98,8 +99,12 @@ def text_of(page: Page) -> str:
     """The text alone, as a glance has it."""
     if not is_html(page.media_type, page.body, page.final_url):
         return _text_of_other(page)
-    html = bounded(page.text, REBUILT).html.encode("utf-8", "replace")
+    html = _safe(page).html.encode("utf-8", "replace")
     return " ".join(_seen(LexborHTMLParser(html), html)[:MOST_TEXT].split())
+
+
+def _safe(page: Page) -> Bounded:
+    return Bounded(composed(page.text), False) if page.is_light else bounded(page.text, REBUILT)
 
 
 def _text_of_other(page: Page) -> str:

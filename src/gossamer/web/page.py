@@ -6,6 +6,7 @@ from functools import cached_property, lru_cache
 from typing import Final, Literal
 
 from gossamer.web.charset import charset_of, decode
+from gossamer.web.sanitise import is_light
 
 ESSENCE: Final = re.compile(r"[\w.+!#$&^-]+/[\w.+!#$&^-]+")
 BINARY: Final = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
@@ -50,6 +51,11 @@ class Page:
     @cached_property
     def text(self) -> str:
         return decode(self.body, self.charset)
+
+    @cached_property
+    def is_light(self) -> bool:
+        """Whether it is parsed in milliseconds, whoever wrote it."""
+        return is_light(self.text)
 
     def header(self, name: str) -> str | None:
         """The first value of that name, which is in lower case."""

@@ -15,6 +15,7 @@ DEEPEST: Final = 256
 LONGEST: Final = 2_048  # characters of an address
 MOST_IMAGES: Final = 1_000  # of one page
 MOST_MEMBERS: Final = 100  # of a gzip file
+SMALL: Final = 64 * 1024  # bytes that are read in a few milliseconds
 _GZIP: Final = b"\x1f\x8b"
 _ENTRY: Final = {"urlset": "url", "sitemapindex": "sitemap"}
 _TOLD: Final = frozenset(("loc", "lastmod", "image/loc", "news/title", "news/publication_date"))
@@ -44,6 +45,11 @@ class Entries:
 
 class _Stop(Exception):
     pass
+
+
+def is_quick(body: bytes) -> bool:
+    """Whether it can be read where others wait for it. A packed one may be a thousand times as large."""
+    return len(body) <= SMALL and not body.startswith(_GZIP)
 
 
 def read(body: bytes) -> Entries:

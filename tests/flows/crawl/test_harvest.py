@@ -19,6 +19,7 @@ from gossamer.state.hot import Tally
 from gossamer.state.limits import Policy, Standing
 from gossamer.state.new_urls import HIGH, LOW
 from gossamer.web.page import Hop, Page
+from gossamer.web.parts import take_apart
 from gossamer.web.robots import Robots
 from gossamer.web.scope import Scope
 from gossamer.web.simhash import Neighbours
@@ -91,6 +92,19 @@ def urls(visited: Visited) -> list[str]:
 
 def harvest(known: Known | None = None) -> Harvest:
     return Harvest(Known() if known is None else known, "Gossamer/1")
+
+
+@pytest.mark.parametrize("body", ['<title>t</title><p>Text <a href="/a">a</a>', "<p>Not found", ""])
+def test_a_page_that_was_taken_apart_elsewhere_is_the_same_page(body: str) -> None:
+    here = harvest().of(task(), plan(), page(body), OPEN, 0.0)
+    apart = take_apart(page(body), agent="Gossamer/1", most_links=plan().spec.max_urls_per_page)
+    there = harvest().of(task(), plan(), page(body), OPEN, 0.0, apart)
+    assert (there.row, there.judgement, there.urls, there.keys) == (
+        here.row,
+        here.judgement,
+        here.urls,
+        here.keys,
+    )
 
 
 def test_links_are_new_urls_once_in_scope_and_one_deeper() -> None:

@@ -14,18 +14,22 @@ import pytest
 from sqlalchemy import select
 from tests.doors.houses import AS_ADMIN, Visit, Visiting
 from tests.doors.renders import APP, PROSE
+from tests.flows.test_workshop import workers
+from tests.lag import Lag
 from tests.servers.postgres import PostgresServer
 
 from gossamer.app import House
 from gossamer.flows.crawl.content import kept_page
 from gossamer.flows.crawl.host import MOST_TASKS
 from gossamer.flows.crawl.seeds import seeds_of
+from gossamer.flows.workshop import Workshop
 from gossamer.state.crawl_tables import crawled_pages, hosts
 from gossamer.state.crawls import Crawl, Spec
 from gossamer.state.database import clock
 from gossamer.state.tenants import PUBLIC
 
 SECONDS = 60.0
+MOST_LAG = 10.0  # on a busy machine; a parser that is not stopped takes minutes
 GONE = (404, "<p>Nothing here.")
 Answer = tuple[int, str]
 
@@ -122,11 +126,17 @@ class Crawled:
 
 @asynccontextmanager
 async def crawling(
-    visiting: Visiting, origin: Origin, flags: Mapping[str, Any] = {}, **spec: Any
+    visiting: Visiting,
+    origin: Origin,
+    flags: Mapping[str, Any] = {},
+    reading_seconds: float | None = None,
+    **spec: Any,
 ) -> AsyncIterator[Crawled]:
     wanted = Spec(**{"seeds": (origin.url(),), "delay": 0.0, "sitemaps": False, **spec})
     async with visiting(egress_allow="127.0.0.1/32", egress_ports="*", **flags) as visit:
         house = visit.house
+        if reading_seconds is not None:
+            house.crawl_workshop = Workshop(1, seconds=reading_seconds)
         crawl = await house.crawls.create(PUBLIC, wanted, urls=seeds_of(wanted))
         stop = asyncio.Event()
         working = asyncio.create_task(house.crawling().run(stop))
@@ -160,6 +170,67 @@ async def test_pages_are_stored_with_what_they_say_and_can_be_had_again(visiting
         kept = await kept_page(crawled.house.blobs, home.blob, home.blob_offset, home.blob_size)
         assert kept is not None
         assert (kept.url, kept.body.decode()) == (origin.url(), pages["/"][1])
+
+
+HIDING = {  # end tags that end nothing, so that all are inside each other
+    "/x": "<div></x>",
+    "/attribute": '<div a="</x>">',
+    "/comment": "<div><!--</div>-->",
+    "/table": "<div><table></div></table>",
+    "/svg": "<svg><div></svg>",
+    "/script": "<div><script></div></script>",
+}
+
+
+async def test_no_page_stops_a_worker(visiting: Visiting) -> None:
+    """Not even one that takes a parser minutes: it is given up, and told."""
+    hiding = {path: (200, f"<p>{PROSE}</p>" + tag * 10_000) for path, tag in HIDING.items()}
+    good = {f"/{number}": linking(f"/{number}?more") for number in range(20)}
+    large = (200, f"<title>Large</title><a href='/9'>x</a><p>{PROSE}</p>" * 4_000)
+    pages: dict[str, Any] = {"/": linking("/endless", "/large", *hiding, *good), **hiding, **good}
+    pages |= {"/endless": (200, HIDING["/comment"] * 300_000), "/large": large}
+    lag = Lag()
+    ticking = asyncio.create_task(lag.tick())
+    async with Origin(pages).open() as origin, crawling(visiting, origin) as crawled:
+        done = await crawled.until(lambda crawl: crawl.state == "done")
+        assert (done.counts.pages, done.counts.failed) == (49, 1)
+        rows = {row.url.removeprefix(origin.url("")): row for row in await crawled.rows()}
+    ticking.cancel()
+    assert lag.most < MOST_LAG
+    endless = rows["/endless"]
+    assert (endless.error, endless.outcome, endless.status_code) == ("unreadable_content", "error", 200)
+    assert endless.content_length == len(pages["/endless"][1])
+    assert {rows[path].outcome for path in (*hiding, *good)} == {"ok"}
+    assert (rows["/large"].title, rows["/large"].links_count) == ("Large", 1)
+
+
+async def test_a_worker_that_stops_gives_back_what_it_cannot_finish(visiting: Visiting) -> None:
+    pages: dict[str, Any] = {"/": (200, HIDING["/comment"] * 300_000)}
+    async with (
+        Origin(pages).open() as origin,
+        visiting(egress_allow="127.0.0.1/32", egress_ports="*") as visit,
+    ):
+        house, stop = visit.house, asyncio.Event()
+        house.crawl_workshop = Workshop(1, seconds=600.0)
+        wanted = Spec(seeds=(origin.url(),), delay=0.0, sitemaps=False)
+        crawl = await house.crawls.create(PUBLIC, wanted, urls=seeds_of(wanted))
+        working = asyncio.create_task(house.crawling().run(stop))
+        async with asyncio.timeout(SECONDS):
+            while not workers():
+                await asyncio.sleep(0.02)
+            stop.set()
+            await working
+        assert workers() == []
+        left = await house.crawls.get(crawl.id)
+        assert left is not None
+        assert (left.state, left.counts.pending, left.counts.failed) == ("running", 1, 0)
+
+
+async def test_a_crawl_of_small_pages_starts_no_process(visiting: Visiting) -> None:
+    pages: dict[str, Any] = {"/": linking("/a"), "/a": linking("/")}
+    async with Origin(pages).open() as origin, crawling(visiting, origin, reading_seconds=0.0) as crawled:
+        done = await crawled.until(lambda crawl: crawl.state == "done")
+        assert (done.counts.pages, done.counts.failed) == (2, 0)
 
 
 async def test_a_crawl_stores_no_more_pages_than_it_may(visiting: Visiting) -> None:

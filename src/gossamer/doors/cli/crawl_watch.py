@@ -22,6 +22,7 @@ _REASONS: Final = {
     "robots_unreachable": "does not hand out its robots.txt",
     "failing": "fails again and again",
     "pace": "asks for a long pause",
+    "render_limit": "waits until more pages may be rendered",
 }
 
 

@@ -10,7 +10,7 @@ import click
 from gossamer.doors import wording
 from gossamer.doors.cli import Build, House, load, quiet_log, with_settings
 from gossamer.doors.cli.writing import reserve, write
-from gossamer.flows.workshop import Prepared
+from gossamer.flows.workbench import Prepared
 from gossamer.reach.visit import Format, Rendered, Shot, Visit
 from gossamer.web.outcome import Outcome
 from gossamer.web.url import Url

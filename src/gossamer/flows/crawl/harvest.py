@@ -9,20 +9,22 @@ from typing import Final
 
 from gossamer.flows.crawl.known import Known
 from gossamer.flows.crawl.plan import Plan
+from gossamer.flows.crawl.taking import ERROR, Taken, is_redirect, is_sitemap
 from gossamer.flows.crawl.visit import End, Visited, again, is_to_be_tried_again
 from gossamer.flows.crawl.way import ToSitemap, Way, way_on
 from gossamer.problems import Problem
-from gossamer.reach.http import REDIRECTS
 from gossamer.reach.retry import is_transient_status
 from gossamer.state.frontier import CrawledPage, Task
 from gossamer.state.new_urls import LOW
 from gossamer.web import sitemap
 from gossamer.web.glance import Glance, glance
 from gossamer.web.links import Folders
-from gossamer.web.outcome import NOTE, PLENTY, Judgement, Outcome, judge
+from gossamer.web.outcome import Judgement, Outcome
 from gossamer.web.page import Page
+from gossamer.web.parts import Parts, believed, examined
 from gossamer.web.robots import Robots
 from gossamer.web.scope import TOO_DEEP
+from gossamer.web.sitemap import Entries
 from gossamer.web.url import Url
 
 MOST_HOPS: Final = 5  # redirects in a row, or sitemaps in sitemaps
@@ -30,10 +32,7 @@ MOST_SITEMAPS: Final = 20  # that a robots.txt names
 MOST_NESTED: Final = 1_000  # that the indexes of a host name
 MOST_DENIED: Final = 1_000  # links of a crawl that robots.txt forbids and that are listed all the same
 SITEMAP: Final = "/sitemap.xml"
-ERROR: Final = 400
 GENUINE: Final = 10  # pages that are alike, and all what they seem to be: more are taken at their word
-_SIGNS: Final = (b"<urlset", b"<sitemapindex")
-_GZIP: Final = b"\x1f\x8b"
 
 
 class Harvest:
@@ -42,27 +41,35 @@ class Harvest:
         self._agent = agent
         self._folders = Folders()
 
-    def of(self, task: Task, plan: Plan, page: Page, rules: Robots, randomness: float) -> Visited:
-        """What the answer to a request means to its crawl."""
+    def of(
+        self,
+        task: Task,
+        plan: Plan,
+        page: Page,
+        rules: Robots,
+        randomness: float,
+        found: Taken | None = None,
+    ) -> Visited:
+        """What the answer to a request means to its crawl; `found` is what was taken from it before."""
         if is_to_be_tried_again(task, page.status):
             return again(task, plan, f"status_{page.status}", randomness)
         visited = Visited(task, plan)
         if is_transient_status(page.status):
             visited.end, visited.reason = End.FAILED, f"status_{page.status}"
-        if page.status in REDIRECTS or page.redirects:
+        if is_redirect(page):
             self._redirect(visited, page, rules)
-        elif _is_sitemap(task, page):
-            self._sitemap(visited, page, rules)
+        elif is_sitemap(task, page):
+            self._sitemap(visited, found if isinstance(found, Entries) else sitemap.read(page.body), rules)
         elif not task.as_sitemap:
-            self._page(visited, page, rules)
+            self._page(visited, page, rules, found if isinstance(found, Parts) else None)
         self._add_sitemaps(visited, rules)
         return visited
 
-    def _page(self, visited: Visited, page: Page, rules: Robots) -> None:
+    def _page(self, visited: Visited, page: Page, rules: Robots, parts: Parts | None) -> None:
         task, plan = visited.task, visited.plan
-        seen = glance(page, agent=self._agent, most_links=plan.spec.max_urls_per_page, folders=self._folders)
+        seen = parts.glance if parts is not None else self._glance(plan, page)
         original = _original(plan, task, seen)
-        judgement = _judged(plan, page, seen, original)
+        judgement = _judged(plan, page, seen, original, parts)
         visited.page, visited.judgement = page, judgement
         visited.row = _row(page, seen, judgement, original, visited.reason)
         if page.status < ERROR:
@@ -81,9 +88,13 @@ class Harvest:
         if target:
             self._admit(visited, (target,), rules, way_on(task, visited.plan, target))
 
-    def _sitemap(self, visited: Visited, page: Page, rules: Robots) -> None:
+    def _glance(self, plan: Plan, page: Page) -> Glance:
+        most = plan.spec.max_urls_per_page
+        return glance(page, agent=self._agent, most_links=most, folders=self._folders)
+
+    def _sitemap(self, visited: Visited, entries: Entries, rules: Robots) -> None:
         """Pages come before sitemaps in sitemaps, and of both no more than can be of use."""
-        task, plan, entries = visited.task, visited.plan, sitemap.read(page.body)
+        task, plan = visited.task, visited.plan
         if entries.is_index:
             most = MOST_NESTED - plan.nested[task.host]
             way = ToSitemap(task.depth, task.hops + 1, most, host=task.host, priority=LOW)
@@ -165,12 +176,12 @@ def _original(plan: Plan, task: Task, seen: Glance) -> str | None:
     return found if found != task.url_hash else None
 
 
-def _judged(plan: Plan, page: Page, seen: Glance, original: str | None) -> Judgement:
+def _judged(plan: Plan, page: Page, seen: Glance, original: str | None, parts: Parts | None) -> Judgement:
     """A stand-in for many pages is like the others, so what is unlike all before it is not looked into, nor
     what is like many that were what they seem to be."""
     if original is None or plan.genuine[original] >= GENUINE:
-        return judge(page, title=seen.title, text=seen.text, enough=NOTE)
-    judgement = judge(page, title=seen.title, text=seen.text, enough=PLENTY)
+        return believed(page, seen) if parts is None else parts.believed
+    judgement = examined(page, seen) if parts is None else parts.examined
     if judgement.outcome is Outcome.OK:
         plan.genuine[original] += 1
     return judgement
@@ -188,13 +199,3 @@ def _target(page: Page) -> str:
     except Problem:
         return ""
     return joined.href.partition("#")[0]
-
-
-def _is_sitemap(task: Task, page: Page) -> bool:
-    if page.status >= ERROR:
-        return False
-    if task.as_sitemap:
-        return True
-    if page.body.startswith(_GZIP):
-        return "sitemap" in page.url
-    return page.media_type.endswith("xml") and any(sign in page.body[:2048] for sign in _SIGNS)

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, TypeVar
 
 from gossamer.flows.crawl.desk import Desk
@@ -21,7 +22,8 @@ from gossamer.flows.crawl.lease import Held
 from gossamer.flows.crawl.pace import REFUSALS
 from gossamer.flows.crawl.plan import Plan, Plans
 from gossamer.flows.crawl.robots import RobotsFiles, Rules
-from gossamer.flows.crawl.visit import Visited, blocked, broken, put_off, unanswered
+from gossamer.flows.crawl.taking import Taking, is_at_hand
+from gossamer.flows.crawl.visit import Visited, blocked, broken, put_off, unanswered, unreadable
 from gossamer.flows.crawl.writer import Writer
 from gossamer.flows.serve import LimitReached
 from gossamer.logs import Log
@@ -30,12 +32,12 @@ from gossamer.reach.retry import retry_after
 from gossamer.state.frontier import Frontier, Task
 from gossamer.state.hosts import Hosts
 from gossamer.web.page import Page
+from gossamer.web.parts import Parts
 from gossamer.web.url import Url
 
 MOST_TASKS: Final = 200  # of a batch
 FIRST_TASKS: Final = 20  # until the pace is known
 PATIENCE: Final = 5.0  # seconds that a host is held for without being asked
-LARGE: Final = 500_000  # bytes of a body that is taken apart beside the event loop
 AGAIN_SECONDS: Final = 0.25  # until a database that is away is asked again
 DEFECT_SECONDS: Final = 15.0  # until a host is tried again whose walk ended with a defect of ours
 REST_SECONDS: Final = 3600.0  # of a host that does not say what its rules are
@@ -55,6 +57,7 @@ class Crew:
     plans: Plans
     robots: RobotsFiles
     fetching: Fetching
+    taking: Taking
     harvest: Harvest
     writer: Writer
     log: Log
@@ -78,6 +81,7 @@ class Walk:
         self._found = False  # something that is to be fetched from this host
         self._shells = 0
         self._over = False
+        self._apart = asyncio.Lock()  # one page at a time: others' large pages are to have their turn
 
     async def run(self) -> None:
         try:
@@ -270,10 +274,18 @@ class Walk:
         return page
 
     async def _harvested(self, task: Task, plan: Plan, page: Page, rules: Rules) -> Visited:
-        harvest, randomness = self._crew.harvest, self._crew.randomness()
-        if len(page.body) > LARGE:
-            return await asyncio.to_thread(harvest.of, task, plan, page, rules.robots, randomness)
-        return harvest.of(task, plan, page, rules.robots, randomness)
+        crew = self._crew
+        if is_at_hand(task, page):
+            return crew.harvest.of(task, plan, page, rules.robots, crew.randomness())
+        try:
+            async with self._apart:
+                found = await crew.taking.of(task, page, plan.spec.max_urls_per_page)
+        except Unavailable:
+            raise
+        except Problem as problem:
+            return unreadable(task, plan, page, problem)
+        gathered = partial(crew.harvest.of, task, plan, page, rules.robots, crew.randomness(), found)
+        return gathered() if isinstance(found, Parts) else await asyncio.to_thread(gathered)
 
     def _rest(self, seconds: float) -> None:
         self._held.resting = max(self._held.resting, asyncio.get_running_loop().time() + seconds)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from gossamer.flows.crawl.content import unpacked
+from gossamer.flows.workshop import Workshop
 from gossamer.logs import Log
 from gossamer.problems import Problem, Unavailable
 from gossamer.state import unindexed
@@ -22,6 +23,8 @@ from gossamer.state.search_index import Reading, SearchIndex
 from gossamer.state.unindexed import Batch, Stored
 from gossamer.web.glance import text_of
 from gossamer.web.outcome import Outcome
+from gossamer.web.page import Page
+from gossamer.web.parts import is_quick
 from gossamer.web.url import Url, cache_form
 
 KIND: Final = "index"
@@ -32,15 +35,24 @@ LOOK_SECONDS: Final = 1.0  # how often it is asked whether there is something to
 PAUSE_SECONDS: Final = 5.0  # when something is away
 GONE: Final = (404, 410)
 
+Slow = tuple[str, Stored, Page]  # what it is indexed as, what is known of it, and itself
+
 
 class Indexing:
     def __init__(
-        self, database: Database, index: SearchIndex, crawls: Crawls, blobs: Blobs, log: Log
+        self,
+        database: Database,
+        index: SearchIndex,
+        crawls: Crawls,
+        blobs: Blobs,
+        workshop: Workshop,
+        log: Log,
     ) -> None:
         self._database = database
         self._index = index
         self._crawls = crawls
         self._blobs = blobs
+        self._workshop = workshop
         self._log = log
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -113,38 +125,65 @@ class Indexing:
         whole = await self._blobs.get(batch.blob)
         if whole is None:  # it is not kept any more
             return Reading(batch)
-        return await asyncio.to_thread(self._read_out, batch, pages, whole)
-
-    def _read_out(self, batch: Batch, pages: Sequence[Stored], whole: bytes) -> Reading:
-        entries: list[Entry] = []
-        lost: list[Gone] = []
-        for page in pages:
-            form = _form(page.final_url)
-            if form and _is_gone(page):
-                lost.append(gone(batch.tenant_id, form, batch.crawled_at))
-            elif form and page.outcome == Outcome.OK and (document := self._document(batch, page, whole)):
-                entries.append(entry(batch.tenant_id, form, document))
+        slow: list[Slow] = []
+        entries, lost = await asyncio.to_thread(self._read_out, batch, pages, whole, slow)
+        for form, stored, page in slow:
+            if (text := await self._told(page)) is not None:
+                entries.append(await asyncio.to_thread(_entry, batch, form, stored, text))
         return Reading(batch, entries, lost)
 
-    def _document(self, batch: Batch, page: Stored, whole: bytes) -> Document | None:
+    async def _told(self, page: Page) -> str | None:
         try:
-            text = text_of(unpacked(whole[page.blob_offset : page.blob_offset + page.blob_size]))
-        except Exception as error:  # noqa: BLE001 - whatever is wrong with it, the others are not to suffer
-            self._log.error("indexing_failed", "a page is not readable", url=page.final_url, cause=error)
+            return await self._workshop.tell(page)
+        except Unavailable:
+            raise
+        except Problem as problem:
+            self._log.warning("indexing_failed", problem.detail, url=page.final_url)
             return None
-        return Document(
-            url=page.final_url,
-            title=page.title,
-            description=page.description,
-            text=text,
-            language=page.language,
-            seen_at=batch.crawled_at / 1000,
-        )
+
+    def _read_out(
+        self, batch: Batch, pages: Sequence[Stored], whole: bytes, slow: list[Slow]
+    ) -> tuple[list[Entry], list[Gone]]:
+        """All that is quick; the others are put aside."""
+        entries: list[Entry] = []
+        lost: list[Gone] = []
+        for stored in pages:
+            form = _form(stored.final_url)
+            if form and _is_gone(stored):
+                lost.append(gone(batch.tenant_id, form, batch.crawled_at))
+            elif form and stored.outcome == Outcome.OK:
+                shown = self._shown(stored, whole)
+                if isinstance(shown, str):
+                    entries.append(_entry(batch, form, stored, shown))
+                elif shown is not None:
+                    slow.append((form, stored, shown))
+        return entries, lost
+
+    def _shown(self, stored: Stored, whole: bytes) -> str | Page | None:
+        """Its text; the page itself if that may take long."""
+        try:
+            page = unpacked(whole[stored.blob_offset : stored.blob_offset + stored.blob_size])
+            return text_of(page) if is_quick(page) else page
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with it, the others are not to suffer
+            self._log.error("indexing_failed", "a page is not readable", url=stored.final_url, cause=error)
+            return None
 
     async def _give_back(self, batches: Sequence[Batch], pause: int) -> None:
         with contextlib.suppress(Unavailable):  # their time runs out by itself
             async with self._database.write() as connection:
                 await unindexed.give_back(connection, batches, pause)
+
+
+def _entry(batch: Batch, form: str, stored: Stored, text: str) -> Entry:
+    document = Document(
+        url=stored.final_url,
+        title=stored.title,
+        description=stored.description,
+        text=text,
+        language=stored.language,
+        seen_at=batch.crawled_at / 1000,
+    )
+    return entry(batch.tenant_id, form, document)
 
 
 def _is_gone(page: Stored) -> bool:

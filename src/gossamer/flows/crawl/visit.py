@@ -8,7 +8,7 @@ comes when that host may be asked. What is tried again:
     anything else           is what the page is
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
 
@@ -75,6 +75,22 @@ def unanswered(task: Task, plan: Plan, problem: Problem, randomness: float) -> V
     if is_transient(problem) and task.attempt < MOST_ATTEMPTS:
         return again(task, plan, reason, randomness)
     return _failed(task, plan, reason)
+
+
+def unreadable(task: Task, plan: Plan, page: Page, problem: Problem) -> Visited:
+    """It came, and nobody knows what it says: no one can be made to work on it for ever."""
+    failed = _failed(task, plan, reason_of(problem) or problem.kind.name)
+    if failed.row is not None:
+        failed.row = replace(
+            failed.row,
+            final_url=page.final_url,
+            status_code=page.status,
+            content_type=page.media_type,
+            content_length=len(page.body),
+            via=page.via,
+            duration_ms=page.elapsed_ms,
+        )
+    return failed
 
 
 def broken(task: Task, plan: Plan) -> Visited:
