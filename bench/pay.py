@@ -37,7 +37,7 @@ from bench.table import Machine, save, table, this_machine
 
 SDK: Final = "x402[evm,fastapi]"
 PAYEE: Final = "0x" + "22" * 20
-SOLANA_PAYEE: Final = "1" * 32
+SOLANA_PAYEE: Final = "4vJ9JU1bJJE96FWSJKvHsmmFADCg4gpZQff4P3bkLKi"
 WAYS: Final = ("free", "unpaid", "paid")
 STATUS: Final = {"free": 200, "unpaid": 402, "paid": 200}
 
