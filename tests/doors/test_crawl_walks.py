@@ -36,7 +36,8 @@ async def test_sitemaps_without_end_do_not_keep_a_crawl_from_its_end(visiting: V
         async with crawling(visit):
             done = await over(visit, begun["crawlId"])
         assert (done["status"], done["counts"]["pages"]) == ("done", 5)
-        assert done["counts"]["pending"] <= AMPLE * 5 + SPARE + len(inner)
+        # What was found and not written yet is not counted: no sitemap brings more than there is room for.
+        assert done["counts"]["pending"] <= len(inner) * (AMPLE * 5 + SPARE + 1)
         stored = {one["url"] for one in (await get(visit, begun["pagesUrl"]))["pages"]}
         assert len(stored) == 5
         assert not stored & {origin + app, origin + index, *inner}
