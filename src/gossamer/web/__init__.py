@@ -1,1 +1,1 @@
-"""What the web means: pure rules, no I/O, no clock, no settings."""
+"""What the web means: rules and nouns that do no I/O and know no clock and no settings."""

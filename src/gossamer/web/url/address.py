@@ -1,8 +1,8 @@
-"""May we talk to this address, and why not.
+"""Addresses: decide whether we may connect to an address, with a reason.
 
-What counts is the address that is connected to, never the spelling of the host: every refused range has a
-name, and IPv6 is refused unless it is known to be public. The ranges are those of IANA's special-purpose
-registries and the fixed addresses of cloud platforms; `ipaddress.is_global` lets a third of them through.
+Only the address of the connection counts, never the spelling of the host. Every refused range has a name, and
+IPv6 is refused unless it is known to be public. The ranges are those of IANA's special-purpose registries and
+the fixed addresses of cloud platforms; `ipaddress.is_global` would let a third of them through.
 """
 
 import re
@@ -17,7 +17,7 @@ Network = IPv4Network | IPv6Network
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether we may, and the name of the rule that says so."""
+    """Whether we may connect, and the name of the rule that decides."""
 
     allowed: bool
     reason: str
@@ -25,11 +25,11 @@ class Verdict:
 
 PUBLIC: Final = Verdict(True, "public")
 OPENED: Final = Verdict(True, "opened")  # by the operator, in `egress_allow`
-A_NAME: Final = Verdict(True, "name")  # what it resolves to decides
+A_NAME: Final = Verdict(True, "name")  # its addresses decide
 
 
 def _table(*rows: tuple[str, str]) -> tuple[tuple[Network, Verdict], ...]:
-    """The first row that holds an address decides, so a range within a range stands before it."""
+    """Build a table. The first row with an address decides, so narrow ranges come before wide ones."""
     return tuple((ip_network(block), Verdict(False, reason)) for block, reason in rows)
 
 
@@ -82,10 +82,10 @@ _REFUSED_V6: Final = _table(
 
 
 def classify(address: Address, allow: Sequence[Network] = ()) -> Verdict:
-    """The rule for one address; `allow` opens networks on purpose."""
+    """Return the verdict on one address; `allow` lists networks that the operator has opened."""
     if isinstance(address, IPv6Address) and address.scope_id is not None:
         return Verdict(False, "scoped")
-    address = unmapped(address)
+    address = unmap(address)
     if any(address in network for network in allow):
         return OPENED
     refused = _REFUSED_V4 if isinstance(address, IPv4Address) else _REFUSED_V6
@@ -95,13 +95,13 @@ def classify(address: Address, allow: Sequence[Network] = ()) -> Verdict:
     return PUBLIC if isinstance(address, IPv4Address) or address in _PUBLIC_V6 else Verdict(False, "reserved")
 
 
-def unmapped(address: Address) -> Address:
-    """::ffff:0:0/96 is IPv4 written another way, and is judged and connected to as that."""
+def unmap(address: Address) -> Address:
+    """Return the IPv4 address of ::ffff:0:0/96, which is judged and connected to as IPv4."""
     mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
     return mapped or address
 
 
-# Names that mean something inside a machine or a network: refused without asking what they resolve to.
+# Names with a meaning inside a machine or a network, which are refused without a DNS query.
 _LOCAL_SUFFIXES: Final = {"localhost": "loopback", "internal": "internal_name", "local": "internal_name"}
 _METADATA_NAMES: Final = frozenset(
     {
@@ -122,17 +122,17 @@ _NAME: Final = re.compile(r"(?=.{1,253}\Z)[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})
 _NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*")
 
 
-def refused_name(host: str, allow: Sequence[Network] = ()) -> Verdict:
-    """What can be said of a canonical host before DNS: an address is judged, a name may be refused.
+def judge_host(host: str, allow: Sequence[Network] = ()) -> Verdict:
+    """Judge a canonical host before DNS: an address gets its verdict, and a name may be refused.
 
-    `allow` opens addresses; a refused name stays refused.
+    `allow` opens addresses only; a refused name stays refused.
     """
     address = literal(host)
     return classify(address, allow) if address else _judge_name(host.removesuffix("."))
 
 
 def literal(host: str) -> Address | None:
-    """The address that a canonical host is, or None for a name."""
+    """Return the address that a canonical host is, or None for a name."""
     try:
         return IPv6Address(host[1:-1]) if host[:1] + host[-1:] == "[]" else IPv4Address(host)
     except ValueError:
@@ -141,8 +141,8 @@ def literal(host: str) -> Address | None:
 
 def _judge_name(name: str) -> Verdict:
     last = name.rpartition(".")[2]
-    # A canonical host that ends in a number is a dotted address; any other is somebody's spelling of one,
-    # which the system's resolver would read as such.
+    # A canonical host that ends in a number is a dotted address. Any other is an unusual spelling of one,
+    # which the resolver of the system would accept.
     if not _NAME.fullmatch(name) or _NUMBER.fullmatch(last):
         return Verdict(False, "malformed_name")
     if name in _METADATA_NAMES:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gossamer.web.directives import Directives, directives_of
+from gossamer.web.robots.directives import Directives, directives_of
 
 AGENT = "GossamerBot/1.0 (+https://bot.example)"
 

@@ -6,7 +6,7 @@ from importlib.resources import files
 import pytest
 from ada_url import normalize_url
 
-from gossamer.web.domain import domain_of
+from gossamer.web.url.domain import domain_of
 
 CASES = re.findall(
     r"^checkPublicSuffix\('([^'.][^']*)', (?:'([^']*)'|null)\);",

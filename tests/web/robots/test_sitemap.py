@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.web.sitemap import LARGEST, LONGEST, MOST, MOST_IMAGES, MOST_MEMBERS, Entry, read
+from gossamer.web.robots.sitemap import (
+    MAX_GZIP_MEMBERS,
+    MAX_IMAGES,
+    MAX_SITEMAP_BYTES,
+    MAX_SITEMAP_ENTRIES,
+    MAX_VALUE_CHARS,
+    SitemapEntry,
+    read,
+)
 
 SPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
 
@@ -26,9 +34,9 @@ def test_pages_with_when_they_changed() -> None:
         )
     )
     assert found.entries == (
-        Entry("https://a.example/1", "2024-05-01"),
-        Entry("https://a.example/2?x=1&y=2", "2024-05-01T10:00:00+02:00"),
-        Entry("https://a.example/3"),
+        SitemapEntry("https://a.example/1", "2024-05-01"),
+        SitemapEntry("https://a.example/2?x=1&y=2", "2024-05-01T10:00:00+02:00"),
+        SitemapEntry("https://a.example/3"),
     )
     assert found.urls[1] == "https://a.example/2?x=1&y=2"
     assert (found.is_index, found.problem) == (False, "")
@@ -38,7 +46,7 @@ def test_an_index_lists_sitemaps() -> None:
     entry = "<sitemap><loc>https://a.example/s.xml.gz</loc><lastmod>2024</lastmod></sitemap>"
     found = read(listing(entry, "<url><loc>https://a.example/no</loc></url>", root="sitemapindex"))
     assert found.is_index
-    assert found.entries == (Entry("https://a.example/s.xml.gz", "2024"),)
+    assert found.entries == (SitemapEntry("https://a.example/s.xml.gz", "2024"),)
 
 
 @pytest.mark.parametrize(
@@ -48,11 +56,13 @@ def test_images_are_told_and_are_no_pages(space: str) -> None:
     image = "<i:image><i:loc>https://a.example/{}.png</i:loc><i:title>x</i:title></i:image>"
     entry = f"<url>{image.format(1)}<loc>https://a.example/</loc>{image.format(2)}</url>"
     (found,) = read(listing(entry, i=space)).entries
-    assert found == Entry("https://a.example/", images=("https://a.example/1.png", "https://a.example/2.png"))
-    crowded = listing(
-        f"<url><loc>https://a.example/</loc>{image.format(1) * (MOST_IMAGES + 1)}</url>", i=space
+    assert found == SitemapEntry(
+        "https://a.example/", images=("https://a.example/1.png", "https://a.example/2.png")
     )
-    assert len(read(crowded).entries[0].images) == MOST_IMAGES
+    crowded = listing(
+        f"<url><loc>https://a.example/</loc>{image.format(1) * (MAX_IMAGES + 1)}</url>", i=space
+    )
+    assert len(read(crowded).entries[0].images) == MAX_IMAGES
 
 
 def test_news_tell_headline_and_date() -> None:
@@ -102,10 +112,10 @@ def test_what_is_cut_off_is_read_as_far_as_it_goes() -> None:
 
 def test_a_bomb_is_not_unpacked() -> None:
     packing = zlib.compressobj(9, wbits=31)
-    bomb = b"".join(packing.compress(b" " * 1_000_000) for _ in range(LARGEST // 1_000_000 + 2))
+    bomb = b"".join(packing.compress(b" " * 1_000_000) for _ in range(MAX_SITEMAP_BYTES // 1_000_000 + 2))
     found = read(bomb + packing.flush())
     assert (found.entries, found.problem) == ((), "it is larger than 50 MB")
-    assert read(gzip.compress(b"") * (MOST_MEMBERS + 1)).problem == "it is packed in too many pieces"
+    assert read(gzip.compress(b"") * (MAX_GZIP_MEMBERS + 1)).problem == "it is packed in too many pieces"
 
 
 @pytest.mark.parametrize(
@@ -124,10 +134,13 @@ def test_entities_are_refused(declared: str) -> None:
 
 def test_depth_number_and_length_are_bounded() -> None:
     assert read(b"<a>" * 300).problem == "it is nested too deeply"
-    many = read(listing("<url><loc>https://a.example/</loc></url>" * (MOST + 1)))
-    assert (len(many.entries), many.problem) == (MOST, "it has more than 50,000 entries")
-    assert len(read(b"https://a.example/\n" * (MOST + 1)).entries) == MOST
-    assert len(read(listing(f"<url><loc>https://a.example/{'a' * 9_000}</loc></url>")).urls[0]) == LONGEST
+    many = read(listing("<url><loc>https://a.example/</loc></url>" * (MAX_SITEMAP_ENTRIES + 1)))
+    assert (len(many.entries), many.problem) == (MAX_SITEMAP_ENTRIES, "it has more than 50,000 entries")
+    assert len(read(b"https://a.example/\n" * (MAX_SITEMAP_ENTRIES + 1)).entries) == MAX_SITEMAP_ENTRIES
+    assert (
+        len(read(listing(f"<url><loc>https://a.example/{'a' * 9_000}</loc></url>")).urls[0])
+        == MAX_VALUE_CHARS
+    )
 
 
 def test_what_is_not_well_formed_is_read_up_to_there() -> None:

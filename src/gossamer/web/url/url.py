@@ -1,22 +1,25 @@
-"""URLs: parsed by the WHATWG rules, as browsers do, and three canonical forms of them to be used as keys.
+"""URLs: parsed by the WHATWG rules, as in browsers, with canonical forms that serve as keys.
 
-    Url.parse(text)   what a caller or a page wrote, or the reason why it cannot be used
-    cache_form        one page in the cache, however its URL was spelt and whatever campaign linked to it
+    Url.parse(text)   what a caller or a page wrote, or the reason why it is refused
+    shared_url        the URL that is fetched, and stored under, when callers share the answer
+    cache_form        one page of the cache, whatever the spelling of its URL and its tracking parameters
     crawl_form        one row of a crawl
-    audit_form        one audited page: nothing but the spelling is smoothed
+    audit_form        one audited page: only the spelling is normalised
 
-Canonical forms are keys only: a page is fetched at the URL that was asked for. A form parses to itself, so
-the form of a form is the same form, and URLs of different hosts never have the same one.
+Canonical forms group and display pages. They are never fetched, because they may be another resource (`/a`
+for `/a/`, https for http). A page with a shared answer is fetched at its `shared_url`, so every caller who
+shares the answer would have caused the same request. A form parses to itself, and URLs of different hosts
+never have the same form.
 
-Only the serialised URL is taken from the parser, because every value that crosses over from it costs as much
-as the parsing; what the standard has serialised, one pattern can take apart. Queries are taken apart here:
-ada-url's search parameters fail on bytes that are not UTF-8, and the standard's make one page of them all.
+Only the serialised URL is taken from the parser, because each further value would cost as much as parsing.
+One pattern splits it. Queries are split here too: ada-url's search parameters fail on bytes that are not
+UTF-8, and the standard's parser would merge all of them.
 """
 
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from string import ascii_letters, digits
 from typing import Any, Final, Self
@@ -26,9 +29,9 @@ from ada_url import join_url, normalize_url
 
 from gossamer.problems import INVALID_URL, Problem
 
-LONGEST: Final = 2048
+MAX_URL_CHARS: Final = 2048
 DEFAULT_PORTS: Final = {"http": 80, "https": 443}
-SHOWN: Final = 200  # so much of a refused URL is told back
+SHOWN_URL_CHARS: Final = 200  # of a refused URL in the error message
 
 _SERIALISED: Final = re.compile(
     r"(?P<scheme>https?)://(?:(?P<credentials>[^/?#@]*)@)?"
@@ -39,18 +42,18 @@ _SERIALISED: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Url:
-    """An absolute http or https URL without credentials. Two are equal when they are spelt the same."""
+    """An absolute http or https URL without credentials. Two URLs are equal if their spelling is."""
 
     href: str  # as the standard serialises it, with its fragment
     scheme: str = field(compare=False)
     host: str = field(compare=False)  # lower case, punycode; IPv4 dotted, IPv6 in brackets and compressed
-    port: int = field(compare=False)  # the scheme's own when none is written
+    port: int = field(compare=False)  # the default of the scheme if none is written
     path: str = field(compare=False)
     query: str = field(compare=False)  # without the question mark
 
     @classmethod
     def parse(cls, text: str, base: "Url | None" = None) -> Self:
-        if len(text) > LONGEST:
+        if len(text) > MAX_URL_CHARS:
             raise _too_long(text)
         try:
             href = join_url(base.href, text) if base else normalize_url(text)
@@ -61,14 +64,14 @@ class Url:
             raise _refusal("invalid_protocol", text, "Only http and https URLs are allowed", _hint(text))
         if parts["credentials"]:
             raise _refusal("credentials_in_url", href, "User names and passwords in URLs are not allowed")
-        if len(href) > LONGEST:
+        if len(href) > MAX_URL_CHARS:
             raise _too_long(href)
         scheme = parts["scheme"]
         port = int(parts["port"] or DEFAULT_PORTS[scheme])
         return cls(href, scheme, parts["host"], port, parts["path"], parts["query"] or "")
 
     def join(self, reference: str) -> "Url":
-        """What a link on this page, or a redirect from it, points to."""
+        """Resolve a link on this page, or a redirect from it."""
         return Url.parse(reference, self)
 
     @property
@@ -77,12 +80,12 @@ class Url:
 
     @property
     def site(self) -> str:
-        """What pace and pools are kept by: host and port."""
+        """Host and port: the unit of request rates and connection pools."""
         return f"{self.host}:{self.port}"
 
     @property
     def target(self) -> str:
-        """What a request line asks for: path and query."""
+        """Path and query, as in a request line."""
         return self.href[len(self.origin) :].partition("#")[0]
 
     def __str__(self) -> str:
@@ -97,34 +100,36 @@ _USERINFO: Final = re.compile(r"(\s*(?:[A-Za-z][A-Za-z0-9+.-]*:)?[/\\]*)[^/\\?#]
 
 
 def _refusal(reason: str, url: str, detail: str, hint: str | None = None) -> Problem:
-    shown = url[:LONGEST]
+    shown = url[:MAX_URL_CHARS]
     if found := _USERINFO.match(shown):
         shown = found[1] + shown[found.end() :]
-    shown = shown if len(shown) <= SHOWN else shown[:SHOWN] + "…"
+    shown = shown if len(shown) <= SHOWN_URL_CHARS else shown[:SHOWN_URL_CHARS] + "…"
     return Problem(INVALID_URL, detail, hint=hint, details={"url": shown, "reason": reason})
 
 
 def _too_long(url: str) -> Problem:
-    return _refusal("url_too_long", url, f"The URL has {len(url):,} characters; {LONGEST:,} are allowed")
+    return _refusal(
+        "url_too_long", url, f"The URL has {len(url):,} characters; {MAX_URL_CHARS:,} are allowed"
+    )
 
 
 def _hint(text: str) -> str | None:
-    """`example.com/page` and `localhost:3000` are what people type; say what was missing."""
+    """Suggest the missing scheme, because people type `example.com/page` or `localhost:3000`."""
     if re.fullmatch(r"\s*[\w-]+(\.[\w-]+)*(:[0-9]+)?([/?#]\S*)?\s*", text):
-        return f"Did you mean https://{text.strip()[:SHOWN]}?"
+        return f"Did you mean https://{text.strip()[:SHOWN_URL_CHARS]}?"
     return None
 
 
 @dataclass(frozen=True, slots=True)
 class Tracking:
-    """Query parameters that say where a visitor came from, and nothing about the page. Case is ignored."""
+    """Query parameters that track visitors and do not affect the page. Case is ignored."""
 
     names: frozenset[str]
     prefixes: tuple[str, ...]
 
     @classmethod
     def of(cls, patterns: Iterable[str]) -> Self:
-        """Each pattern is a name, or with an asterisk at its end a prefix."""
+        """Parse patterns; each is a name, or a prefix if it ends with an asterisk."""
         lowered = [pattern.lower() for pattern in patterns]
         return cls(
             frozenset(pattern for pattern in lowered if not pattern.endswith("*")),
@@ -141,59 +146,77 @@ TRACKING: Final = Tracking.of(
 )
 
 
+def shared_url(url: Url, tracking: Tracking = TRACKING) -> Url:
+    """Remove the fragment and tracking parameters, and sort the parameters by name.
+
+    Everything else may matter to the site and keeps its spelling: scheme, path, trailing slash, parameters.
+    """
+    pieces = [piece for piece in url.query.split("&") if piece and _name(piece) not in tracking]
+    query = "&".join(sorted(pieces, key=lambda piece: _code_units(_name(piece))))
+    return replace(url, href=_assemble(url.scheme, url.host, url.port, url.path, query), query=query)
+
+
+def is_tracked(url: Url, tracking: Tracking = TRACKING) -> bool:
+    """Whether a URL has tracking parameters."""
+    return any(_name(piece) in tracking for piece in url.query.split("&"))
+
+
 def cache_form(url: Url, tracking: Tracking = TRACKING) -> str:
-    """https, no fragment, no slash at the end, no tracking, parameters in the order of their names."""
+    """Return the form with https, sorted parameters, and no fragment, trailing slash or tracking."""
     pairs = sorted(_pairs(url.query, tracking), key=lambda pair: _code_units(pair[0]))
-    query = "&".join(f"{_form_encoded(name)}={_form_encoded(value)}" for name, value in pairs)
+    query = "&".join(f"{_form_encode(name)}={_form_encode(value)}" for name, value in pairs)
     port = DEFAULT_PORTS["https"] if url.port == DEFAULT_PORTS[url.scheme] else url.port
-    return _assembled("https", url.host, port, url.path.rstrip("/") or "/", query)
+    return _assemble("https", url.host, port, url.path.rstrip("/") or "/", query)
 
 
 def crawl_form(url: Url, tracking: Tracking = TRACKING, *, keep_slash: bool = True) -> str:
-    """No fragment, no tracking, parameters sorted, percent-encoding only where it is needed."""
+    """Return the form with sorted parameters, minimal percent-encoding, and no fragment or tracking."""
     pairs = sorted(_pairs(url.query, tracking), key=lambda pair: (_code_units(pair[0]), _code_units(pair[1])))
-    query = "&".join(f"{_sparsely_encoded(name)}={_sparsely_encoded(value)}" for name, value in pairs)
-    path = _safely_decoded(url.path)
+    query = "&".join(f"{_sparsely_encode(name)}={_sparsely_encode(value)}" for name, value in pairs)
+    path = _safely_decode(url.path)
     if not keep_slash:
         path = path.rstrip("/") or "/"
-    return _assembled(url.scheme, url.host, url.port, path, query)
+    return _assemble(url.scheme, url.host, url.port, path, query)
 
 
 def audit_form(url: Url) -> str:
-    """No fragment and no slash at the end; the query stays as it is."""
-    return _assembled(url.scheme, url.host, url.port, url.path.rstrip("/") or "/", url.query)
+    """Return the form without fragment and trailing slash; the query is unchanged."""
+    return _assemble(url.scheme, url.host, url.port, url.path.rstrip("/") or "/", url.query)
 
 
-def _assembled(scheme: str, host: str, port: int, path: str, query: str) -> str:
+def _assemble(scheme: str, host: str, port: int, path: str, query: str) -> str:
     return f"{scheme}://{_authority(scheme, host, port)}{path}" + (f"?{query}" if query else "")
 
 
 def _pairs(query: str, tracking: Tracking) -> list[tuple[bytes, bytes]]:
-    """The query read as a form, as the standard does, but on bytes: no two byte sequences become one."""
+    """Parse the query as the standard does, but into bytes, so that different bytes stay different."""
     found = []
     for piece in query.split("&"):
         if piece:
-            name, _, value = piece.replace("+", " ").partition("=")
-            pair = unquote_to_bytes(name), unquote_to_bytes(value)
+            pair = _name(piece), unquote_to_bytes(piece.partition("=")[2].replace("+", " "))
             if pair[0] not in tracking:
                 found.append(pair)
     return found
 
 
+def _name(piece: str) -> bytes:
+    return unquote_to_bytes(piece.partition("=")[0].replace("+", " "))
+
+
 def _code_units(text: bytes) -> bytes:
-    """The standard sorts by UTF-16 code units."""
+    """Return the sort key of the standard: UTF-16 code units."""
     if text.isascii():
         return text.decode("ascii").encode("utf-16-be")
     return text.decode("utf-8", "surrogateescape").encode("utf-16-be", "surrogatepass")
 
 
-def _form_encoded(text: bytes) -> str:
-    """application/x-www-form-urlencoded, as URLSearchParams writes it."""
+def _form_encode(text: bytes) -> str:
+    """Encode as application/x-www-form-urlencoded, like URLSearchParams."""
     return quote_from_bytes(text, safe=" *").replace(" ", "+").replace("~", "%7E")
 
 
-def _sparsely_encoded(text: bytes) -> str:
-    """Left as it is: what means nothing in a query, and what the standard does not encode there either."""
+def _sparsely_encode(text: bytes) -> str:
+    """Encode only characters that have a meaning in a query, or that the standard encodes there."""
     return quote_from_bytes(text, safe="!$()*,/:;?@")
 
 
@@ -201,9 +224,11 @@ _ESCAPE: Final = re.compile("%([0-9A-Fa-f]{2})?")
 _UNRESERVED: Final = frozenset(ascii_letters + digits + "-._~")
 
 
-def _safely_decoded(path: str) -> str:
-    """RFC 3986, 6.2.2: unreserved characters decoded, other escapes in capitals. A percent sign that begins
-    no escape is itself escaped, or what is decoded behind it could complete one."""
+def _safely_decode(path: str) -> str:
+    """Decode unreserved characters and write other escapes in capitals (RFC 3986, 6.2.2).
+
+    A stray percent sign is escaped, because a decoded character after it could complete an escape.
+    """
     return _ESCAPE.sub(_decode, path) if "%" in path else path
 
 
@@ -216,7 +241,7 @@ def _decode(escape: re.Match[str]) -> str:
 
 
 def digest(text: str) -> str:
-    """What things are stored under."""
+    """Return the SHA-256 of a text, which serves as a storage key."""
     return sha256(text.encode()).hexdigest()
 
 
@@ -225,11 +250,11 @@ def render_key(url: Url, tracking: Tracking = TRACKING) -> str:
 
 
 def rendered_name(form: str) -> str:
-    """The short name that a rendered page is shown under."""
+    """Return the short public name of a rendered page."""
     return f"rendered/{digest(form)[:16]}.html"
 
 
 def answer_key(endpoint: str, parameters: Mapping[str, Any]) -> str:
-    """The short key that an agent's cached answer is shown under."""
+    """Return the short public key of a cached answer."""
     text = json.dumps(parameters, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return f"weblens:{endpoint}:{digest(text)[:12]}"

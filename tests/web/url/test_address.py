@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.web.address import Address, Verdict, classify, literal, refused_name, unmapped
+from gossamer.web.url.address import Address, Verdict, classify, judge_host, literal, unmap
 
 RANGES_V4 = [
     ("this_network", "0.0.0.0", "0.255.255.255", None, "1.0.0.0"),
@@ -109,8 +109,8 @@ def test_networks_are_opened_on_purpose() -> None:
 
 
 def test_what_is_connected_to_is_what_was_judged() -> None:
-    assert unmapped(ip_address("::ffff:1.2.3.4")) == ip_address("1.2.3.4")
-    assert unmapped(ip_address("64:ff9b::102:304")) == ip_address("64:ff9b::102:304")
+    assert unmap(ip_address("::ffff:1.2.3.4")) == ip_address("1.2.3.4")
+    assert unmap(ip_address("64:ff9b::102:304")) == ip_address("64:ff9b::102:304")
 
 
 ADDRESSES = st.one_of(st.ip_addresses(v=4), st.ip_addresses(v=6))
@@ -119,7 +119,7 @@ ADDRESSES = st.one_of(st.ip_addresses(v=4), st.ip_addresses(v=6))
 @given(ADDRESSES)
 def test_p_nothing_that_the_standard_library_calls_special_is_public(address: Address) -> None:
     verdict = classify(address)
-    plain = unmapped(address)
+    plain = unmap(address)
     special = plain.is_multicast or plain.is_private or plain.is_reserved or plain.is_loopback
     assert not (verdict.allowed and special)
 
@@ -128,7 +128,7 @@ def test_p_nothing_that_the_standard_library_calls_special_is_public(address: Ad
 def test_p_a_literal_is_judged_like_its_address(address: Address) -> None:
     host = str(address) if address.version == 4 else f"[{address}]"
     assert literal(host) == address
-    assert refused_name(host) == classify(address)
+    assert judge_host(host) == classify(address)
 
 
 # Names.
@@ -182,8 +182,8 @@ def test_p_a_literal_is_judged_like_its_address(address: Address) -> None:
 )
 def test_names_refused_before_dns(host: str, reason: str) -> None:
     everything = [ip_network("0.0.0.0/0"), ip_network("::/0")]
-    assert refused_name(host) == Verdict(False, reason)
-    assert refused_name(host, everything) == Verdict(False, reason)
+    assert judge_host(host) == Verdict(False, reason)
+    assert judge_host(host, everything) == Verdict(False, reason)
 
 
 @pytest.mark.parametrize(
@@ -204,14 +204,14 @@ def test_names_refused_before_dns(host: str, reason: str) -> None:
     ],
 )
 def test_names_whose_addresses_decide(host: str) -> None:
-    assert refused_name(host) == Verdict(True, "name")
+    assert judge_host(host) == Verdict(True, "name")
 
 
 @pytest.mark.parametrize(
     ("host", "reason"), [("127.0.0.1", "loopback"), ("[::1]", "loopback"), ("[::ffff:a00:1]", "private")]
 )
 def test_literals_are_judged_before_anything_leaves(host: str, reason: str) -> None:
-    assert refused_name(host) == Verdict(False, reason)
-    assert refused_name(
+    assert judge_host(host) == Verdict(False, reason)
+    assert judge_host(
         host, [ip_network("127.0.0.0/8"), ip_network("::1/128"), ip_network("10.0.0.0/8")]
     ).allowed

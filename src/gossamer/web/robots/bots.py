@@ -1,5 +1,4 @@
-"""Robots: those of AI companies, by what they do with a page, which is what an owner decides about; and those
-that were there before them."""
+"""Bots: those of AI companies, by what they do with a page, then search engines and link previews."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -7,9 +6,9 @@ from typing import Final
 
 
 class Purpose(StrEnum):
-    SEARCH = "search"  # builds the index that answers are found in
-    USER = "user"  # fetches a page because somebody asked for it
-    TRAINING = "training"  # collects what models are made of
+    SEARCH = "search"  # builds the index of a search
+    USER = "user"  # fetches a page on behalf of a user
+    TRAINING = "training"  # collects training data for models
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,7 @@ BOTS: Final = (
     Bot("cohere-training-data-crawler", "Cohere", Purpose.TRAINING),
 )
 
-# Build the index of an engine that lists pages.
+# Bots that build the index of a search engine.
 SEARCH_ENGINES: Final = (
     Robot("Googlebot", "Google"),
     Robot("GoogleOther", "Google"),
@@ -66,7 +65,7 @@ SEARCH_ENGINES: Final = (
     Robot("Slurp", "Yahoo"),
 )
 
-# Make the card that a link becomes in a chat or a timeline.
+# Bots that make the preview of a link in a chat or a timeline.
 LINK_PREVIEWS: Final = (
     Robot("facebookexternalhit", "Meta"),
     Robot("Twitterbot", "X"),

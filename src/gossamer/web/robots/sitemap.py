@@ -1,7 +1,6 @@
-"""Sitemaps: what a site says that it has. No DOCTYPE, no entities, bounded in size, depth and number.
+"""Sitemaps: read the pages that a site lists, without DOCTYPE and entities, and within limits.
 
-Of the extensions those for news and images are read; elements are known by their names, whatever their
-namespaces, because sites misspell them.
+The extensions for news and images are read too. Namespaces are ignored, because sites misspell them.
 """
 
 import zlib
@@ -9,22 +8,22 @@ from dataclasses import dataclass, field
 from typing import Final
 from xml.parsers import expat
 
-LARGEST: Final = 50_000_000  # bytes, unpacked
-MOST: Final = 50_000  # entries of one file
-DEEPEST: Final = 256
-LONGEST: Final = 2_048  # characters of an address
-MOST_IMAGES: Final = 1_000  # of one page
-MOST_MEMBERS: Final = 100  # of a gzip file
-SMALL: Final = 64 * 1024  # bytes that are read in a few milliseconds
+MAX_SITEMAP_BYTES: Final = 50_000_000  # unpacked
+MAX_SITEMAP_ENTRIES: Final = 50_000
+MAX_DEPTH: Final = 256
+MAX_VALUE_CHARS: Final = 2_048  # of a URL or a headline
+MAX_IMAGES: Final = 1_000  # of one page
+MAX_GZIP_MEMBERS: Final = 100
+QUICK_BYTES: Final = 64 * 1024  # are read in a few milliseconds
 _GZIP: Final = b"\x1f\x8b"
 _ENTRY: Final = {"urlset": "url", "sitemapindex": "sitemap"}
-_TOLD: Final = frozenset(("loc", "lastmod", "image/loc", "news/title", "news/publication_date"))
+_READ_PATHS: Final = frozenset(("loc", "lastmod", "image/loc", "news/title", "news/publication_date"))
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class SitemapEntry:
     url: str
-    modified: str = ""  # as it is written: a W3C date, more or less
+    modified: str = ""  # as written, which should be a W3C date
     published: str = ""  # of news
     headline: str = ""
     images: tuple[str, ...] = ()
@@ -32,11 +31,11 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """What a sitemap lists: pages, or in an index further sitemaps."""
+    """The entries of a sitemap: pages, or further sitemaps if it is an index."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[SitemapEntry, ...]
     is_index: bool = False
-    problem: str = ""  # why it could not be read to its end
+    problem: str = ""  # why it could not be read to the end
 
     @property
     def urls(self) -> tuple[str, ...]:
@@ -48,27 +47,27 @@ class _Stop(Exception):
 
 
 def is_quick(body: bytes) -> bool:
-    """Whether it can be read where others wait for it. A packed one may be a thousand times as large."""
-    return len(body) <= SMALL and not body.startswith(_GZIP)
+    """Whether it can be read in the event loop. A compressed one may be a thousand times as large."""
+    return len(body) <= QUICK_BYTES and not body.startswith(_GZIP)
 
 
 def read(body: bytes) -> Entries:
-    """Never raises; what is wrong with the file is in `problem`, and what could be read of it is there."""
+    """Read a sitemap without raising: `problem` says what is wrong, and readable entries are kept."""
     try:
-        text, problem = _unpacked(body)
+        text, problem = _unpack(body)
     except _Stop as stop:
         return Entries((), problem=str(stop))
     if text.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] != b"<":
         return _lines(text, problem)
-    return _Reader().read(text, problem)
+    return _SitemapReader().read(text, problem)
 
 
-def _unpacked(body: bytes) -> tuple[bytes, str]:
-    """All members of a gzip file one after another, and what is wrong with it."""
+def _unpack(body: bytes) -> tuple[bytes, str]:
+    """Unpack all members of a gzip file, and say what is wrong with it."""
     pieces: list[bytes] = []
-    left, room = body, LARGEST
+    left, room = body, MAX_SITEMAP_BYTES
     while left.startswith(_GZIP):
-        if len(pieces) >= MOST_MEMBERS:
+        if len(pieces) >= MAX_GZIP_MEMBERS:
             raise _Stop("it is packed in too many pieces")
         inflating = zlib.decompressobj(wbits=31)
         try:
@@ -87,42 +86,44 @@ def _unpacked(body: bytes) -> tuple[bytes, str]:
 
 
 def _lines(text: bytes, problem: str) -> Entries:
-    """The plain form: an address a line."""
+    """Read the plain form, with one URL on each line."""
     lines = text.decode("utf-8-sig", "replace").split()
-    found = [line for line in lines if line.startswith(("http://", "https://")) and len(line) <= LONGEST]
-    if len(found) > MOST:
+    found = [
+        line for line in lines if line.startswith(("http://", "https://")) and len(line) <= MAX_VALUE_CHARS
+    ]
+    if len(found) > MAX_SITEMAP_ENTRIES:
         problem = problem or "it has more than 50,000 entries"
-    entries = tuple(Entry(line) for line in found[:MOST])
+    entries = tuple(SitemapEntry(line) for line in found[:MAX_SITEMAP_ENTRIES])
     return Entries(entries, problem=problem or ("" if entries else "it is not a sitemap"))
 
 
 @dataclass(slots=True)
-class _Draft:
-    """An entry that is being read."""
+class _EntryDraft:
+    """An entry while it is being read."""
 
     said: dict[str, str] = field(default_factory=dict)
     images: list[str] = field(default_factory=list)
 
     def take(self, path: str, text: str) -> None:
         if path == "image/loc":
-            if len(self.images) < MOST_IMAGES:
+            if len(self.images) < MAX_IMAGES:
                 self.images.append(text)
         else:
             self.said.setdefault(path, text)
 
-    def entry(self) -> Entry | None:
+    def entry(self) -> SitemapEntry | None:
         said, url = self.said, self.said.get("loc", "")
         if not url:
             return None
         headline, published = said.get("news/title", ""), said.get("news/publication_date", "")
-        return Entry(url, said.get("lastmod", ""), published, headline, tuple(self.images))
+        return SitemapEntry(url, said.get("lastmod", ""), published, headline, tuple(self.images))
 
 
-class _Reader:
+class _SitemapReader:
     def __init__(self) -> None:
-        self._entries: list[Entry] = []
+        self._entries: list[SitemapEntry] = []
         self._path: list[str] = []
-        self._draft: _Draft | None = None
+        self._draft: _EntryDraft | None = None
         self._text: list[str] | None = None
         self._root = ""
 
@@ -139,7 +140,7 @@ class _Reader:
             problem = problem or f"it is not well formed: {expat.errors.messages.get(error.code, 'error')}"
         except _Stop as stop:
             problem = problem or str(stop)
-        except (ValueError, LookupError):  # expat asks Python for encodings that it does not know
+        except (ValueError, LookupError):  # expat asks Python for unknown encodings
             problem = problem or "its encoding is not known"
         if not problem and self._root not in _ENTRY:
             problem = "it is not a sitemap"
@@ -149,27 +150,27 @@ class _Reader:
         local = name.rpartition(" ")[2]
         self._root = self._root or local
         self._path.append(local)
-        if len(self._path) > DEEPEST:
+        if len(self._path) > MAX_DEPTH:
             raise _Stop("it is nested too deeply")
         if len(self._path) == 2 and local == _ENTRY.get(self._root):
-            self._draft = _Draft()
-        elif self._draft is not None and "/".join(self._path[2:]) in _TOLD:
+            self._draft = _EntryDraft()
+        elif self._draft is not None and "/".join(self._path[2:]) in _READ_PATHS:
             self._text = []
 
     def _end(self, name: str) -> None:
         if self._draft is not None and self._text is not None:
-            self._draft.take("/".join(self._path[2:]), "".join(self._text).strip()[:LONGEST])
+            self._draft.take("/".join(self._path[2:]), "".join(self._text).strip()[:MAX_VALUE_CHARS])
             self._text = None
         elif self._draft is not None and len(self._path) == 2:
             self._finish(self._draft)
             self._draft = None
         self._path.pop()
 
-    def _finish(self, draft: _Draft) -> None:
+    def _finish(self, draft: _EntryDraft) -> None:
         entry = draft.entry()
         if entry is None:
             return
-        if len(self._entries) >= MOST:
+        if len(self._entries) >= MAX_SITEMAP_ENTRIES:
             raise _Stop("it has more than 50,000 entries")
         self._entries.append(entry)
 

@@ -1,6 +1,6 @@
-"""What a page asks of robots: by `<meta name="robots">`, and by the header `X-Robots-Tag`.
+"""Directives: what a page asks of robots, by `<meta name="robots">` and by the header `X-Robots-Tag`.
 
-Both may speak to one robot by its name; what is said to everyone and what is said to us add up.
+Both may address one robot by name. Directives for everyone and directives for us add up.
 """
 
 import re
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from gossamer.web.robots import product_token
+from gossamer.web.robots.robots import product_token
 
 EVERYONE: Final = "robots"
 _NAMED: Final = re.compile(r"\s*([\w-]+)\s*:(.*)", re.S)
@@ -27,7 +27,7 @@ NOTHING: Final = Directives()
 
 
 def directives_of(metas: Iterable[tuple[str, str]], headers: Iterable[str], agent: str) -> Directives:
-    """What these meta tags, as name and content, and these headers ask of that agent."""
+    """Return what these meta tags (name and content) and headers ask of an agent."""
     token = product_token(agent)
     said = {*_of_metas(metas, token), *_of_headers(headers, token)}
     if not said:

@@ -9,8 +9,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from gossamer.problems import INVALID_URL, Problem
-from gossamer.web.url import (
-    LONGEST,
+from gossamer.web.url.url import (
+    MAX_URL_CHARS,
     Tracking,
     Url,
     answer_key,
@@ -20,6 +20,7 @@ from gossamer.web.url import (
     digest,
     render_key,
     rendered_name,
+    shared_url,
 )
 
 FORMS: tuple[Callable[[Url], str], ...] = (
@@ -171,8 +172,8 @@ def test_no_refusal_tells_credentials_back(text: str) -> None:
 
 def test_length() -> None:
     start = "https://example.com/"
-    assert len(Url.parse(start + "a" * (LONGEST - len(start))).href) == LONGEST
-    assert refused(start + "a" * (LONGEST - len(start) + 1))["reason"] == "url_too_long"
+    assert len(Url.parse(start + "a" * (MAX_URL_CHARS - len(start))).href) == MAX_URL_CHARS
+    assert refused(start + "a" * (MAX_URL_CHARS - len(start) + 1))["reason"] == "url_too_long"
     assert refused(start + "ü" * 400)["reason"] == "url_too_long"  # as it is sent
     assert len(refused(start + "a" * 1_000_000)["url"]) < 300
 
@@ -212,7 +213,7 @@ def test_a_reference_is_refused_like_any_other() -> None:
     assert refused("javascript:void(0)", base)["reason"] == "invalid_protocol"
     assert refused("//user@b.com/", base)["reason"] == "credentials_in_url"
     assert refused("//[", base)["reason"] == "invalid_url_format"
-    assert refused("x" * LONGEST, base)["reason"] == "url_too_long"
+    assert refused("x" * MAX_URL_CHARS, base)["reason"] == "url_too_long"
 
 
 def test_urls_are_equal_when_they_are_spelt_the_same() -> None:
@@ -261,6 +262,25 @@ def test_cache_form_of_the_table(text: str, form: str) -> None:
 )
 def test_cache_form_corners(text: str, form: str) -> None:
     assert cache_form(Url.parse(text)) == form
+
+
+@pytest.mark.parametrize(
+    ("text", "shared"),
+    [
+        ("http://Example.com:80/Page", "http://example.com/Page"),
+        ("https://example.com/page/", "https://example.com/page/"),
+        ("https://example.com/page?utm_source=google&id=5", "https://example.com/page?id=5"),
+        ("https://example.com/page?b=2&a=1", "https://example.com/page?a=1&b=2"),
+        ("https://example.com/page?b=2&b=1&a", "https://example.com/page?a&b=2&b=1"),
+        ("https://example.com/page#section", "https://example.com/page"),
+        ("https://example.com/?%72ef=x&REF=y&re+f=1", "https://example.com/?re+f=1"),
+        ("https://example.com/page?", "https://example.com/page"),
+        ("https://example.com/page?&&a=%20&b=+&c=a=b", "https://example.com/page?a=%20&b=+&c=a=b"),
+        ("https://example.com/a%2Fb/%7e?%FF=%fe", "https://example.com/a%2Fb/%7e?%FF=%fe"),
+    ],
+)
+def test_shared_url_drops_what_a_key_drops_and_keeps_every_spelling(text: str, shared: str) -> None:
+    assert shared_url(Url.parse(text)).href == shared
 
 
 def test_bytes_that_are_not_utf8_stay_apart() -> None:
@@ -374,6 +394,20 @@ def test_p_canonical_forms_parse_to_themselves(url: Url) -> None:
 def test_p_canonicalising_twice_is_once(url: Url) -> None:
     for form in FORMS:
         assert form(Url.parse(form(url))) == form(url)
+
+
+@given(urls())
+def test_p_a_shared_url_parses_to_itself_and_has_the_same_cache_form(url: Url) -> None:
+    shared = shared_url(url)
+    assert Url.parse(shared.href) == shared == shared_url(shared)
+    assert (shared.scheme, shared.host, shared.port, shared.path) == (
+        url.scheme,
+        url.host,
+        url.port,
+        url.path,
+    )
+    assert shared.query == Url.parse(shared.href).query
+    assert cache_form(shared) == cache_form(url)
 
 
 @given(urls(), urls())

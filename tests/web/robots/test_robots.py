@@ -4,22 +4,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.web.robots import (
-    LARGEST,
-    MOST_WILDCARDS,
-    Answer,
+from gossamer.web.robots.robots import (
+    MAX_ROBOTS_BYTES,
+    MAX_WILDCARDS,
     Robots,
-    allowed,
+    RobotsAccess,
+    access_of,
     from_answer,
     product_token,
-    verdict_of,
 )
 
 SITE = "https://site.example"
 
 
 def may(text: str, agent: str, path: str) -> bool:
-    return allowed(text, agent, SITE + path)
+    return Robots.parse(text).is_allowed(agent, SITE + path)
 
 
 def test_rfc9309_2_2_1_the_group_of_the_own_token_wins_over_everyones() -> None:
@@ -80,18 +79,18 @@ def test_rfc9309_2_2_3_special_characters(rule: str, path: str, blocked: bool) -
 
 def test_rfc9309_2_2_4_other_records_do_not_end_a_group() -> None:
     robots = Robots.parse("User-agent: *\nSitemap: https://site.example/s.xml\nDisallow: /x\n")
-    assert not robots.allowed("a", f"{SITE}/x")
+    assert not robots.is_allowed("a", f"{SITE}/x")
     assert robots.sitemaps == ("https://site.example/s.xml",)
 
 
 def test_rfc9309_2_3_1_3_what_is_not_there_allows_everything() -> None:
     for status in (301, 401, 403, 404, 429):
-        assert from_answer(status, "User-agent: *\nDisallow: /").allowed("a", f"{SITE}/x")
+        assert from_answer(status, "User-agent: *\nDisallow: /").is_allowed("a", f"{SITE}/x")
 
 
 def test_rfc9309_2_3_1_4_what_fails_forbids_everything() -> None:
     for status in (500, 503, None):
-        assert not from_answer(status, "").allowed("a", f"{SITE}/x")
+        assert not from_answer(status, "").is_allowed("a", f"{SITE}/x")
 
 
 def test_rfc9309_2_2_2_the_file_itself_is_always_allowed() -> None:
@@ -113,10 +112,12 @@ def test_ours_a_version_behind_the_token_is_ignored_on_both_sides() -> None:
 
 
 def test_ours_the_first_500_kib_are_read() -> None:
-    robots = Robots.parse("User-agent: *\nDisallow: /early\n" + "#" * LARGEST + "\nDisallow: /late\n")
+    robots = Robots.parse(
+        "User-agent: *\nDisallow: /early\n" + "#" * MAX_ROBOTS_BYTES + "\nDisallow: /late\n"
+    )
     assert robots.cut
-    assert not robots.allowed("a", f"{SITE}/early")
-    assert robots.allowed("a", f"{SITE}/late")
+    assert not robots.is_allowed("a", f"{SITE}/early")
+    assert robots.is_allowed("a", f"{SITE}/late")
 
 
 def test_ours_crawl_delay_is_told_by_group() -> None:
@@ -136,8 +137,8 @@ def test_ours_lines_that_say_nothing_are_named() -> None:
 @given(st.text(), st.text(), st.text())
 def test_any_text_is_a_robots_txt(text: str, agent: str, path: str) -> None:
     robots = Robots.parse(text)
-    assert robots.allowed(agent, f"{SITE}/{path}") in (True, False)
-    robots.allowed(agent, path)
+    assert robots.is_allowed(agent, f"{SITE}/{path}") in (True, False)
+    robots.is_allowed(agent, path)
     robots.crawl_delay(agent)
 
 
@@ -215,7 +216,7 @@ def test_a_group_of_its_own_frees_an_agent(lines: list[str]) -> None:
 def test_rfc9309_2_2_2_and_2_2_3_matching(rules: str, target: str, expected: bool) -> None:
     robots = Robots.parse(f"User-agent: FooBot\n{rules}\n", "FooBot/1.0")
     assert robots.allows(target) is expected
-    assert robots.allowed("FooBot", SITE + target) is expected
+    assert robots.is_allowed("FooBot", SITE + target) is expected
 
 
 @pytest.mark.parametrize(
@@ -265,18 +266,18 @@ def test_rfc9309_2_2_4_no_other_record_parts_a_group(record: str) -> None:
 @pytest.mark.parametrize(
     ("statuses", "expected"),
     [
-        ((200, 204, 206, 299), Answer.PARSE),
-        ((301, 302, 307, 308, 304), Answer.ALLOW_ALL),
-        ((400, 401, 403, 404, 410, 418, 429, 451, 499), Answer.ALLOW_ALL),
-        ((500, 502, 503, 504, 599, None), Answer.DISALLOW_ALL),
+        ((200, 204, 206, 299), RobotsAccess.PARSE),
+        ((301, 302, 307, 308, 304), RobotsAccess.ALLOW_ALL),
+        ((400, 401, 403, 404, 410, 418, 429, 451, 499), RobotsAccess.ALLOW_ALL),
+        ((500, 502, 503, 504, 599, None), RobotsAccess.DISALLOW_ALL),
     ],
 )
-def test_rfc9309_2_3_1_what_a_status_means(statuses: tuple[int | None, ...], expected: Answer) -> None:
+def test_rfc9309_2_3_1_what_a_status_means(statuses: tuple[int | None, ...], expected: RobotsAccess) -> None:
     forbidding = "User-agent: *\nDisallow: /"
     for status in statuses:
-        assert verdict_of(status) is expected
-        rules = from_answer(status, forbidding if expected is not Answer.DISALLOW_ALL else "", "FooBot")
-        assert rules.allows("/x") is (expected is Answer.ALLOW_ALL)
+        assert access_of(status) is expected
+        rules = from_answer(status, forbidding if expected is not RobotsAccess.DISALLOW_ALL else "", "FooBot")
+        assert rules.allows("/x") is (expected is RobotsAccess.ALLOW_ALL)
 
 
 def test_rfc9309_2_3_is_utf8_and_other_bytes_are_escapes() -> None:
@@ -301,7 +302,7 @@ def test_rfc9309_2_5_at_least_500_kib_are_read_however_many_rules_that_are() -> 
 
 
 def test_ours_more_wildcards_than_can_be_tried_forbid_what_stands_before_them() -> None:
-    rules = "".join(f"Disallow: /a/*{number}*x\n" for number in range(MOST_WILDCARDS))
+    rules = "".join(f"Disallow: /a/*{number}*x\n" for number in range(MAX_WILDCARDS))
     robots = Robots.parse(f"User-agent: FooBot\n{rules}Allow: /b*c\nDisallow: /b/*d # e\n", "FooBot")
     assert [robots.allows(target) for target in ("/a/y", "/a/4999x", "/b/y", "/c")] == [
         True,

@@ -1,0 +1,1 @@
+"""Addresses: URLs by the WHATWG rules, IP addresses, domains and selectors."""
