@@ -1,8 +1,8 @@
-"""The page as a tree of plain elements: built once from the parser's, then read by all that follows.
+"""The page as a tree of plain elements, built once from the parser's tree.
 
-Text is kept as a browser would show it, white space collapsed outside preformatted parts. Scripts, styles,
-embedded things and hidden elements are not in the tree. Nothing in it is deeper than `DEEPEST`, so what walks
-it may recurse; elements below that leave only their text.
+Text is kept as a browser shows it, with white space collapsed outside preformatted parts. Scripts, styles,
+embedded objects and hidden elements are left out. The tree is at most `MAX_DEPTH` deep, so code may recurse
+through it; deeper elements leave only their text.
 """
 
 import re
@@ -13,13 +13,13 @@ from typing import Final, NamedTuple
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
 from gossamer.problems import INVALID_SELECTOR, Problem
-from gossamer.web.sanitise import bounded
-from gossamer.web.unseen import style_hides, style_shrinks
-from gossamer.web.vocabulary import tags
+from gossamer.web.html.sanitise import bound_html
+from gossamer.web.html.visibility import style_hides, style_shrinks
+from gossamer.web.html.vocabulary import tags
 
-DEEPEST: Final = 120
-MOST: Final = 200_000  # elements; of what follows only the text is kept
-HIDDEN_PAGE: Final = 1_000  # characters that are hidden where next to none are shown: a page not yet unveiled
+MAX_DEPTH: Final = 120
+MAX_ELEMENTS: Final = 200_000  # later elements leave only their text
+MIN_HIDDEN_CHARS: Final = 1_000  # on a page that shows next to nothing: it waits for a script to unveil it
 
 BLOCKS: Final = tags(
     "address article aside blockquote body center dd details dir div dl dt fieldset figcaption figure "
@@ -32,15 +32,15 @@ _DROPPED: Final = tags(
 )
 _PREFORMATTED: Final = frozenset(("pre", "listing", "xmp"))
 _NEVER_HIDDEN: Final = frozenset(("html", "body", "main", "article"))
-_FOR_READERS: Final = re.compile(
+_SCREEN_READER_ONLY: Final = re.compile(
     r"(?:^|[\s_-])(?:sr-only|screen-?reader(?:-text|-only)?|visually-?hidden|assistive-text|element-invisible"
     r"|offscreen|a11y-hidden)(?:$|\s)",
     re.I,
 )
-_LONG_FOR_READERS: Final = 200  # characters; nobody hides so much from the eye alone
-_UNSEEN: Final = re.compile(
+_MAX_READER_CHARS: Final = 200  # a longer text is not meant for screen readers only
+_ZERO_WIDTH: Final = re.compile(
     "[\\u00ad\\u200b\\u2060\\ufeff\\x00]+"
-)  # soft hyphens and other marks of no width
+)  # soft hyphens and other zero-width characters
 
 
 class Element:
@@ -51,17 +51,17 @@ class Element:
         self.attributes = attributes
         self.children: list[Element | str] = []
         self.parent = parent
-        self.blocks = False  # some block-level element is inside
-        self.text = 0  # characters of text inside, without the white space around each piece
+        self.blocks = False  # it contains a block-level element
+        self.text = 0  # characters of text inside, without surrounding white space
         self.linked = 0  # of these, inside links
-        self.prose = 0.0  # what the choice of the main content makes of it
+        self.prose = 0.0  # its weight in the choice of the main content
 
     def get(self, name: str) -> str:
         return self.attributes.get(name) or ""
 
     @property
     def hints(self) -> str:
-        """Class and id, which say what their author took the element for."""
+        """Class and id, which hint at the purpose of the element."""
         found = self.attributes
         if "class" in found:
             return f"{found['class']} {found['id']}" if "id" in found else found["class"] or ""
@@ -72,7 +72,7 @@ class Element:
         return [child for child in self.children if not isinstance(child, str)]
 
     def walk(self) -> "Iterator[Element]":
-        """The element and all below it, in document order."""
+        """Yield the element and all below it, in document order."""
         waiting = [self]
         while waiting:
             element = waiting.pop()
@@ -93,7 +93,7 @@ class Element:
                 waiting.extend(reversed(child.children))
 
     def plain(self) -> str:
-        """Its text on one line."""
+        """Return its text on one line."""
         return " ".join("".join(self.texts()).split())
 
     def above(self) -> "Iterator[Element]":
@@ -109,46 +109,48 @@ class Element:
 class Tree(NamedTuple):
     body: Element
     order: list[Element]  # every element below the body, parents before children
-    source: LexborHTMLParser  # for what is asked of the head
+    source: LexborHTMLParser  # for queries about the head
     cut: bool
 
 
 def parse(
     html: str, *, include: Sequence[str] = (), exclude: Sequence[str] = (), unveil: bool = True
 ) -> Tree:
-    """The body as a tree; with `include` only what these selectors match, and never what `exclude` does.
+    """Parse the body into a tree, limited to the elements that match `include` and without `exclude`.
 
-    A page that hides itself until a script has run is shown nevertheless, if it may be unveiled.
+    With `unveil`, a page that hides itself until a script has run is shown nevertheless.
     """
-    safe = bounded(html)
+    safe = bound_html(html)
     source = LexborHTMLParser(safe.html.encode("utf-8", "replace"))
     for selector in exclude:
         for node in select(source, selector):
             if node.tag not in ("html", "body"):
                 node.decompose()
-    wanted = _Wanted([node for selector in include for node in select(source, selector)]) if include else None
-    order, cut = _build(source.body, wanted)
-    return Tree(order[0], _measured(order, unveil=unveil), source, cut or safe.cut)
+    selection = (
+        _Selection([node for selector in include for node in select(source, selector)]) if include else None
+    )
+    order, cut = _build(source.body, selection)
+    return Tree(order[0], _measure(order, unveil=unveil), source, cut or safe.cut)
 
 
 def release(tree: Tree) -> None:
-    """Let go of a tree at once: parents and children hold each other until the collector looks."""
+    """Free a tree at once; otherwise its reference cycles wait for the garbage collector."""
     for element in tree.order:
         element.parent = None
 
 
-class _Wanted:
-    """The elements that were asked for, and those on the way to them."""
+class _Selection:
+    """The elements that the caller selected, and their ancestors."""
 
     def __init__(self, nodes: list[LexborNode]) -> None:
         self.nodes = {node.mem_id for node in nodes}
-        self.ways: set[int] = set()
+        self.ancestors: set[int] = set()
         for node in nodes:
             above = node.parent
-            while above is not None and above.mem_id not in self.ways:
-                self.ways.add(above.mem_id)
+            while above is not None and above.mem_id not in self.ancestors:
+                self.ancestors.add(above.mem_id)
                 above = above.parent
-        self.all = self.nodes | self.ways
+        self.all = self.nodes | self.ancestors
 
 
 def select(source: LexborHTMLParser | LexborNode, selector: str) -> list[LexborNode]:
@@ -163,12 +165,24 @@ def select(source: LexborHTMLParser | LexborNode, selector: str) -> list[LexborN
         ) from None
 
 
-def _build(source: LexborNode | None, wanted: _Wanted | None) -> tuple[list[Element], bool]:
-    """The body and the elements below it in document order, and whether something had to be left out."""
+# Browsers know more pseudo-classes, and namespaces, nesting and comments: these are left to them.
+_BROWSER_ONLY: Final = re.compile(r"[:|&]|/\*")
+
+
+def check_selector(selector: str) -> None:
+    """Raise `INVALID_SELECTOR` for a selector that no browser accepts."""
+    if not _BROWSER_ONLY.search(selector):
+        select(LexborHTMLParser(""), selector)
+
+
+def _build(source: LexborNode | None, selection: _Selection | None) -> tuple[list[Element], bool]:
+    """Return the body and the elements below it in document order, and whether something was left out."""
     body = Element("body", {} if source is None else source.attributes, None)
     order: list[Element] = []
     waiting = (
-        [] if source is None else [(source, body, 1, False, wanted is None or source.mem_id in wanted.nodes)]
+        []
+        if source is None
+        else [(source, body, 1, False, selection is None or source.mem_id in selection.nodes)]
     )
     cut = False
     while waiting:
@@ -181,16 +195,16 @@ def _build(source: LexborNode | None, wanted: _Wanted | None) -> tuple[list[Elem
             if tag == "-text":
                 if kept:
                     _add_text(parent, child.text_content or "", verbatim)
-            elif _is_dropped(child, tag) or not (kept or wanted is None or child.mem_id in wanted.all):
+            elif _is_dropped(child, tag) or not (kept or selection is None or child.mem_id in selection.all):
                 pass
-            elif depth >= DEEPEST or len(order) + len(waiting) > MOST:
+            elif depth >= MAX_DEPTH or len(order) + len(waiting) > MAX_ELEMENTS:
                 cut = True
                 if kept:
                     _add_text(parent, _flat_text(child), verbatim)
             else:
                 element = Element(tag, child.attributes, parent)
                 parent.children.append(element)
-                inside = kept or (wanted is not None and child.mem_id in wanted.nodes)
+                inside = kept or (selection is not None and child.mem_id in selection.nodes)
                 if tag == "math":
                     element.children += [_formula(child)] if inside else []
                     order.append(element)
@@ -213,7 +227,7 @@ def _add_text(parent: Element, text: str, verbatim: bool) -> None:
         return
     line = " ".join(words)
     if not line.isascii():
-        line = _UNSEEN.sub("", line)
+        line = _ZERO_WIDTH.sub("", line)
     parent.children.append(f"{' ' if text[0].isspace() else ''}{line}{' ' if text[-1].isspace() else ''}")
 
 
@@ -227,7 +241,7 @@ def _flat_text(node: LexborNode) -> str:
 
 
 def _formula(math: LexborNode) -> str:
-    """TeX where the author left it, else the symbols one after the other."""
+    """Return the TeX source if the page has it, else the symbols in order."""
     for annotation in math.css("annotation"):
         if "tex" in (annotation.attributes.get("encoding") or "").lower():
             return " ".join(annotation.text().split())
@@ -245,19 +259,19 @@ def _is_formula(script: LexborNode) -> bool:
 
 
 def _is_hidden(element: Element, *, strict: bool) -> bool:
-    """Whether the page itself says that this is not to be seen; who is strict gives the doubt no benefit."""
+    """Whether the page hides this element. With `strict`, doubtful elements count as hidden."""
     attributes = element.attributes
     hints, style = attributes.get("class"), attributes.get("style")
-    unseen = bool(style) and _is_unseen(element, style or "", strict=strict)
-    if (unseen and "math" not in (hints or "")) or "hidden" in attributes or "aria-hidden" in attributes:
-        return _really_hidden(element, unseen=unseen, strict=strict)
-    short = element.text < _LONG_FOR_READERS
+    styled_away = bool(style) and _is_styled_away(element, style or "", strict=strict)
+    if (styled_away and "math" not in (hints or "")) or "hidden" in attributes or "aria-hidden" in attributes:
+        return _is_really_hidden(element, styled_away=styled_away, strict=strict)
+    short = element.text < _MAX_READER_CHARS
     return (short and element.tag == "button") or (
-        (short or strict) and bool(hints) and _is_for_readers(hints or "")
+        (short or strict) and bool(hints) and _is_screen_reader_only(hints or "")
     )
 
 
-def _is_unseen(element: Element, style: str, *, strict: bool) -> bool:
+def _is_styled_away(element: Element, style: str, *, strict: bool) -> bool:
     if style_hides(style, strict=strict):
         return True
     return style_shrinks(style) and not any(
@@ -265,31 +279,31 @@ def _is_unseen(element: Element, style: str, *, strict: bool) -> bool:
     )
 
 
-def _really_hidden(element: Element, *, unseen: bool, strict: bool) -> bool:
+def _is_really_hidden(element: Element, *, styled_away: bool, strict: bool) -> bool:
     if element.tag in _NEVER_HIDDEN and not strict:
         return False
     attributes = element.attributes
     if "hidden" in attributes:
         return attributes["hidden"] != "until-found"
     if "aria-hidden" in attributes and attributes["aria-hidden"] != "true":
-        return unseen
-    return unseen or element.tag not in ("img", "math")
+        return styled_away
+    return styled_away or element.tag not in ("img", "math")
 
 
 @lru_cache(maxsize=4096)
-def _is_for_readers(hints: str) -> bool:
-    return bool(_FOR_READERS.search(hints))
+def _is_screen_reader_only(hints: str) -> bool:
+    return bool(_SCREEN_READER_ONLY.search(hints))
 
 
-def _measured(order: list[Element], *, unveil: bool) -> list[Element]:
-    """Count the text below every element and take the hidden ones out; what is left below the body."""
+def _measure(order: list[Element], *, unveil: bool) -> list[Element]:
+    """Count the text below every element and remove hidden elements; return what is left below the body."""
     before: list[tuple[Element, list[Element | str]]] = []
     concealed = 0
     for element in reversed(order):
         concealed += _sum(element, before, strict=not unveil)
     if not before:
         return order[1:]
-    if unveil and concealed > HIDDEN_PAGE and order[0].text < concealed // 4:
+    if unveil and concealed > MIN_HIDDEN_CHARS and order[0].text < concealed // 4:
         for parent, children in before:
             parent.children = children
         for element in reversed(order):
@@ -301,7 +315,7 @@ def _measured(order: list[Element], *, unveil: bool) -> list[Element]:
 def _sum(
     element: Element, before: list[tuple[Element, list[Element | str]]] | None, *, strict: bool = False
 ) -> int:
-    """Sum up the children, which have been summed up; the hidden ones are taken out, their text is told."""
+    """Sum up the children of an element and remove the hidden ones; return the length of their text."""
     text = linked = concealed = 0
     blocks = False
     hidden: set[int] = set()

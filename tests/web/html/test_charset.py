@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.web.charset import charset_of, decode, named
-from gossamer.web.page import describe
+from gossamer.web.html.charset import charset_of, decode, encoding_named
+from gossamer.web.pages.page import describe
 
 RUSSIAN = "Это страница про погоду в Москве и её окрестностях, где сегодня идёт дождь."
 
@@ -54,7 +54,7 @@ def test_what_decides(body: bytes, content_type: str, charset: str) -> None:
     ],
 )
 def test_labels_of_the_standard(label: str, name: str | None) -> None:
-    assert named(label) == name
+    assert encoding_named(label) == name
 
 
 def test_a_character_cut_by_the_sample_is_no_sign_against_utf8() -> None:

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.web.dates import iso_date
-from gossamer.web.extract import extract
-from gossamer.web.metadata import Metadata
+from gossamer.web.content.article import extract
+from gossamer.web.html.dates import iso_date
+from gossamer.web.html.metadata import Metadata
 
 URL = "https://www.daily.example/2024/a.html"
-ARTICLE = (Path(__file__).parent / "pages" / "article.html").read_text()
+ARTICLE = (Path(__file__).parents[1] / "pages" / "article.html").read_text()
 
 
 def of(html: str, url: str = URL) -> Metadata:

@@ -1,13 +1,12 @@
-"""Prerender: what is served of a document that a browser has rendered.
+"""Prepares a document that a browser has rendered to be served without its scripts.
 
-Scripts have done their work and are taken out, and so is what only fetches scripts ahead; JSON-LD stays.
-Links stay right wherever the document is served (`<base>`), and it says that it is in UTF-8, which it is. All
-the rest is left as the browser wrote it down: the document is read once, tag by tag, as a tokenizer does, and
-no tree is built that could be too deep. Handlers in attributes stay: without the scripts they do nothing
-until somebody clicks.
+Scripts and preloads of scripts are removed; JSON-LD stays. A `<base>` keeps links right wherever the document
+is served, and the charset is declared as UTF-8. Everything else stays as the browser wrote it. The document
+is read once, tag by tag, as a tokenizer does, so no tree is built that could be too deep. Handlers in
+attributes stay: without the scripts they do nothing until a user clicks.
 
-`<meta name="prerender-status-code">` and `<meta name="prerender-header">` are how a page says what a server
-would have said for it; only headers that speak of the page itself are believed.
+With `<meta name="prerender-status-code">` and `<meta name="prerender-header">` a page sets the status and the
+headers of its answer. Only headers about the page itself are accepted.
 """
 
 import re
@@ -17,11 +16,11 @@ from html import escape, unescape
 from typing import Final, NamedTuple
 
 from gossamer.problems import Problem
-from gossamer.web.url import Url
-from gossamer.web.vocabulary import tags
+from gossamer.web.html.vocabulary import tags
+from gossamer.web.url.url import Url
 
-MOST_HEADERS: Final = 20
-LONGEST_HEADER: Final = 2_000  # characters
+MAX_HEADERS: Final = 20
+MAX_HEADER_CHARS: Final = 2_000
 HEADERS: Final = frozenset(
     {"content-language", "expires", "last-modified", "link", "location", "retry-after", "x-robots-tag"}
 )
@@ -49,7 +48,7 @@ _RAW_TEXT: Final = tags("style textarea title xmp iframe noembed noframes")
 _READ: Final = tags("script link meta base head html")
 _FOREIGN: Final = frozenset(("svg", "math"))
 _HTML_INSIDE: Final = tags("foreignobject desc title annotation-xml mi mo mn ms mtext")  # of what is foreign
-_DEEPEST: Final = 500  # of these in each other
+_MAX_DEPTH: Final = 500  # of these elements in each other
 _BREAKS_OUT: Final = tags(
     "b big blockquote body br center code dd div dl dt em embed h1 h2 h3 h4 h5 h6 head hr i img li listing "
     "menu meta nobr ol p pre ruby s small span strong strike sub sup table tt u ul var"
@@ -59,13 +58,13 @@ _BREAKS_OUT: Final = tags(
 @dataclass(frozen=True, slots=True)
 class Prerendered:
     html: str
-    status: int | None = None  # as the page itself says, where it does
+    status: int | None = None  # from the page itself, if it sets one
     headers: tuple[tuple[str, str], ...] = ()  # likewise; names in lower case
 
 
 def prerender(html: str, url: str, *, keep_scripts: bool = False) -> Prerendered:
-    """What to serve of `html`, which came from `url`."""
-    return _Editing(html, Url.parse(url), keep_scripts).run()
+    """Prepare `html`, which came from `url`."""
+    return _DocumentEditor(html, Url.parse(url), keep_scripts).run()
 
 
 class _Tag(NamedTuple):
@@ -84,18 +83,18 @@ class _Tag(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Editing:
+class _DocumentEditor:
     html: str
     url: Url
     keep_scripts: bool
-    edits: list[tuple[int, int, str]] = field(default_factory=list)  # from, to, and what stands there then
+    edits: list[tuple[int, int, str]] = field(default_factory=list)  # start, end, and the replacement
     status: int | None = None
     headers: list[tuple[str, str]] = field(default_factory=list)
     based: bool = False
 
     def run(self) -> Prerendered:
         tops: dict[str, int] = {}
-        for tag in _Scanning(self.html).tags():
+        for tag in _TagScanner(self.html).tags():
             if tag.name in ("head", "html", "!doctype"):
                 tops.setdefault(tag.name, tag.end)
             else:
@@ -103,13 +102,13 @@ class _Editing:
         top = next((tops[name] for name in ("head", "html", "!doctype") if name in tops), 0)
         base = "" if self.based else _base({"href": self.url.href.partition("#")[0]})
         self.edits.append((top, top, CHARSET + base))
-        return Prerendered("".join(self._written()), self.status, tuple(self.headers))
+        return Prerendered("".join(self._write()), self.status, tuple(self.headers))
 
-    def _written(self) -> Iterator[str]:
+    def _write(self) -> Iterator[str]:
         at = 0
         for start, end, text in sorted(self.edits):
             kept = self.html[at:start]
-            # What follows must not make a tag of an angle that was none.
+            # The text that follows must not turn a lone angle bracket into a tag.
             yield f"{kept[:-1]}&lt;" if kept.endswith("<") and not text else kept
             yield text
             at = end
@@ -139,8 +138,8 @@ class _Editing:
         elif name == "prerender-status-code" and self.status is None:
             said = _STATUS.fullmatch(content)
             self.status = int(said[1]) if said else None
-        elif name == "prerender-header" and len(self.headers) < MOST_HEADERS:
-            header = _HEADER.fullmatch(content[:LONGEST_HEADER])
+        elif name == "prerender-header" and len(self.headers) < MAX_HEADERS:
+            header = _HEADER.fullmatch(content[:MAX_HEADER_CHARS])
             if header and header[1].lower() in HEADERS:
                 self.headers.append((header[1].lower(), header[2].rstrip()))
 
@@ -171,7 +170,7 @@ def _base(attributes: dict[str, str]) -> str:
 
 
 @dataclass(slots=True)
-class _Scanning:
+class _TagScanner:
     """The tags that matter, found as a tokenizer finds them: not in comments, values and mere text."""
 
     html: str
@@ -184,7 +183,7 @@ class _Scanning:
             if begin[0][-1].isalpha():
                 found = _TAG.match(self.html, start)
                 if found is None:
-                    return  # it does not end: no parser makes anything of the rest
+                    return  # it does not end, so parsers drop the rest
                 name, foreign = found[2].lower(), self._is_foreign
                 at = found.end() if found[1] else self._content_of(name, found)
                 if found[1]:
@@ -202,7 +201,7 @@ class _Scanning:
         return bool(self.inside) and self.inside[-1] in _FOREIGN
 
     def _past(self, begin: re.Match[str]) -> int:
-        """After a comment, a doctype, or what is taken for one."""
+        """The position after a comment, a doctype, or a bogus comment."""
         at = begin.end()
         if begin[0] != "<!--":
             if self._is_foreign and self.html.startswith("<![CDATA[", begin.start()):
@@ -214,7 +213,7 @@ class _Scanning:
         return end.end() if end else len(self.html)
 
     def _content_of(self, name: str, tag: re.Match[str]) -> int:
-        """Where to go on after a start tag: after its content, where that is only text."""
+        """The position after a start tag; for an element with only text, after its content."""
         at = tag.end()
         if self._is_foreign:
             if name in _BREAKS_OUT:
@@ -237,7 +236,7 @@ class _Scanning:
         return at
 
     def _enter(self, name: str) -> None:
-        if len(self.inside) < _DEEPEST:
+        if len(self.inside) < _MAX_DEPTH:
             self.inside.append(name)
 
     def _leave(self, name: str) -> None:
@@ -251,7 +250,7 @@ class _Scanning:
 
 
 def _script_end(html: str, at: int) -> int:
-    """After its end tag; one that stands in a comment after another `<script` does not count."""
+    """The position after the end tag of a script. One in a comment after another `<script` does not count."""
     hidden = nested = False
     for part in _SCRIPT_PART.finditer(html, at):
         if part[0] == "<!--":

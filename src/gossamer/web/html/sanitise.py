@@ -1,13 +1,13 @@
-"""HTML that a parser can be given: bounded in size, in depth and in what its tags can multiply into.
+"""Bound HTML before it is parsed: its size, its depth, and what its tags can multiply into.
 
 Four kinds of page cost a correct HTML parser far more than their size: deeply nested elements (each open tag
-searches the open ones), elements with very many attributes, options by the ten thousand, and formatting left
-open, which is built anew inside every later block. A cheap count tells that a page can be none of them, which
-is nearly always so. The others are read tag by tag and written anew, keeping all text: what stands too deep
-is kept flat, in the last element that was deep enough.
+searches the open ones), elements with very many attributes, tens of thousands of options, and unclosed
+formatting, which is rebuilt inside every later block. A cheap count shows that nearly every page is none of
+them. The others are read tag by tag and rewritten. All text is kept: elements below the maximal depth are
+flattened into the last element above it.
 
-The count can be deceived, for only a parser knows which end tags end something. So who must not be stopped
-parses only what `is_light`, and leaves the rest to a process that can be stopped.
+The count can be deceived, because only a parser knows which end tags close something. So a process that must
+not hang parses only pages that are light (`is_light`), and leaves the others to a process that can be killed.
 """
 
 import re
@@ -15,25 +15,25 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from gossamer.web.shadow import composed
-from gossamer.web.vocabulary import tags
+from gossamer.web.html.shadow import flatten_shadow_roots
+from gossamer.web.html.vocabulary import tags
 
-LARGEST: Final = 10_000_000  # characters; what follows is cut off
-DEEPEST: Final = 200  # open elements
-OPEN_TAGS: Final = 4_000  # fewer than these cannot nest badly
-ATTRIBUTES: Final = 100  # of one element; with more it keeps none
-LONG_TAG: Final = 4_096  # characters without a `>` that may hold too many attributes
-OPTIONS: Final = 2_000
-REBUILT: Final = 1_000_000  # formatting elements that blocks may build anew
-LIGHT_TAGS: Final = 2_000  # open tags that take milliseconds even if each is inside the one before it
-LIGHT_REBUILT: Final = 60_000
-NESTED: Final = 3  # elements inside each other within a line, as people write them
+MAX_HTML_CHARS: Final = 10_000_000  # the rest is cut off
+MAX_OPEN_ELEMENTS: Final = 200
+MIN_DEEP_TAGS: Final = 4_000  # fewer open tags cannot nest badly
+MAX_ATTRIBUTES: Final = 100  # of one element; an element with more keeps none
+LONG_TAG_CHARS: Final = 4_096  # without a `>`; such a tag may have too many attributes
+MAX_OPTIONS: Final = 2_000
+MAX_REBUILT: Final = 1_000_000  # formatting elements that blocks may rebuild
+MAX_LIGHT_TAGS: Final = 2_000  # open tags; even nested in each other they take milliseconds
+MAX_LIGHT_REBUILT: Final = 60_000
+INLINE_NESTING: Final = 3  # levels of inline elements on ordinary pages
 
 _FORMATTING_TAG: Final = re.compile(
     r"<[bcefinstu](?:[ >/\t\n\f\r]|ig|ode|m|ont|obr|mall|tr|t)[^<>]*>?", re.IGNORECASE
 )
 _QUOTED: Final = r"(?: [a-z-]+=\"[^\"<>]*+\")*+"
-_CLOSED: Final = re.compile(  # by the next tag, if it is one at all
+_CLOSED: Final = re.compile(  # closed by the next tag
     rf"<(a|b|big|code|em|font|i|nobr|s|small|span|strike|strong|tt|u){_QUOTED}>"
     rf"[^<]*+(?:<(?:br|wbr|img){_QUOTED} ?/?>[^<]*+)*+</\1>"
 )
@@ -50,9 +50,9 @@ _COMMENT_END: Final = re.compile(r"--!?>")
 _FORMATTING: Final = tags("b big code em font i nobr s small strike strong tt u")
 _RAW_TEXT: Final = tags("script style textarea title xmp iframe noembed noframes")
 _VOID: Final = tags("area base br col embed hr img input link meta param source track wbr keygen frame")
-_FOREIGN: Final = frozenset(("svg", "math", "plaintext", "frameset", "template"))  # other rules hold inside
+_FOREIGN: Final = frozenset(("svg", "math", "plaintext", "frameset", "template"))  # have rules of their own
 _BARRIERS: Final = tags("html body table td th caption object applet marquee button select ul ol dl")
-_ENDED_BY: Final = {  # an open tag that ends an element left open before it
+_ENDED_BY: Final = {  # open tags that close an unclosed element before them
     "li": ("li",),
     "dt": ("dt", "dd"),
     "dd": ("dt", "dd"),
@@ -69,73 +69,73 @@ _ENDS_PARAGRAPH: Final = tags(
 )
 
 
-class Bounded(NamedTuple):
+class BoundedHtml(NamedTuple):
     html: str
-    cut: bool  # something was cut off, or is kept without its structure
+    cut: bool  # some content was cut off, or lost its structure
 
 
-def bounded(html: str, rebuilt_at_most: int = LARGEST) -> Bounded:
-    """The page itself when it is harmless, else one that says the same and is. Writing it anew takes long:
-    who cannot wait says how many characters of such a page are enough."""
-    cut = len(html) > LARGEST
+def bound_html(html: str, max_rebuilt_chars: int = MAX_HTML_CHARS) -> BoundedHtml:
+    """Return the page if it is harmless, else a harmless one with the same text. Rewriting is slow, so a
+    caller in a hurry limits it by `max_rebuilt_chars`."""
+    cut = len(html) > MAX_HTML_CHARS
     if cut:
-        html = html[:LARGEST]
-    html = composed(html)
+        html = html[:MAX_HTML_CHARS]
+    html = flatten_shadow_roots(html)
     if _is_harmless(html):
-        return Bounded(html, cut)
-    cut = cut or len(html) > rebuilt_at_most
-    rebuilt = _Rebuilding(html[:rebuilt_at_most]).run()
-    return Bounded(rebuilt.html, cut or rebuilt.cut)
+        return BoundedHtml(html, cut)
+    cut = cut or len(html) > max_rebuilt_chars
+    rebuilt = _Rebuilder(html[:max_rebuilt_chars]).run()
+    return BoundedHtml(rebuilt.html, cut or rebuilt.cut)
 
 
 def is_light(html: str) -> bool:
-    """Whether every parser is done with it in milliseconds, whatever its tags turn out to mean. One of many
-    tags may be harmless and still not be light: only a parser knows."""
+    """Whether a parser is done in milliseconds, whatever the tags turn out to mean. A page with many tags can
+    be harmless without being light."""
     tags = html.count("<")
-    if tags * tags > 4 * LIGHT_REBUILT:
+    if tags * tags > 4 * MAX_LIGHT_REBUILT:
         tags -= html.count("</")
-    if tags > LIGHT_TAGS:
+    if tags > MAX_LIGHT_TAGS:
         return False
-    # The most comes of one half of the tags being built anew in the other.
-    if tags * tags > 4 * LIGHT_REBUILT and tags * _formatting_bound(html) > LIGHT_REBUILT:
+    # The worst case is that one half of the tags is rebuilt in the other.
+    if tags * tags > 4 * MAX_LIGHT_REBUILT and tags * _formatting_bound(html) > MAX_LIGHT_REBUILT:
         return False
     return not _has_many_attributes(html)
 
 
-def most_elements(html: str) -> int:
-    """No more elements come of it, but for those that a parser adds to make tables whole."""
+def max_elements(html: str) -> int:
+    """Return an upper bound of the elements on a page, without those that a parser adds to tables."""
     tags = html.count("<")
     left = html
-    for _ in range(NESTED):
+    for _ in range(INLINE_NESTING):
         left = _CLOSED.sub(".", left)
     return tags + (tags - html.count("</")) * _formatting_bound(left)
 
 
 def _is_harmless(html: str) -> bool:
     tags = html.count("<")
-    if tags * tags <= REBUILT:  # too few for anything but long ones
+    if tags * tags <= MAX_REBUILT:  # too few tags to cost much, unless they are long
         return not _has_many_attributes(html)
     open_tags = tags - html.count("</")
-    if open_tags > OPEN_TAGS and (_may_be_deep(html) or html.count("<option") > OPTIONS):
+    if open_tags > MIN_DEEP_TAGS and (_may_be_deep(html) or html.count("<option") > MAX_OPTIONS):
         return False
-    if open_tags * open_tags > REBUILT and open_tags * _formatting_bound(html) > REBUILT:
+    if open_tags * open_tags > MAX_REBUILT and open_tags * _formatting_bound(html) > MAX_REBUILT:
         return False
     return not _has_many_attributes(html)
 
 
 def _formatting_bound(html: str) -> int:
-    """How many formatting elements can be left open, or more: of those that are written the same, a parser
-    builds only three anew. Only tags that can be read in no other way are taken to be the same."""
+    """Return an upper bound of the unclosed formatting elements. A parser rebuilds at most three that are
+    written alike; only unambiguous tags count as alike."""
     found = Counter(_FORMATTING_TAG.findall(html))
     return sum(min(times, 3) if _PLAIN_TAG.fullmatch(tag) else times for tag, times in found.items())
 
 
 def _has_many_attributes(html: str) -> bool:
-    """Whether a tag so long that it costs something has too many of them."""
+    """Whether a long tag has too many attributes; short tags cannot."""
     at = 0
     while at < len(html):
-        if html.find(">", at, at + LONG_TAG) >= 0:
-            at += LONG_TAG
+        if html.find(">", at, at + LONG_TAG_CHARS) >= 0:
+            at += LONG_TAG_CHARS
             continue
         begin, end = html.rfind(">", 0, at) + 1, html.find(">", at)
         end = len(html) if end < 0 else end
@@ -148,14 +148,14 @@ def _has_many_attributes(html: str) -> bool:
 def _counts_too_many(html: str, begin: int, end: int) -> bool:
     tag = _TAG_START.search(html, begin, end)
     count, at = 0, tag.end() if tag else end
-    while count <= ATTRIBUTES and (found := _ATTRIBUTE.match(html, at, end)) is not None:
+    while count <= MAX_ATTRIBUTES and (found := _ATTRIBUTE.match(html, at, end)) is not None:
         count, at = count + 1, found.end()
-    return count > ATTRIBUTES
+    return count > MAX_ATTRIBUTES
 
 
 def _may_be_deep(html: str) -> bool:
-    """Whether it would be too deep if nothing but end tags closed an element, each one of its own name. That
-    tells honest pages from most others; who hides end tags where they end nothing is not found out."""
+    """Whether the page is too deep if only end tags close elements, each of its own name. This separates
+    ordinary pages from most others, but misses end tags hidden where they close nothing."""
     depth, opened = 0, dict[str, int]()
     for end, name in _ANY_TAG.findall(html.lower()):
         if end:
@@ -165,34 +165,34 @@ def _may_be_deep(html: str) -> bool:
         elif name not in _VOID:
             opened[name] = opened.get(name, 0) + 1
             depth += 1
-            if depth > DEEPEST:
+            if depth > MAX_OPEN_ELEMENTS:
                 return True
     return False
 
 
 @dataclass(slots=True)
-class _Rebuilding:
+class _Rebuilder:
     html: str
     written: list[str] = field(default_factory=list)
-    open: list[str] = field(default_factory=list)  # names of the elements that are open, outermost first
-    skipped: Counter[str] = field(default_factory=Counter)  # open tags left out, whose end tags go too
+    open: list[str] = field(default_factory=list)  # names of the open elements, outermost first
+    skipped: Counter[str] = field(default_factory=Counter)  # dropped open tags; their end tags go too
     options: int = 0
     rebuilt: int = 0
     cut: bool = False
 
-    def run(self) -> Bounded:
+    def run(self) -> BoundedHtml:
         html, at = self.html, 0
         while (tag := _TAG.search(html, at)) is not None:
             self.written.append(html[at : tag.start()])
             read = self._past_comment if tag[2] is None else self._end if tag[1] else self._begin
             at = read(tag)
         self.written.append(html[at:])
-        return Bounded("".join(self.written), self.cut)
+        return BoundedHtml("".join(self.written), self.cut)
 
     def _past_comment(self, tag: re.Match[str]) -> int:
         html, at = self.html, tag.end()
         if tag[0] != "<!--":
-            return _after(html.find(">", at), html)
+            return _position_after(html.find(">", at), html)
         if html.startswith((">", "->"), at):
             return html.index(">", at) + 1
         end = _COMMENT_END.search(html, at)
@@ -202,12 +202,12 @@ class _Rebuilding:
         name = tag[2].lower()
         after, attributes, whole = self._attributes(tag.end())
         if not whole:
-            return len(self.html)  # the page ends inside the tag: no parser makes an element of it
+            return len(self.html)  # the page ends inside the tag, so parsers drop it
         if name in _RAW_TEXT:
             return self._raw_text(name, attributes, after)
         if name in _FOREIGN:
             return after
-        self._end_what_it_ends(name)
+        self._close_implied(name)
         if self._may_open(name):
             self.written.append(f"<{name}{attributes}>")
             if name not in _VOID:
@@ -219,20 +219,20 @@ class _Rebuilding:
     def _may_open(self, name: str) -> bool:
         if name == "option":
             self.options += 1
-            return self.options <= OPTIONS
+            return self.options <= MAX_OPTIONS
         if name in _VOID:
             return True
         self.rebuilt += sum(1 for one in self.open if one in _FORMATTING)
-        if name in _FORMATTING and self.rebuilt > REBUILT:
+        if name in _FORMATTING and self.rebuilt > MAX_REBUILT:
             self.cut = True
             return False
-        if len(self.open) >= DEEPEST:
+        if len(self.open) >= MAX_OPEN_ELEMENTS:
             self.cut = True
             return False
         return True
 
     def _attributes(self, at: int) -> tuple[int, str, bool]:
-        """Where the tag ends, its attributes as written, and whether it ends at all."""
+        """Return the end of the tag, its attributes as written, and whether it ends at all."""
         begin, count = at, 0
         while (found := _ATTRIBUTE.match(self.html, at)) is not None:
             at = found.end()
@@ -240,16 +240,16 @@ class _Rebuilding:
         end = self.html.find(">", at)
         if end < 0:
             return len(self.html), "", False
-        return end + 1, self.html[begin:end].rstrip("/") if count <= ATTRIBUTES else "", True
+        return end + 1, self.html[begin:end].rstrip("/") if count <= MAX_ATTRIBUTES else "", True
 
     def _raw_text(self, name: str, attributes: str, at: int) -> int:
         end = re.compile(f"</{name}[ \t\n\f\r/>]", re.I).search(self.html, at)
         stop = end.start() if end else len(self.html)
         if name in ("title", "script", "textarea"):
             self.written.append(f"<{name}{attributes}>{self.html[at:stop]}</{name}>")
-        return _after(self.html.find(">", stop), self.html)
+        return _position_after(self.html.find(">", stop), self.html)
 
-    def _end_what_it_ends(self, name: str) -> None:
+    def _close_implied(self, name: str) -> None:
         if name in _ENDS_PARAGRAPH and self.open and self.open[-1] == "p":
             self._close("p")
         for ended in _ENDED_BY.get(name, ()):
@@ -266,11 +266,11 @@ class _Rebuilding:
         elif name not in _FOREIGN and (at := self._position(name, "table")) is not None:
             self._close_from(at)
         elif name in ("p", "br"):
-            self.written.append(f"</{name}>")  # both make an element of their own
-        return _after(self.html.find(">", tag.end()), self.html)
+            self.written.append(f"</{name}>")  # both create an element
+        return _position_after(self.html.find(">", tag.end()), self.html)
 
     def _position(self, name: str, only_barrier: str) -> int | None:
-        """Where the innermost element of that name is open, unless something hides it from its end tag."""
+        """Return the position of the innermost open element of that name, unless a barrier hides it."""
         if name not in self.open:
             return None
         for at in range(len(self.open) - 1, -1, -1):
@@ -285,7 +285,7 @@ class _Rebuilding:
         del self.open[at:]
 
     def _close(self, name: str) -> None:
-        """Formatting ends without ending the blocks that began inside it."""
+        """Close a formatting element without closing the blocks that began inside it."""
         at = len(self.open) - 1 - self.open[::-1].index(name)
         self.written.append(f"</{name}>")
         del self.open[at]
@@ -295,5 +295,5 @@ def _inside_table(name: str) -> bool:
     return name in ("table", "tbody", "thead", "tfoot", "tr", "td", "th", "caption")
 
 
-def _after(at: int, html: str) -> int:
+def _position_after(at: int, html: str) -> int:
     return len(html) if at < 0 else at + 1

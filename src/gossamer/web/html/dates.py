@@ -1,10 +1,10 @@
-"""Dates as pages write them, made ISO 8601, or nothing where it is not certain what is meant."""
+"""Dates: turn the dates of pages into ISO 8601; ambiguous ones are None."""
 
 import re
 from datetime import UTC, date, datetime
 from typing import Final
 
-EARLIEST: Final = 1980  # no page is older, whatever it says
+EARLIEST: Final = 1980  # no page is older
 LATEST: Final = 2100
 _ISO: Final = re.compile(
     r"(\d{4})-?(\d{2})-?(\d{2})(?:[T\s]+(\d{1,2}):?(\d{2})(?::?(\d{2})(?:[.,]\d+)?)?\s*(Z|UTC|GMT|[+-]\d{2}:?\d{2}|[+-]\d{2})?)?",
@@ -36,23 +36,21 @@ _DAY_FIRST: Final = re.compile(
 )
 _MONTH_FIRST: Final = re.compile(r"\b([^\W\d_]{3,10})\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})\b")
 _IDEOGRAPHIC: Final = re.compile(r"(\d{4})\s*[年년]\s*(\d{1,2})\s*[月월]\s*(\d{1,2})\s*[日일]")
-_DOTTED: Final = re.compile(
-    r"\b(\d{1,2})\.(\d{1,2})\.(\d{4})\b"
-)  # dots are written only where the day comes first
+_DOTTED: Final = re.compile(r"\b(\d{1,2})\.(\d{1,2})\.(\d{4})\b")  # with dots, the day always comes first
 _SLASHED_YEAR: Final = re.compile(r"\b(\d{4})[/.](\d{1,2})[/.](\d{1,2})\b")
 _CLOCK: Final = re.compile(r"\b(\d{1,2}):(\d{2})(?::\d{2})?\b")
 _ZONED: Final = re.compile(r"\s(Z|UTC|GMT|[+-]\d{2}:?\d{2})\b")
 
 
 def iso_date(text: str, earliest: int = EARLIEST) -> str | None:
-    """`2024-05-01T09:30:00+02:00`, or `2024-05-01` where no time is given."""
+    """Return a date such as `2024-05-01T09:30:00+02:00`, or `2024-05-01` without a time."""
     text = " ".join(text.split())[:80]
     match = _ISO.match(text)
     if match:
         return _iso(match, earliest)
     if text.isdigit() and len(text) in (10, 13):
-        return None  # seconds since an epoch are no date that a page states
-    return _worded(text, earliest)
+        return None  # Unix seconds are not a date that a page states
+    return _parse_words(text, earliest)
 
 
 def _iso(match: re.Match[str], earliest: int) -> str | None:
@@ -74,7 +72,7 @@ def _zone(text: str | None) -> str:
     return "Z" if digits == "0000" else f"{text[0]}{digits[:2]}:{digits[2:]}"
 
 
-def _worded(text: str, earliest: int) -> str | None:
+def _parse_words(text: str, earliest: int) -> str | None:
     if match := _IDEOGRAPHIC.search(text) or _SLASHED_YEAR.search(text):
         return _day(match[1], match[2], match[3], earliest)
     if match := _DOTTED.search(text):
@@ -97,7 +95,7 @@ def _day(year: str, month: str, day: str, earliest: int) -> str | None:
 
 
 def unix_time(text: str) -> float | None:
-    """Seconds, of a date in ISO 8601; where it names no zone, of UTC."""
+    """Return the Unix time of an ISO 8601 date; without a zone it is in UTC."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:

@@ -4,9 +4,9 @@ from time import process_time
 
 import pytest
 
-from gossamer.web.extract import extract
-from gossamer.web.sanitise import LARGEST, LIGHT_TAGS, bounded, is_light, most_elements
-from gossamer.web.tree import DEEPEST, parse
+from gossamer.web.content.article import extract
+from gossamer.web.html.sanitise import MAX_HTML_CHARS, MAX_LIGHT_TAGS, bound_html, is_light, max_elements
+from gossamer.web.html.tree import MAX_DEPTH, parse
 
 URL = "https://bomb.example/"
 
@@ -61,9 +61,9 @@ def test_a_bomb_ends_in_bounded_time_and_its_text_is_there(name: str) -> None:
 
 
 def test_what_is_too_large_is_cut_off_and_that_is_told() -> None:
-    page = bounded("<p>" + "x" * LARGEST)
+    page = bound_html("<p>" + "x" * MAX_HTML_CHARS)
     assert page.cut
-    assert len(page.html) == LARGEST
+    assert len(page.html) == MAX_HTML_CHARS
 
 
 def test_more_elements_than_can_be_kept_leave_their_text() -> None:
@@ -89,40 +89,40 @@ def test_end_tags_that_may_be_left_out_make_no_depth(html: str) -> None:
 
 def test_harmless_pages_are_not_touched() -> None:
     html = "<!DOCTYPE html><title>t</title><p class=a>one <b>two</b><!-- three --><p>four"
-    assert bounded(html) == (html, False)
+    assert bound_html(html) == (html, False)
 
 
 def test_much_formatting_of_few_kinds_is_harmless() -> None:
     html = '<p>a <code class="x">b</code> <em>c</em> <b>d</b></p>' * 3_000
-    assert bounded(html) == (html, False)
+    assert bound_html(html) == (html, False)
 
 
 @pytest.mark.parametrize("tag", ['<b class="{}">', "<b title='x>{}'>", '<b a=x" b="y>{}">', "<B {}>"])
 def test_formatting_of_many_kinds_left_open_is_not(tag: str) -> None:
     html = "<p>" + "".join(tag.format(number) for number in range(1_000)) + "</p>" + "<p>x" * 1_000
-    assert bounded(html).html != html
+    assert bound_html(html).html != html
 
 
 @pytest.mark.parametrize("tag", ["<fOnt a={}>", "<b\fa={}>", "<b\ra={}>", "<B\n{}>"])
 def test_formatting_is_known_however_it_is_written(tag: str) -> None:
     html = "<p>" + "".join(tag.format(number) for number in range(1_000)) + "</p>" + "<p>x" * 1_000
-    assert bounded(html).html != html
+    assert bound_html(html).html != html
     assert not is_light(html)
 
 
 @pytest.mark.parametrize("tag", ["<div></x>", '<div a="</x>">', "<DIV></x>", "<div></DIVE>"])
 def test_end_tags_of_nothing_end_nothing(tag: str) -> None:
-    assert bounded(tag * 5_000).cut
+    assert bound_html(tag * 5_000).cut
 
 
 def test_end_tags_end_what_they_name_in_any_case() -> None:
     html = "<DIV><Span>x</sPAN></div>" * 5_000
-    assert bounded(html) == (html, False)
+    assert bound_html(html) == (html, False)
 
 
 @pytest.mark.parametrize("tag", HIDING)
 def test_a_page_of_many_tags_is_never_light_whatever_hides_in_it(tag: str) -> None:
-    times = LIGHT_TAGS // (tag.count("<") - tag.count("</")) + 1
+    times = MAX_LIGHT_TAGS // (tag.count("<") - tag.count("</")) + 1
     assert not is_light(tag * times)
     started = process_time()
     parse(tag * (times - 1))
@@ -133,21 +133,21 @@ def test_a_page_of_many_tags_is_never_light_whatever_hides_in_it(tag: str) -> No
 def test_a_light_page_is_harmless() -> None:
     for html in ("<div>" * 2_000, "<b><p>x" * 600, "<p><code>x</code></p>" * 900, "<option>" * 2_000, ""):
         assert is_light(html)
-        assert bounded(html) == (html, False)
+        assert bound_html(html) == (html, False)
     assert not is_light(f"<div {' '.join(f'a{number}' for number in range(5_000))}>")
 
 
 def test_no_more_elements_come_of_a_page_than_are_foretold() -> None:
     fonts = "".join(f"<font color={number}>" for number in range(30))
     for html in (f"<p>{fonts}" + "<p>x" * 200, "<b><p>x" * 100, "<i><!-- </i> --><div>x" * 100):
-        assert len(parse(html).order) <= most_elements(html)
+        assert len(parse(html).order) <= max_elements(html)
     line = '<p>a <b class="x">b<br>c</b> <a href="/d"><code>e</code></a> <em>f <i>g</i></em></p>'
-    assert most_elements(line * 50) == line.count("<") * 50
+    assert max_elements(line * 50) == line.count("<") * 50
 
 
 def test_who_cannot_wait_gets_the_beginning_of_a_harmful_page() -> None:
-    assert bounded("<div>" * 5_000 + "x" * 1_000, 10_000).cut
-    assert bounded("<p>x</p>" * 2_000, 10_000) == ("<p>x</p>" * 2_000, False)
+    assert bound_html("<div>" * 5_000 + "x" * 1_000, 10_000).cut
+    assert bound_html("<p>x</p>" * 2_000, 10_000) == ("<p>x</p>" * 2_000, False)
 
 
 def test_rebuilt_pages_say_the_same() -> None:
@@ -158,5 +158,5 @@ def test_rebuilt_pages_say_the_same() -> None:
 
 def test_the_tree_is_never_deeper_than_those_who_walk_it_can_bear() -> None:
     tree = parse("<div>" * 3_000 + "deep")
-    assert max(sum(1 for _ in element.above()) for element in tree.order) <= DEEPEST
+    assert max(sum(1 for _ in element.above()) for element in tree.order) <= MAX_DEPTH
     assert tree.cut

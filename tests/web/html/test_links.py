@@ -5,8 +5,8 @@ from ada_url import join_url
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.web.extract import extract
-from gossamer.web.links import USUAL, Addresses, Folder, Folders, Link
+from gossamer.web.content.article import extract
+from gossamer.web.html.links import MAX_CACHED_CHARS, Addresses, Folders, Link, LinkFolder
 
 URL = "https://site.example/docs/page.html?q=1"
 PARTS = st.sampled_from(
@@ -73,8 +73,8 @@ def test_what_was_learned_on_one_page_is_right_on_the_next(found: list[tuple[int
 
 
 def test_of_a_folder_only_so_much_is_remembered() -> None:
-    folder = Folder("https://site.example/docs/", most=2)
-    found = [folder[reference] for reference in ("x" * (USUAL + 1), "a", "/b", "c")]
+    folder = LinkFolder("https://site.example/docs/", most=2)
+    found = [folder[reference] for reference in ("x" * (MAX_CACHED_CHARS + 1), "a", "/b", "c")]
     assert found[1:] == [
         "https://site.example/docs/a",
         "https://site.example/b",

@@ -1,7 +1,7 @@
-"""Sketch: what a page looks like at a glance, by one scan of its tags and no tree.
+"""Markup scan: what a page looks like, by one scan of its tags and without a tree.
 
-The scan takes linear time whatever the nesting, and ends as soon as there is more running text than any rule
-asks about. It is no parser: it is right about pages as they are written, and harmless about the others.
+The scan takes linear time whatever the nesting, and ends as soon as there is more prose than any rule asks
+for. It is not a parser: it is right about ordinary pages, and harmless on all others.
 """
 
 import re
@@ -10,43 +10,41 @@ from dataclasses import dataclass, field
 from html import unescape
 from typing import Final
 
-from gossamer.web.shadow import composed
-from gossamer.web.unseen import style_hides
+from gossamer.web.html.shadow import flatten_shadow_roots
+from gossamer.web.html.visibility import style_hides
 
-LONGEST: Final = 2_000_000  # characters that are looked at
-MOST_TAGS: Final = 50_000
-MOST_MARKUP: Final = 64_000
-MOST_TEXT: Final = 8_000  # characters that are kept of any one thing
+MAX_SCANNED_CHARS: Final = 2_000_000
+MAX_TAGS: Final = 50_000
+MAX_MARKUP_CHARS: Final = 64_000
+MAX_TEXT_CHARS: Final = 8_000  # of any one part
 
 
 @dataclass(frozen=True, slots=True)
-class Sketch:
+class MarkupScan:
     title: str
     headings: tuple[str, ...]  # the first few of level 1 and 2
-    visible: int  # the weight of all text that can be seen
-    text: str  # what of it is neither link nor label nor navigation, in one line
+    visible: int  # the weight of all visible text
+    text: str  # the visible text without links, labels and navigation, on one line
     prose: int  # its weight
     noscript: str
-    markup: str  # attributes that may tell, and the beginnings of scripts, in lower case
+    markup: str  # telltale attributes and the beginnings of scripts, in lower case
     scripts: int
     links: int
     images: int
     frames: int
-    furniture: int  # elements of a site or a document: navigation, articles, code
-    refresh: bool  # sends its reader elsewhere by a meta tag
-    fields: Counter[str]  # what can be filled in, by type
-    mounted: (
-        int | None
-    )  # the weight of the text in the element that an application fills; None: there is none
+    furniture: int  # elements of a real site: navigation, articles, code
+    refresh: bool  # a meta tag redirects elsewhere
+    fields: Counter[str]  # form fields by type
+    mounted: int | None  # the weight of the text in the element that an application fills; None without one
 
 
-def glance(html: str, *, enough: int) -> Sketch:
-    """The sketch of a page, as far as it takes to see `enough` prose."""
-    return _Scan(enough).run(composed(html[:LONGEST]))
+def scan_markup(html: str, *, enough: int) -> MarkupScan:
+    """Scan a page until there is `enough` prose."""
+    return _MarkupScanner(enough).run(flatten_shadow_roots(html[:MAX_SCANNED_CHARS]))
 
 
 def weight(text: str) -> int:
-    """How much a text says, in letters of an alphabet: an ideograph says about as much as three."""
+    """Measure a text in letters of an alphabet; an ideograph counts as three."""
     if text.isascii():
         return len(text)
     return 3 * len(text) - 2 * len(_WIDE.sub("", text))
@@ -54,27 +52,40 @@ def weight(text: str) -> int:
 
 _WIDE: Final = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff01-\uff60\U00020000-\U0003ffff]+")
 
-# Cut after its last `>`, a page has no beginning of a tag that this does not match to its end, so nothing is
-# looked at twice.
+# The page is cut after its last `>`, so every tag that begins also ends, and nothing is scanned twice.
 _TOKEN: Final = re.compile(
     r"<!--|<[!?]|<(/?)([A-Za-z][^\s/>]*+)((?:[^>=]++|=\s*+(?:\"[^\"]*+\"|'[^']*+')?+)*+)>"
 )
 _ATTRIBUTE: Final = re.compile(r"([^\s=/\"'>]++)(?:\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"'>]++)))?+")
 _MAY_BE_HIDDEN: Final = re.compile(r"hidden|style", re.IGNORECASE)
+_MOUNT_IDS: Final = (
+    "root", "app", "application", "app-root", "app-mount", "approot", "react-root", "react-app", "__next",
+    "__nuxt", "___gatsby", "svelte", "q-app", "ember-app", "vue-app", "main-app", "mount", "content-root",
+    "spa-root",
+)  # fmt: skip
+_MOUNT_ATTRIBUTES: Final = ("data-reactroot", "ng-app", "ng-version", "ng-view", "data-server-rendered")
 _MOUNT: Final = re.compile(
-    r"\bid\s*=\s*[\"']?(?:root|app|application|app-root|app-mount|approot|react-root|react-app|__next|__nuxt"
-    r"|___gatsby|svelte|q-app|ember-app|vue-app|main-app|mount|content-root|spa-root|single-spa[\w:-]*)"
-    r"(?=[\"'\s>]|$)|\bdata-reactroot|\bng-(?:app|version)\b|\bng-view\b|\bdata-server-rendered",
+    rf"\bid\s*=\s*[\"']?(?:{'|'.join(_MOUNT_IDS)}|single-spa[\w:-]*)(?=[\"'\s>]|$)"
+    rf"|\b(?:{'|'.join(_MOUNT_ATTRIBUTES)})\b",
     re.IGNORECASE,
 )
 _MOUNT_NAMES: Final = frozenset(
     {"app-root", "my-app", "ion-app", "app-main", "app-shell", "root-app", "flutter-view"}
 )
+# The same as a CSS selector, for callers that have a tree.
+MOUNT_SELECTOR: Final = ", ".join(
+    (
+        *(f"#{name}" for name in _MOUNT_IDS),
+        "[id^=single-spa]",
+        *(f"[{name}]" for name in _MOUNT_ATTRIBUTES),
+        *sorted(_MOUNT_NAMES),
+    )
+)
 _MAY_MOUNT: Final = frozenset({"div", "main", "section", "body", "html"})
 _SKIPPED: Final = frozenset(
     {"script", "style", "textarea", "title", "template", "svg", "iframe", "xmp", "noframes", "object", "math"}
 )
-_TELLING: Final = frozenset(
+_TELLTALE_TAGS: Final = frozenset(
     {
         "script",
         "iframe",
@@ -91,7 +102,9 @@ _TELLING: Final = frozenset(
         "p",
     }
 )
-_ASIDE: Final = frozenset({"nav", "header", "footer", "aside", "select", "button", "label", "menu", "dialog"})
+_NOT_PROSE: Final = frozenset(
+    {"nav", "header", "footer", "aside", "select", "button", "label", "menu", "dialog"}
+)
 _MAY_HIDE: Final = frozenset({"div", "section", "p", "span", "h1", "h2", "form", "dialog"})
 _HEADINGS: Final = frozenset({"h1", "h2"})
 _CLOSING: Final = {name: re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE) for name in _SKIPPED}
@@ -99,7 +112,7 @@ _NOT_FILLED_IN: Final = frozenset({"hidden", "submit", "button", "image", "reset
 
 
 @dataclass(slots=True)
-class _Scan:
+class _MarkupScanner:
     enough: int
     titles: list[str] = field(default_factory=list)
     headings: list[str] = field(default_factory=list)
@@ -111,8 +124,8 @@ class _Scan:
     prose: int = 0
     counts: Counter[str] = field(default_factory=Counter)
     fields: Counter[str] = field(default_factory=Counter)
-    beside: Counter[str] = field(default_factory=Counter)  # open elements that hold no prose
-    hidden: str = ""  # the name of the element that hides what is in it
+    beside: Counter[str] = field(default_factory=Counter)  # open elements without prose
+    hidden: str = ""  # the name of the open hidden element
     hidden_depth: int = 0
     heading: str = ""
     link: bool = False
@@ -120,14 +133,14 @@ class _Scan:
     refresh: bool = False
     mounted_at: int | None = None
 
-    def run(self, html: str) -> Sketch:
+    def run(self, html: str) -> MarkupScan:
         end = html.rfind(">") + 1
         self._scan(html, end)
-        return self._sketch()
+        return self._result()
 
     def _scan(self, html: str, end: int) -> None:
         at = 0
-        for _ in range(MOST_TAGS):
+        for _ in range(MAX_TAGS):
             token = _TOKEN.search(html, at, end)
             self._text(html[at : token.start() if token else len(html)])
             if token is None or self.prose >= self.enough:
@@ -137,7 +150,7 @@ class _Scan:
                 return
 
     def _after(self, html: str, token: re.Match[str], end: int) -> int:
-        """Where to go on behind a token; -1: nothing is to be read behind it."""
+        """Return the position after a token, or -1 if there is nothing left to read."""
         if token[2] is None:
             closed = "-->" if token[0] == "<!--" else ">"
             found = html.find(closed, token.start() + 2, end)
@@ -150,11 +163,11 @@ class _Scan:
         if name not in _SKIPPED or (token[3].endswith("/") and name in ("svg", "math")):
             return token.end()
         closing = _CLOSING[name].search(html, token.end(), end)
-        self._inside(name, html[token.end() : closing.start() if closing else end][:MOST_TEXT])
+        self._take_raw_text(name, html[token.end() : closing.start() if closing else end][:MAX_TEXT_CHARS])
         return closing.start() if closing else -1
 
     def _open(self, name: str, attributes: str) -> None:
-        self._mark(name, attributes)
+        self._keep_markup(name, attributes)
         self.counts[name] += 1
         if self.hidden:
             self.hidden_depth += name == self.hidden
@@ -165,7 +178,7 @@ class _Scan:
         self._enter(name, attributes)
 
     def _enter(self, name: str, attributes: str) -> None:
-        if name in _ASIDE:
+        if name in _NOT_PROSE:
             self.beside[name] += 1
         elif name in ("main", "article"):
             self.beside.clear()  # a header that was never closed
@@ -188,7 +201,7 @@ class _Scan:
             self.hidden_depth -= name == self.hidden
             if self.hidden_depth == 0:
                 self.hidden = ""
-        elif name in _ASIDE:
+        elif name in _NOT_PROSE:
             self.beside[name] = max(0, self.beside[name] - 1)
         elif name == self.heading:
             self.heading = ""
@@ -205,15 +218,15 @@ class _Scan:
         elif kind not in _NOT_FILLED_IN and "captcha" not in attributes.lower():
             self.fields[kind] += 1
 
-    def _mark(self, name: str, attributes: str) -> None:
-        if name in _TELLING and attributes and self.kept_markup < MOST_MARKUP:
+    def _keep_markup(self, name: str, attributes: str) -> None:
+        if name in _TELLTALE_TAGS and attributes and self.kept_markup < MAX_MARKUP_CHARS:
             self.markup.append(f"<{name}{attributes[:2000]}>")
             self.kept_markup += len(self.markup[-1])
 
-    def _inside(self, name: str, content: str) -> None:
+    def _take_raw_text(self, name: str, content: str) -> None:
         if name == "title":
             self.titles.append(_one_line(content))
-        elif name == "script" and self.kept_markup < MOST_MARKUP:
+        elif name == "script" and self.kept_markup < MAX_MARKUP_CHARS:
             self.markup.append(content)
             self.kept_markup += len(content)
 
@@ -222,7 +235,7 @@ class _Scan:
             return
         text = _one_line(raw)
         if self.noscript:
-            self.noscripts.append(text[:MOST_TEXT])
+            self.noscripts.append(text[:MAX_TEXT_CHARS])
             return
         if self.heading:
             self.headings[-1] = f"{self.headings[-1]} {text}".strip()[:300]
@@ -232,16 +245,16 @@ class _Scan:
             self.prose += amount
             self.seen.append(text)
 
-    def _sketch(self) -> Sketch:
+    def _result(self) -> MarkupScan:
         counts = self.counts
-        return Sketch(
+        return MarkupScan(
             title=next(filter(None, self.titles), "")[:300],
             headings=tuple(filter(None, self.headings))[:4],
             visible=self.visible,
-            text=" ".join(self.seen)[:MOST_TEXT],
+            text=" ".join(self.seen)[:MAX_TEXT_CHARS],
             prose=self.prose,
-            noscript=" ".join(self.noscripts)[:MOST_TEXT],
-            markup="\n".join(self.markup).lower()[:MOST_MARKUP],
+            noscript=" ".join(self.noscripts)[:MAX_TEXT_CHARS],
+            markup="\n".join(self.markup).lower()[:MAX_MARKUP_CHARS],
             scripts=counts["script"],
             links=counts["a"],
             images=counts["img"] + counts["svg"] + counts["picture"] + counts["video"] + counts["canvas"],

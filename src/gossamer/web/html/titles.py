@@ -1,24 +1,24 @@
-"""What a person would call the page: its headline, without the name of the site behind it."""
+"""Titles: choose what a person would call the page, without the name of the site."""
 
 import re
 from collections.abc import Sequence
 from typing import Final
 
-LONGEST: Final = 500
+MAX_TITLE_CHARS: Final = 500
 _DASHES: Final = "\u2013\u2014-"
 _ANGLES: Final = "\u00bb\u00ab\u203a\u2039>"
 _SEPARATORS: Final = re.compile(
     rf"\s+[|·•:/\\{_ANGLES}{_DASHES}]+\s+|\s*[|\u00bb\u203a]\s*|\s+::\s+"
-    r"|(?<=[\u3000-\u9fff\uff01-\uff60])[_-]+(?=[\u3000-\u9fff])"  # Chinese has no spaces to set around them
+    r"|(?<=[\u3000-\u9fff\uff01-\uff60])[_-]+(?=[\u3000-\u9fff])"  # Chinese has no spaces around them
 )
-_PERMALINKS: Final = " ¶§\U0001f517"  # signs behind a heading that link to it
+_PERMALINKS: Final = " ¶§\U0001f517"  # signs after a heading that link to it
 _LETTERS: Final = re.compile(r"\w+")
 
 
-def best_title(
+def choose_title(
     *, document: str, headings: Sequence[str], declared: Sequence[str], site_name: str, host: str
 ) -> str:
-    """The title out of `<title>`, the first headings, and what metadata declare (best first)."""
+    """Choose the title from `<title>`, the first headings, and the metadata (best first)."""
     document, site_name = _clean(document), _clean(site_name)
     declared = [text for text in (_without_site(_clean(one), site_name, host) for one in declared) if text]
     headings = [text for text in map(_clean, headings) if text and not _is_site(text, site_name, host)]
@@ -34,58 +34,58 @@ def best_title(
 
 
 def _clean(text: str) -> str:
-    return " ".join(text.split())[:LONGEST].rstrip(_PERMALINKS)
+    return " ".join(text.split())[:MAX_TITLE_CHARS].rstrip(_PERMALINKS)
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     return " ".join(_LETTERS.findall(text.casefold()))
 
 
 def _agrees(heading: str, title: str) -> bool:
-    """Whether the title says what the heading says, perhaps with the site's name around it."""
-    short, long = _folded(heading), _folded(title)
+    """Whether the title is the heading, perhaps with the name of the site around it."""
+    short, long = _fold(heading), _fold(title)
     return len(short) > 2 and (short == long or long.startswith(short + " ") or long.endswith(" " + short))
 
 
 def _shares_words(one: str, other: str) -> bool:
-    words, others = set(_folded(one).split()), set(_folded(other).split())
+    words, others = set(_fold(one).split()), set(_fold(other).split())
     return len(words & others) * 2 >= min(len(words), len(others)) > 0
 
 
 def _is_site(text: str, site_name: str, host: str) -> bool:
-    folded = _folded(text)
-    return bool(folded) and (folded == _folded(site_name) or folded.replace(" ", "") == _own_name(host))
+    folded = _fold(text)
+    return bool(folded) and (folded == _fold(site_name) or folded.replace(" ", "") == _own_name(host))
 
 
 def _own_name(host: str) -> str:
-    """`news` of `www.news.co.uk`, `example` of `example.org`."""
+    """Return `news` for `www.news.co.uk`, `example` for `example.org`."""
     labels = [label for label in host.split(".") if label not in ("www", "m", "en")]
     return max(labels[:-1] or labels or [""], key=len).replace("-", "")
 
 
 def _without_site(title: str, site_name: str, host: str) -> str:
-    """The title without the part before or after a separator that names the site."""
+    """Remove the part of the title before or after a separator that names the site."""
     parts = _SEPARATORS.split(title)
     if len(parts) < 2 or not title:
         return title
     joints = _SEPARATORS.findall(title)
     if _names_site(parts[-1], site_name, host):
-        return _joined(parts[:-1], joints)
+        return _join(parts[:-1], joints)
     if _names_site(parts[0], site_name, host):
-        return _joined(parts[1:], joints[1:])
+        return _join(parts[1:], joints[1:])
     if any(sign in joints[-1] for sign in "|\u00bb·_"):
-        return _joined(parts[:-1], joints) if len(_folded(parts[-1]).split()) <= 4 else title
+        return _join(parts[:-1], joints) if len(_fold(parts[-1]).split()) <= 4 else title
     last = parts[-1]
     if joints[-1].strip() in (*_DASHES, "::") and len(last.split()) <= 4 and len(parts[0].split()) > 2:
-        return _joined(parts[:-1], joints)
+        return _join(parts[:-1], joints)
     return title
 
 
 def _names_site(part: str, site_name: str, host: str) -> bool:
-    folded = _folded(part).replace(" ", "")
+    folded = _fold(part).replace(" ", "")
     if not folded:
         return True
-    if site_name and folded == _folded(site_name).replace(" ", ""):
+    if site_name and folded == _fold(site_name).replace(" ", ""):
         return True
     own = _own_name(host)
     return len(own) > 2 and (
@@ -96,7 +96,7 @@ def _names_site(part: str, site_name: str, host: str) -> bool:
     )
 
 
-def _joined(parts: Sequence[str], joints: Sequence[str]) -> str:
+def _join(parts: Sequence[str], joints: Sequence[str]) -> str:
     text = parts[0]
     for joint, part in zip(joints, parts[1:], strict=False):
         text += joint + part

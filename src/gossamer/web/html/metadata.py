@@ -1,4 +1,4 @@
-"""What a page says about itself: in its head, in its structured data, and next to its headline."""
+"""Metadata: what a page says about itself in its head, its structured data, and next to its headline."""
 
 import json
 import re
@@ -8,16 +8,16 @@ from typing import Any, Final
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from gossamer.web.dates import is_later, iso_date
-from gossamer.web.links import Addresses
-from gossamer.web.titles import best_title
-from gossamer.web.tree import Tree
+from gossamer.web.html.dates import is_later, iso_date
+from gossamer.web.html.links import Addresses
+from gossamer.web.html.titles import choose_title
+from gossamer.web.html.tree import Tree
 
-SAYS: Final = "meta[content], title, link[href], script[type*='ld+json']"
-LONGEST: Final = 5_000  # characters of one value
-MOST: Final = 200  # values of one kind
-LARGEST_JSON: Final = 500_000
-DEEPEST_JSON: Final = 8
+METADATA_SELECTOR: Final = "meta[content], title, link[href], script[type*='ld+json']"
+MAX_VALUE_CHARS: Final = 5_000
+MAX_VALUES: Final = 200  # of one kind
+MAX_JSON_CHARS: Final = 500_000
+MAX_JSON_DEPTH: Final = 8
 
 _ARTICLES: Final = re.compile(
     r"(?:Article|Posting|Report|Review|Recipe|HowTo|QAPage|FAQPage|Book|Product|VideoObject|WebPage|Event|Course)$"
@@ -108,9 +108,9 @@ class Metadata:
     json_ld: list[dict[str, Any]] = field(default_factory=list)
 
 
-def metadata_of(tree: Tree, said: Sequence[LexborNode], addresses: Addresses, host: str) -> Metadata:
-    """What the page says in these nodes, which match `SAYS`, and on itself."""
-    head = _Head.read(said)
+def metadata_of(tree: Tree, nodes: Sequence[LexborNode], addresses: Addresses, host: str) -> Metadata:
+    """Collect the metadata from these nodes, which match `METADATA_SELECTOR`, and from the page."""
+    head = _MetadataHead.read(nodes)
     articles = [node for node in _nodes(head.json_ld) if _is_article(node)]
     open_graph = {name[3:]: text for name, text in head.metas.items() if name.startswith("og:")}
     site_name = head.first("og:site_name", "application-name", "apple-mobile-web-app-title") or _publisher(
@@ -128,7 +128,7 @@ def metadata_of(tree: Tree, said: Sequence[LexborNode], addresses: Addresses, ho
         published_at=published,
         modified_at=modified if modified and not (published and is_later(published, modified)) else None,
         language=_language(tree.source, head, articles),
-        canonical=head.linked("canonical", addresses)
+        canonical=head.find_link("canonical", addresses)
         or addresses.absolute(open_graph.get("url", ""))
         or None,
         site_name=site_name or None,
@@ -136,7 +136,7 @@ def metadata_of(tree: Tree, said: Sequence[LexborNode], addresses: Addresses, ho
             head.first("og:image", "og:image:url", "twitter:image", "twitter:image:src") or ""
         )
         or None,
-        favicon=head.linked("icon", addresses),
+        favicon=head.find_link("icon", addresses),
         keywords=_keywords(head.first("keywords", "news_keywords") or ""),
         robots=head.first("robots"),
         feeds=_feeds(head, addresses),
@@ -147,25 +147,25 @@ def metadata_of(tree: Tree, said: Sequence[LexborNode], addresses: Addresses, ho
 
 
 @dataclass(frozen=True, slots=True)
-class _Head:
+class _MetadataHead:
     title: str
     metas: dict[str, str]
     links: list[dict[str, str | None]]  # the attributes of each
     json_ld: list[dict[str, Any]]
 
     @classmethod
-    def read(cls, nodes: Sequence[LexborNode]) -> "_Head":
+    def read(cls, nodes: Sequence[LexborNode]) -> "_MetadataHead":
         metas: dict[str, str] = {}
         titles = (
             one.text() for one in nodes if one.tag == "title" and one.parent and one.parent.tag != "svg"
         )
         for node in nodes:
-            if node.tag == "meta" and len(metas) < MOST:
+            if node.tag == "meta" and len(metas) < MAX_VALUES:
                 _add_meta(metas, node.attributes)
         links = [node.attributes for node in nodes if node.tag == "link"]
         return cls(next(titles, ""), metas, links, list(_json_ld(nodes)))
 
-    def linked(self, rel: str, addresses: Addresses) -> str | None:
+    def find_link(self, rel: str, addresses: Addresses) -> str | None:
         for link in self.links:
             if rel in (link.get("rel") or "").lower().split():
                 url = addresses.absolute(link.get("href") or "")
@@ -181,14 +181,14 @@ def _add_meta(metas: dict[str, str], attributes: dict[str, str | None]) -> None:
     text = (attributes.get("content") or "").strip()
     for key in ("property", "name", "itemprop", "http-equiv") if text else ():
         for name in (attributes.get(key) or "").lower().split()[:4]:
-            metas.setdefault(name, text[:LONGEST])
+            metas.setdefault(name, text[:MAX_VALUE_CHARS])
 
 
 def _json_ld(nodes: Sequence[LexborNode]) -> Iterator[dict[str, Any]]:
     scripts = [node for node in nodes if node.tag == "script"]
     for script in scripts[:50]:
         text = script.text() or ""
-        if len(text) > LARGEST_JSON:
+        if len(text) > MAX_JSON_CHARS:
             continue
         try:
             found = json.loads(
@@ -200,14 +200,14 @@ def _json_ld(nodes: Sequence[LexborNode]) -> Iterator[dict[str, Any]]:
 
 
 def _nodes(documents: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Every object of the structured data that stands at the top, in a graph, or as the main entity."""
+    """Return the objects of the structured data at the top level, in a graph, or as the main entity."""
     found: list[dict[str, Any]] = []
     waiting: list[tuple[Any, int]] = [(one, 0) for one in documents]
-    while waiting and len(found) < MOST:
+    while waiting and len(found) < MAX_VALUES:
         node, depth = waiting.pop(0)
         if isinstance(node, list):
-            waiting.extend((one, depth) for one in node[:MOST])
-        elif isinstance(node, dict) and depth < DEEPEST_JSON:
+            waiting.extend((one, depth) for one in node[:MAX_VALUES])
+        elif isinstance(node, dict) and depth < MAX_JSON_DEPTH:
             found.append(node)
             waiting.extend(
                 (node[key], depth + 1) for key in ("@graph", "mainEntity", "mainEntityOfPage") if key in node
@@ -223,14 +223,16 @@ def _is_article(node: dict[str, Any]) -> bool:
     )
 
 
-def _title(tree: Tree, head: _Head, articles: list[dict[str, Any]], site_name: str | None, host: str) -> str:
+def _title(
+    tree: Tree, head: _MetadataHead, articles: list[dict[str, Any]], site_name: str | None, host: str
+) -> str:
     headings = [one.plain() for one in tree.order if one.tag == "h1" and one.text][:3]
     declared = [
         _first_text([one for one in articles if one.get("headline")], "headline"),
         head.first("og:title"),
         head.first("twitter:title", "dc.title", "citation_title", "parsely-title", "sailthru.title"),
     ]
-    return best_title(
+    return choose_title(
         document=head.title,
         headings=headings,
         declared=[text for text in declared if text],
@@ -243,7 +245,7 @@ def _first_text(nodes: list[dict[str, Any]], key: str) -> str | None:
     for node in nodes:
         text = node.get(key)
         if isinstance(text, str) and text.strip():
-            return " ".join(text.split())[:LONGEST]
+            return " ".join(text.split())[:MAX_VALUE_CHARS]
     return None
 
 
@@ -261,7 +263,7 @@ def _names(value: Any, depth: int = 0) -> list[str]:
     return _names(value.get("name"), depth + 1) if isinstance(value, dict) else []
 
 
-def _author(source: LexborHTMLParser, head: _Head, articles: list[dict[str, Any]]) -> str | None:
+def _author(source: LexborHTMLParser, head: _MetadataHead, articles: list[dict[str, Any]]) -> str | None:
     stated = [name for one in articles for name in _names(one.get("author") or one.get("creator"))]
     people = _people(stated) or _people([head.metas[name] for name in _AUTHORS if name in head.metas])
     if not people:
@@ -290,14 +292,16 @@ def _is_name(text: str) -> bool:
     return 2 < len(text) <= 80 and len(text.split()) <= 8 and not _NO_NAME.search(text)
 
 
-def _date(head: _Head, articles: list[dict[str, Any]], key: str, names: tuple[str, ...]) -> str | None:
+def _date(
+    head: _MetadataHead, articles: list[dict[str, Any]], key: str, names: tuple[str, ...]
+) -> str | None:
     texts = [one[key] for one in articles if isinstance(one.get(key), str)]
     texts += [head.metas[name] for name in names if name in head.metas]
     return next((found for found in map(iso_date, texts) if found), None)
 
 
 def _date_on_page(source: LexborHTMLParser, *, published: bool) -> str | None:
-    """A date beside the headline; times in general only as the publication's, and only if they agree."""
+    """Find a date beside the headline. A `time` elsewhere counts only as the publication date, if unique."""
     key = "datePublished" if published else "dateModified"
     for node in source.css(f"[itemprop~={key}], time[pubdate]" if published else f"[itemprop~={key}]")[:3]:
         attributes = node.attributes
@@ -322,7 +326,7 @@ def _only(source: LexborHTMLParser, selector: str) -> list[Any]:
     return found if len(found) == 1 else []
 
 
-def _language(source: LexborHTMLParser, head: _Head, articles: list[dict[str, Any]]) -> str | None:
+def _language(source: LexborHTMLParser, head: _MetadataHead, articles: list[dict[str, Any]]) -> str | None:
     root = source.root
     attributes = root.attributes if root is not None else {}
     stated = (
@@ -340,7 +344,7 @@ def _language(source: LexborHTMLParser, head: _Head, articles: list[dict[str, An
     return None
 
 
-def _feeds(head: _Head, addresses: Addresses) -> tuple[str, ...]:
+def _feeds(head: _MetadataHead, addresses: Addresses) -> tuple[str, ...]:
     kinds = ("application/rss+xml", "application/atom+xml", "application/feed+json")
     found = [link.get("href") or "" for link in head.links if link.get("type") in kinds][:20]
     return tuple(dict.fromkeys(url for url in map(addresses.absolute, found) if url))

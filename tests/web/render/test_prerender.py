@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
-from gossamer.web.prerender import CHARSET, HEADERS, MOST_HEADERS, prerender
+from gossamer.web.render.prerender import CHARSET, HEADERS, MAX_HEADERS, prerender
 
 URL = "https://shop.example/a/b?c=1#top"
 BASE = '<base href="https://shop.example/a/b?c=1">'
@@ -151,7 +151,7 @@ def test_headers_that_are_not_a_pages_to_set(said: str) -> None:
 
 def test_headers_are_few_and_short() -> None:
     many = '<meta name="prerender-header" content="Link: <a>">' * 100
-    assert len(prerender(many, URL).headers) == MOST_HEADERS
+    assert len(prerender(many, URL).headers) == MAX_HEADERS
     long = f'<meta name="prerender-header" content="Link: {"a" * 10_000}">'
     assert all(len(value) < 2_001 for _, value in prerender(long, URL).headers)
     assert "set-cookie" not in HEADERS

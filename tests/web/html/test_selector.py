@@ -4,7 +4,7 @@ import pytest
 
 from gossamer import problems
 from gossamer.problems import Problem
-from gossamer.web.selector import refuse_broken
+from gossamer.web.html.tree import check_selector
 
 
 @pytest.mark.parametrize(
@@ -13,7 +13,7 @@ from gossamer.web.selector import refuse_broken
 )
 def test_what_no_browser_would_take_is_refused(selector: str) -> None:
     with pytest.raises(Problem) as refused:
-        refuse_broken(selector)
+        check_selector(selector)
     assert refused.value.kind is problems.INVALID_SELECTOR
     assert refused.value.members["details"]["selector"] == selector
 
@@ -26,4 +26,4 @@ def test_what_no_browser_would_take_is_refused(selector: str) -> None:
     ],
 )  # fmt: skip
 def test_what_a_browser_may_know_is_left_to_it(selector: str) -> None:
-    refuse_broken(selector)
+    check_selector(selector)

@@ -1,4 +1,4 @@
-"""Where a page points to: references made absolute, and the list of its links."""
+"""Links: make the references of a page absolute, and list its links."""
 
 import re
 from collections.abc import Iterable
@@ -7,11 +7,11 @@ from typing import Final, NamedTuple
 from ada_url import join_url
 from selectolax.lexbor import LexborNode
 
-LONGEST: Final = 8_192  # characters of a reference; longer ones are data, not addresses
-MOST: Final = 10_000
-REMEMBERED: Final = 500  # references of a folder,
-USUAL: Final = 200  # of so many characters at most,
-MOST_FOLDERS: Final = 500  # in so many folders
+MAX_REFERENCE_CHARS: Final = 8_192  # a longer reference is data, not a URL
+MAX_LINKS: Final = 10_000
+MAX_CACHED: Final = 500  # references in a folder
+MAX_CACHED_CHARS: Final = 200  # of a cached reference
+MAX_FOLDERS: Final = 500  # in the cache
 _WANTED: Final = re.compile(r"(?:https?|mailto|tel|ftp):", re.I)
 _SCHEME: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
 _NUMBER: Final = r"(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
@@ -22,14 +22,14 @@ _PATH: Final = rf"/(?:{_STEP}(?:/{_STEP})*/?)?{_QUERY}"
 _WHOLE: Final = re.compile(
     rf"https?://(?:{_NAME}|(?:{_NUMBER}\.){{3}}{_NUMBER})(?::[1-5][0-9]{{3,4}})?{_PATH}"
 )
-# References in which the parser would change nothing, which are nearly all: what it would say, much faster.
+# References that the URL parser would not change. Nearly all are; this pattern is much faster.
 _PLAIN: Final = re.compile(
     rf"(?P<path>{_PATH})|(?P<whole>{_WHOLE.pattern})"
     rf"|(?P<up>(?:\.\./)*)(?P<below>(?:{_STEP}/)*{_STEP}/?{_QUERY})"
 )
 _FOLDERS: Final = re.compile(r"https?://[^/?#\\]+(/(?:[^?#]*/)?)")
 _ORIGIN: Final = re.compile(r"https?://[^/?#\\]+")
-_IGNORED: Final = re.compile(r"[\t\n\r]")  # as the URL standard does, so that `java\nscript:` is what it is
+_IGNORED: Final = re.compile(r"[\t\n\r]")  # like the URL standard, so `java\nscript:` is detected
 
 
 class Link(NamedTuple):
@@ -38,10 +38,10 @@ class Link(NamedTuple):
     rel: tuple[str, ...] = ()
 
 
-class Folder(dict[str, str]):
-    """What plain references mean on the pages of one folder. Nothing: it takes the parser, and the page."""
+class LinkFolder(dict[str, str]):
+    """Maps plain references to URLs, for the pages of one folder. "" means that only the parser can tell."""
 
-    def __init__(self, base: str = "", most: int = REMEMBERED) -> None:
+    def __init__(self, base: str = "", most: int = MAX_CACHED) -> None:
         super().__init__()
         self._most = most
         origin = _ORIGIN.match(base)
@@ -49,14 +49,14 @@ class Folder(dict[str, str]):
         self._above = _folders(base)
 
     def __missing__(self, reference: str) -> str:
-        meant = self._meant(reference)
-        if len(self) < self._most and len(reference) <= USUAL:
-            self[reference] = meant
-        return meant
+        address = self._resolve_plain(reference)
+        if len(self) < self._most and len(reference) <= MAX_CACHED_CHARS:
+            self[reference] = address
+        return address
 
-    def _meant(self, reference: str) -> str:
+    def _resolve_plain(self, reference: str) -> str:
         plain = _PLAIN.fullmatch(reference)
-        if plain is None or not self._above or len(reference) > LONGEST:
+        if plain is None or not self._above or len(reference) > MAX_REFERENCE_CHARS:
             return ""
         match plain.lastgroup:
             case "path":
@@ -68,34 +68,34 @@ class Folder(dict[str, str]):
 
 
 class Folders:
-    """Folders by their address: the pages of one link to the same places again and again."""
+    """Caches link folders by URL, because the pages of a folder share most of their links."""
 
-    def __init__(self, most: int = MOST_FOLDERS) -> None:
+    def __init__(self, most: int = MAX_FOLDERS) -> None:
         self._most = most
-        self._known: dict[str, Folder] = {}
+        self._known: dict[str, LinkFolder] = {}
 
-    def of(self, base: str) -> Folder:
+    def of(self, base: str) -> LinkFolder:
         found = _FOLDERS.match(base)
         name = found[0] if found else ""
         folder = self._known.get(name)
         if folder is None:
             if len(self._known) >= self._most:
                 self._known = {}
-            folder = self._known[name] = Folder(name)
+            folder = self._known[name] = LinkFolder(name)
         return folder
 
 
 class Addresses:
-    """Makes the references of one page absolute, remembering each."""
+    """Makes the references of one page absolute, and caches the results."""
 
     def __init__(self, url: str, base: str = "", folders: Folders | None = None) -> None:
         self.page = self.base = url
         self.base = self._resolve(base) or (url if _WHOLE.fullmatch(url) else self._resolve(url) or url)
-        self.plain = Folder(self.base) if folders is None else folders.of(self.base)
+        self.plain = LinkFolder(self.base) if folders is None else folders.of(self.base)
         self._known: dict[str, str] = {}
 
     def absolute(self, reference: str) -> str:
-        """The address that is meant, or nothing if it is none to go to."""
+        """Return the URL that a reference means, or "" if it cannot be followed."""
         if plain := self.plain[reference]:
             return plain
         known = self._known.get(reference)
@@ -105,7 +105,7 @@ class Addresses:
 
     def _resolve(self, reference: str) -> str:
         reference = _IGNORED.sub("", reference.strip())
-        if not reference or len(reference) > LONGEST:
+        if not reference or len(reference) > MAX_REFERENCE_CHARS:
             return ""
         if _SCHEME.match(reference) and not _WANTED.match(reference):
             return ""
@@ -116,7 +116,7 @@ class Addresses:
 
 
 def _folders(base: str) -> list[str]:
-    """The folder that a page is in, and those above it."""
+    """Return the folder of a page and the folders above it."""
     found = _FOLDERS.match(base)
     if found is None:
         return []
@@ -127,7 +127,7 @@ def _folders(base: str) -> list[str]:
 
 
 def links_of(anchors: Iterable[LexborNode], addresses: Addresses) -> tuple[tuple[Link, ...], bool]:
-    """Every page that this one links to, once, without fragments; and whether there were too many."""
+    """Return every linked page once, without fragments, and whether there were too many."""
     found: dict[str, Link] = {}
     for anchor in anchors:
         attributes = anchor.attributes
@@ -137,7 +137,7 @@ def links_of(anchors: Iterable[LexborNode], addresses: Addresses) -> tuple[tuple
         known = found.get(url)
         if known is not None and known.text:
             continue
-        if known is None and len(found) >= MOST:
+        if known is None and len(found) >= MAX_LINKS:
             return tuple(found.values()), True
         text = " ".join((anchor.text() or "").split())[:300] or (attributes.get("title") or "").strip()
         found[url] = Link(url, text, tuple((attributes.get("rel") or "").lower().split()))

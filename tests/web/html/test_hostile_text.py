@@ -10,18 +10,18 @@ from typing import Final
 
 import msgspec
 import pytest
-from tests.web.audit_subjects import page, subject
+from tests.web.audit.audit_subjects import page, subject
 
-from gossamer.doors.http.shoot_shapes import PdfRequest
-from gossamer.reach.cookies import PAIR
-from gossamer.web import tokens
-from gossamer.web.audit import audit
-from gossamer.web.feeds import from_xml
-from gossamer.web.glance import glance
-from gossamer.web.outcome import judge
-from gossamer.web.prerender import prerender
-from gossamer.web.reading import How, read
-from gossamer.web.robots import Robots
+from gossamer.flows.pages.capture_request import PdfRequest
+from gossamer.reach.http.fetch import COOKIE_PAIR
+from gossamer.web.audit.audit import audit_page
+from gossamer.web.content import tokens
+from gossamer.web.crawl.crawl_view import view_page
+from gossamer.web.documents.feeds import from_xml
+from gossamer.web.outcome.outcome import judge
+from gossamer.web.pages.reading import ReadingOptions, read
+from gossamer.web.render.prerender import prerender
+from gossamer.web.robots.robots import Robots
 
 SECONDS: Final = 20.0  # of the processor, on any machine
 LENGTH: Final = 20_000  # characters
@@ -76,9 +76,9 @@ def test_reading_takes_no_longer_than_the_page_is_long(place: str) -> None:
         text = unit * (LENGTH // len(unit)) + "!"
         html = PLACES[place].replace("{}", text)
         asked = page(html)
-        assert audit(subject(html)).score >= 0
-        assert read(asked, How(max_tokens=500)).judgement.outcome
-        assert glance(asked).content_hash
+        assert audit_page(subject(html)).score >= 0
+        assert read(asked, ReadingOptions(max_tokens=500)).judgement.outcome
+        assert view_page(asked).content_hash
         assert judge(asked).outcome
         assert prerender(html, asked.final_url).html
 
@@ -87,7 +87,7 @@ def test_reading_takes_no_longer_than_the_page_is_long(place: str) -> None:
 def test_other_texts_too(unit: str) -> None:
     text = unit * (LENGTH // len(unit)) + "!"
     assert tokens.count(text) > 0
-    assert PAIR.match(f"a={text}") or PAIR.match(f"a {text}") is None
+    assert COOKIE_PAIR.match(f"a={text}") or COOKIE_PAIR.match(f"a {text}") is None
     rules = Robots.parse(f"User-agent: *\nDisallow: {text}*{text}$\nallow{text}")
     assert isinstance(rules.allows(f"/{'a' * 2_000}"), bool)
     escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace("\x0b", "")

@@ -1,0 +1,35 @@
+"""Word lists: read from a data file, or written as one line of text."""
+
+import pkgutil
+import re
+from typing import Final
+
+_CONTINUED: Final = re.compile(r"\\\n\s*")
+_SECTION: Final = re.compile(r"\[([a-z_]+)\]")
+
+
+def tags(text: str) -> frozenset[str]:
+    """Split a text at its spaces."""
+    return frozenset(text.split())
+
+
+def read_lines(package: str, name: str) -> list[str]:
+    """Read the lines of a data file, without comments (`#`) and empty lines.
+
+    A line that ends in a backslash continues on the next one.
+    """
+    content = pkgutil.get_data(package, name)  # importlib.resources loads zipfile, which takes 10 ms
+    lines = _CONTINUED.sub("", (content or b"").decode()).splitlines()
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def read_sections(package: str, name: str) -> dict[str, list[str]]:
+    """Read a data file whose sections begin with `[name]`, and have one entry on each line."""
+    sections: dict[str, list[str]] = {}
+    entries: list[str] = []
+    for line in read_lines(package, name):
+        if section := _SECTION.fullmatch(line):
+            entries = sections.setdefault(section[1], [])
+        else:
+            entries.append(line)
+    return sections
