@@ -1,16 +1,16 @@
-"""The content as plain text: a line for every block, nothing of the markup."""
+"""The content as plain text, with a line for every block."""
 
 from typing import Final
 
-from gossamer.web.content import Content
-from gossamer.web.tree import BLOCKS, Element
-from gossamer.web.vocabulary import tags
+from gossamer.web.content.main import Content
+from gossamer.web.html.tree import BLOCKS, Element
+from gossamer.web.html.vocabulary import tags
 
 _PARAGRAPHS: Final = tags("p h1 h2 h3 h4 h5 h6 blockquote pre ul ol dl table figure section article")
 
 
 def plain_text(content: Content, title: str) -> str:
-    """The text of the content, without headings that only repeat the title and without captions."""
+    """Return the text of the content, without captions and headings that only repeat the title."""
     left_out = content.left_out
     pieces: list[str] = []
     waiting: list[Element | str] = [content.root]
@@ -37,7 +37,7 @@ def _is_caption(element: Element) -> bool:
 
 
 def tidy(text: str) -> str:
-    """No spaces at the ends of lines, no two empty lines in a row."""
+    """Strip every line, and merge empty lines."""
     lines: list[str] = []
     for line in text.replace("\xa0", " ").split("\n"):
         line = line.strip()

@@ -1,4 +1,4 @@
-"""Markdown by its headings: sections of blocks, and where a block may be cut."""
+"""Sections: split Markdown at its headings into blocks, and find where a block may be cut."""
 
 import re
 from collections.abc import Iterator
@@ -16,13 +16,13 @@ _ITEM: Final = re.compile(r"(?:[-+*]|\d{1,9}[.)])[ \t]")
 
 @dataclass(slots=True)
 class Section:
-    heading: str  # as it reads; empty for what stands before the first
+    heading: str  # as displayed; empty before the first heading
     level: int  # 1 to 6; 0 without a heading
-    blocks: list[str] = field(default_factory=list)  # the heading's own line is the first
+    blocks: list[str] = field(default_factory=list)  # the first is the line of the heading
 
 
 class Cuttable(NamedTuple):
-    """A block between whose parts it may end: `head` and `tail` stand around however many of them."""
+    """A block that may end after any of its parts; `head` and `tail` stay around them."""
 
     head: str
     parts: list[str]
@@ -34,13 +34,13 @@ class Cuttable(NamedTuple):
 
 
 def runs_of(markdown: str) -> Iterator[tuple[bool, str]]:
-    """Its lines, those in fences (True) apart from the others; a fence left open lasts to the end."""
+    """Yield runs of lines, with True for those in a fence; an unclosed fence lasts to the end."""
     run: list[str] = []
     fence = ""
     for line in markdown.split("\n"):
         if fence:
             run.append(line)
-            if _ends(line, fence):
+            if _closes_fence(line, fence):
                 yield True, "\n".join(run)
                 run, fence = [], ""
         elif opening := _FENCE.match(line):
@@ -53,13 +53,13 @@ def runs_of(markdown: str) -> Iterator[tuple[bool, str]]:
         yield bool(fence), "\n".join(run) + (f"\n{fence}" if fence else "")
 
 
-def _ends(line: str, fence: str) -> bool:
+def _closes_fence(line: str, fence: str) -> bool:
     end = _FENCE_END.match(line)
     return end is not None and end[1].startswith(fence)
 
 
 def sections_of(markdown: str) -> list[Section]:
-    """In the order of the page; the first has no heading, and may be empty."""
+    """Return the sections in page order; the first has no heading and may be empty."""
     sections = [Section("", 0)]
     lines: list[str] = []
 
@@ -95,7 +95,7 @@ def _is_prose(line: str) -> bool:
 
 
 def cuttable(block: str) -> Cuttable | None:
-    """A table between its rows, a list between its items; nothing else is cut while something else fits."""
+    """Cut a table between rows, or a list between items. Other blocks are not cut while another one fits."""
     lines = block.split("\n")
     if len(lines) > 2 and "|" in lines[0] and _RULE.match(lines[1]):
         return Cuttable("\n".join(lines[:2]) + "\n", lines[2:], "\n")
@@ -105,7 +105,7 @@ def cuttable(block: str) -> Cuttable | None:
 
 
 def cuttable_at_last(block: str) -> Cuttable:
-    """For a block that is all there is and still too much: code between its lines, the rest between words."""
+    """Cut the only block, if it is still too long: code between lines, other text between words."""
     opening = _FENCE.match(block.partition("\n")[0])
     if opening is not None and block.count("\n") > 1:
         head, *lines = block.split("\n")

@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
-from gossamer.web.page import Page
-from gossamer.web.structured import schema
-from gossamer.web.structured.harvest import Harvest, harvest
+from gossamer.web.extract.extraction import Extraction, extract_data
+from gossamer.web.extract.schema import schema
+from gossamer.web.pages.page import Page
 
 URL = "https://shop.example/rope"
 
@@ -21,17 +21,19 @@ def ld(*documents: Any) -> str:
     return "".join(f'<script type="application/ld+json">{json.dumps(one)}</script>' for one in documents)
 
 
-def harvested(html: str, properties: dict[str, Any], **more: Any) -> Harvest:
+def extracted(html: str, properties: dict[str, Any], **more: Any) -> Extraction:
     """What an object with these properties finds on the page."""
     return of_schema(html, {"type": "object", "properties": properties}, **more)
 
 
-def of_schema(html: str, given: dict[str, Any], media_type: str = "text/html", text: bool = False) -> Harvest:
-    return harvest(page(html, media_type), schema.read(given).document, with_text=text)
+def of_schema(
+    html: str, given: dict[str, Any], media_type: str = "text/html", text: bool = False
+) -> Extraction:
+    return extract_data(page(html, media_type), schema.read(given).document, with_text=text)
 
 
 def data(html: str, properties: dict[str, Any], **more: Any) -> Any:
-    return harvested(html, properties, **more).data
+    return extracted(html, properties, **more).data
 
 
 TEXT = {"type": "string"}

@@ -3,8 +3,11 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.web.audit.audit_subjects import URL, read_as
 
-from gossamer.web.tokens import GAP, count, weight
+from gossamer.web.audit.audit import audit_page
+from gossamer.web.content.brief import brief_of
+from gossamer.web.content.tokens import GAP, MAX_TOKENS_PER_CHAR, count, estimate, weigh
 
 # What the vocabulary o200k makes of each.
 KNOWN: dict[str, tuple[str, int]] = {
@@ -88,7 +91,27 @@ def test_it_is_rather_more_than_a_vocabulary_makes(name: str) -> None:
 
 
 def test_nothing_is_nothing() -> None:
-    assert (count(""), weight(""), count("a"), count(" ")) == (0, 0, 1, 0)
+    assert (count(""), weigh(""), count("a"), count(" ")) == (0, 0, 1, 0)
+
+
+def test_an_estimate_is_near_the_count() -> None:
+    short = "| silk | 1,340.5 |\n"
+    assert estimate(short) == count(short)
+    for text in (short * 10_000, "the capture spiral is sticky, the radii are not. " * 9_000, "网" * 50_000):
+        assert abs(estimate(text) - count(text)) <= count(text) // 50
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_the_budget_of_a_brief_and_the_count_of_an_audit_agree(name: str) -> None:
+    """What `format=llm` counts beyond its envelope is what an audit shows for the same markdown."""
+    text = KNOWN[name][0]
+    empty, whole = (brief_of(markdown, URL, 10_000) for markdown in ("", text))
+    assert whole.sections_left_out == 0
+    envelope = empty.tokens
+    assert abs(whole.tokens - envelope - count(whole.text)) <= 1
+    shown = audit_page(read_as(markdown=whole.text)()).agent
+    assert shown is not None
+    assert shown.tokens == count(whole.text)
 
 
 anything = st.text(max_size=300)
@@ -99,13 +122,13 @@ blocks = st.text(max_size=200).map(str.strip)
 @given(st.lists(blocks.filter(bool), max_size=6))
 def test_empty_lines_add_up(texts: list[str]) -> None:
     joined = "\n\n".join(texts)
-    assert weight(joined) <= sum(map(weight, texts)) + GAP * max(0, len(texts) - 1)
+    assert weigh(joined) <= sum(map(weigh, texts)) + GAP * max(0, len(texts) - 1)
 
 
 @settings(max_examples=200)
 @given(anything)
 def test_no_text_is_much_dearer_than_its_bytes(text: str) -> None:
-    assert count(text) <= 2 * len(text.encode("utf-8", "replace")) + 1
+    assert count(text) <= MAX_TOKENS_PER_CHAR * len(text) + 1
     assert (
         count(text)
         >= sum(any(sign.isalnum() and sign.isascii() for sign in word) for word in text.split()) // 2

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from selectolax.lexbor import LexborHTMLParser
 
-from gossamer.web.extract import extract
+from gossamer.web.content.article import extract
 
 URL = "https://site.example/docs/page.html"
 READER = MarkdownIt("commonmark").enable(["table", "strikethrough"])

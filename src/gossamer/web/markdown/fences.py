@@ -1,10 +1,10 @@
-"""Code as it was written: its lines, without numbers in the margin, and the language it is in."""
+"""Code blocks: the lines of code without line numbers, and the language of the code."""
 
 import re
 from typing import Final
 
-from gossamer.web.tree import Element
-from gossamer.web.vocabulary import tags
+from gossamer.web.html.tree import Element
+from gossamer.web.html.vocabulary import tags
 
 _LINE_END: Final = "\x1f"
 _LANGUAGE: Final = re.compile(
@@ -38,7 +38,7 @@ _MARGIN: Final = re.compile(
 
 
 def code_of(element: Element) -> str:
-    """The text of a preformatted element, line by line."""
+    """Return the text of a preformatted element, line by line."""
     pieces: list[str] = []
     waiting: list[Element | str] = [element]
     while waiting:
@@ -49,7 +49,7 @@ def code_of(element: Element) -> str:
         elif child.tag == "br":
             pieces.append("\n")
         elif child is element or not _is_margin(child):
-            if child.tag in ("div", "p", "li", "tr"):  # a line of its own, whether or not one ends inside it
+            if child.tag in ("div", "p", "li", "tr"):  # always a line of its own
                 waiting += [_LINE_END, *reversed(child.children), _LINE_END]
             else:
                 waiting += reversed(child.children)
@@ -69,15 +69,15 @@ def _is_margin(element: Element) -> bool:
     return "data-line-number" in element.attributes or bool(_MARGIN.search(element.get("class")))
 
 
-def fenced(code: str, language: str) -> str:
-    """Code between fences that are longer than any inside."""
+def fence(code: str, language: str) -> str:
+    """Put code between fences that are longer than any inside."""
     longest = max((len(run) for run in re.findall(r"`{3,}", code)), default=2)
     fence = "`" * (longest + 1)
     return f"{fence}{language}\n{code}\n{fence}"
 
 
 def language_of(pre: Element) -> str:
-    """What the page calls the language: on the element, on the code inside, or on what is wrapped around."""
+    """Return the language that the page names on the element, on the code inside, or on a wrapper."""
     inside = [
         one
         for _, one in zip(range(4), pre.walk(), strict=False)
@@ -85,13 +85,13 @@ def language_of(pre: Element) -> str:
     ]
     around = [one for _, one in zip(range(2), pre.above(), strict=False) if len(one.elements) <= 3]
     for element in (*inside, pre, *around):
-        found = _named(element)
+        found = _language_named(element)
         if found:
             return found
     return ""
 
 
-def _named(element: Element) -> str:
+def _language_named(element: Element) -> str:
     for name in ("data-lang", "data-language", "lang-name"):
         if element.get(name):
             return _clean(element.get(name))

@@ -1,11 +1,11 @@
-"""Which picture an image element shows, wherever its page hides the address."""
+"""Images: the URL of the picture that an image element shows, also if it is loaded lazily."""
 
 import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from gossamer.web.links import Addresses
-from gossamer.web.tree import Element
+from gossamer.web.html.links import Addresses
+from gossamer.web.html.tree import Element
 
 _LAZY: Final = (
     "data-src",
@@ -31,7 +31,7 @@ class Image(NamedTuple):
 
 
 def image_of(element: Element, addresses: Addresses) -> Image | None:
-    """The picture, unless it is none: a spacer, a tracking pixel, data in place of an address."""
+    """Return the image, but None for a spacer, a tracking pixel or inline data."""
     if _is_tiny(element):
         return None
     for reference in _references(element):
@@ -54,7 +54,7 @@ def _references(element: Element) -> list[str]:
 
 
 def _best(candidates: str) -> str:
-    """The largest picture of a `srcset`."""
+    """Return the largest image of a `srcset`."""
     largest, best = -1.0, ""
     for url, size in _candidates(candidates[:8_192]):
         if size > largest:
@@ -63,8 +63,8 @@ def _best(candidates: str) -> str:
 
 
 def _candidates(text: str) -> Iterator[tuple[str, float]]:
-    """As browsers read them: a comma ends a candidate only behind its description, or at the end of its
-    address."""
+    """Yield the candidates as browsers read them: a comma ends one only after its descriptor or at the end of
+    its URL."""
     at = 0
     while (found := _CANDIDATE.match(text, at)) is not None:
         at, size = found.end(), None

@@ -1,14 +1,14 @@
-"""Tables: which are data and which are layout, and the cells of a data table in their columns."""
+"""Tables: tell data from layout, and put the cells of a data table into columns."""
 
 from dataclasses import dataclass
 from typing import Final
 
-from gossamer.web.tree import Element
+from gossamer.web.html.tree import Element
 
-WIDEST: Final = 100  # columns
-MOST_CELLS: Final = 50_000
+MAX_COLUMNS: Final = 100
+MAX_CELLS: Final = 50_000
 _ROW_GROUPS: Final = frozenset(("thead", "tbody", "tfoot"))
-_LONG_CELL: Final = 1_000  # characters; prose, not data
+_MAX_CELL_CHARS: Final = 1_000  # longer cells are prose, not data
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +16,7 @@ class Grid:
     header: list[Element | None]  # empty if the table has none
     rows: list[list[Element | None]]
     caption: Element | None
-    repeated: set[int]  # ids of cells that span the whole row, to be written once
+    repeated: set[int]  # ids of cells that span a whole row, which are written once
     cut: bool
 
 
@@ -36,7 +36,7 @@ def cells_of(row: Element) -> list[Element]:
 
 
 def is_layout(table: Element) -> bool:
-    """Whether the table only puts things beside each other."""
+    """Whether the table is only used for layout."""
     if table.get("role") in ("presentation", "none"):
         return True
     rows = rows_of(table)
@@ -47,7 +47,7 @@ def is_layout(table: Element) -> bool:
     cells = [cell for row in rows for cell in cells_of(row)]
     if any(cell.tag == "th" for cell in cells):
         return any(_is_page(cell) for cell in cells)
-    return any(_is_page(cell) or cell.text > _LONG_CELL for cell in cells)
+    return any(_is_page(cell) or cell.text > _MAX_CELL_CHARS for cell in cells)
 
 
 def _is_page(cell: Element) -> bool:
@@ -61,28 +61,28 @@ def _is_page(cell: Element) -> bool:
 
 
 def grid_of(table: Element) -> Grid:
-    """Every row as wide as the table, with spanning cells in every place that they cover."""
+    """Return rows as wide as the table, with spanning cells in every column and row that they cover."""
     rows: list[list[Element | None]] = []
-    spans: dict[int, tuple[Element, int]] = {}  # column: the cell from above, and rows it still covers
+    spans: dict[int, tuple[Element, int]] = {}  # by column: a cell and its rows left
     whole: set[int] = set()
     originals = 0
     for row in rows_of(table):
-        if sum(map(len, rows)) > MOST_CELLS:
-            return _finished(table, rows, originals, whole, cut=True)
+        if sum(map(len, rows)) > MAX_CELLS:
+            return _finish(table, rows, originals, whole, cut=True)
         filled, used = _fill(cells_of(row), spans, whole)
         rows.append(filled)
         originals = max(originals, used)
-    return _finished(table, rows, originals, whole, cut=False)
+    return _finish(table, rows, originals, whole, cut=False)
 
 
 def _fill(
     cells: list[Element], spans: dict[int, tuple[Element, int]], whole: set[int]
 ) -> tuple[list[Element | None], int]:
-    """One row, and the number of columns up to the last one in which a cell begins."""
+    """Return one row, and the number of columns up to the last one in which a cell begins."""
     row: list[Element | None] = []
     used = 0
     waiting = list(reversed(cells))
-    while (waiting or any(column >= len(row) for column in spans)) and len(row) < WIDEST:
+    while (waiting or any(column >= len(row) for column in spans)) and len(row) < MAX_COLUMNS:
         column = len(row)
         if column in spans:
             cell, left = spans.pop(column)
@@ -96,7 +96,7 @@ def _fill(
         cell = waiting.pop()
         wide, high = _span(cell, "colspan"), _span(cell, "rowspan")
         used = column + 1
-        for _ in range(min(wide, WIDEST - column)):
+        for _ in range(min(wide, MAX_COLUMNS - column)):
             if high > 1:
                 spans[len(row)] = (cell, high - 1)
             row.append(cell)
@@ -110,7 +110,7 @@ def _span(cell: Element, name: str) -> int:
     return max(1, min(int(text), 1_000)) if text.isascii() and text.isdigit() else 1
 
 
-def _finished(
+def _finish(
     table: Element, rows: list[list[Element | None]], width: int, whole: set[int], *, cut: bool
 ) -> Grid:
     rows = [(row + [None] * width)[:width] for row in rows]

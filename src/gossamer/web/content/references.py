@@ -1,10 +1,10 @@
-"""Links of Markdown as numbered references: `[text][3]`, and where 3 leads is told once, at the end."""
+"""References: the links of Markdown as numbers (`[text][3]`), with a list of their URLs at the end."""
 
 import re
 from dataclasses import dataclass, field
 from typing import Final
 
-from gossamer.web.sections import runs_of
+from gossamer.web.content.sections import runs_of
 
 _TEXT: Final = r"(?:\\.|[^\[\]\\]|\[(?:\\.|[^\[\]\\])*+\])*+"
 _TO: Final = (
@@ -12,7 +12,7 @@ _TO: Final = (
     r"(?:\s++(?:\"(?:\\.|[^\"\\])*+\"|'(?:\\.|[^'\\])*+'))?+[ \t]*+\)"
 )
 _IMAGE: Final = re.compile(rf"!\[({_TEXT})\]{_TO}")
-_FOUND: Final = re.compile(
+_MARKUP: Final = re.compile(
     r"\\."
     r"|(?<!`)(`++)(?:(?!\n\n)[\s\S]){0,2000}?(?<!`)\1(?!`)"
     r"|(<!--[\s\S]*?(?:-->|$))"
@@ -20,7 +20,7 @@ _FOUND: Final = re.compile(
     rf"|\[(?P<text>{_TEXT})\](?:{_TO.replace('(<', '(?P<to><')}|\[(?P<label>[^\[\]\n]*)\])"
     r"|(?P<stray>\](?=\[\d))"
 )
-_DEFINED: Final = re.compile(
+_DEFINITION: Final = re.compile(
     r"^ {0,3}\[([^\[\]\n^][^\[\]\n]*+)\]:[ \t]*+<?([^\s<>]++)>?[ \t]*+(?:[\"'(].*[\"')])?[ \t]*+$",
     re.MULTILINE,
 )
@@ -29,7 +29,7 @@ _REFERENCE: Final = re.compile(r"(?<!\\)\]\[(\d+)\]")
 
 @dataclass(slots=True)
 class References:
-    """Where a page's links lead, by number: the same for the same page, however much of it is kept."""
+    """The URLs of a page by number. They are the same however much of the page is kept."""
 
     page: str
     numbers: dict[str, int] = field(default_factory=dict)
@@ -37,15 +37,15 @@ class References:
     _labels: dict[str, str] = field(default_factory=dict)
 
     def rewrite(self, markdown: str) -> str:
-        """The text with references for links and words for images; code stays as it is."""
+        """Replace links by references and images by their description; code is unchanged."""
         runs = list(runs_of(markdown))
         for is_code, run in runs:
             if not is_code and "]:" in run:
-                self._labels |= {name.casefold(): to for name, to in _DEFINED.findall(run)}
-        return "\n".join(run if is_code else self._rewritten(run) for is_code, run in runs)
+                self._labels |= {name.casefold(): to for name, to in _DEFINITION.findall(run)}
+        return "\n".join(run if is_code else self._rewrite_run(run) for is_code, run in runs)
 
     def within(self, text: str) -> set[int]:
-        """The numbers that a part of what was rewritten refers to."""
+        """Return the numbers that a part of the rewritten text refers to."""
         if "][" not in text:
             return set()
         found = {
@@ -57,22 +57,22 @@ class References:
         }
         return found & self.lines.keys()
 
-    def _rewritten(self, run: str) -> str:
+    def _rewrite_run(self, run: str) -> str:
         if self._labels:
-            run = _DEFINED.sub("", run)
-        return _FOUND.sub(self._replaced, run) if "]" in run or "<!--" in run else run
+            run = _DEFINITION.sub("", run)
+        return _MARKUP.sub(self._replace, run) if "]" in run or "<!--" in run else run
 
-    def _replaced(self, found: re.Match[str]) -> str:
-        """What names nothing must not be taken for a reference of ours: such brackets are escaped."""
+    def _replace(self, found: re.Match[str]) -> str:
+        """Replace one match. Brackets that refer to nothing are escaped, lest they look like a reference."""
         if found[2] is not None:
             return ""
         if found["alt"] is not None:
-            return _said(found["alt"])
+            return _image_text(found["alt"])
         if found["stray"] is not None:
             return r"\]"
         if found["text"] is None:
             return found[0]
-        text = _IMAGE.sub(lambda image: _said(image[1]), found["text"])
+        text = _IMAGE.sub(lambda image: _image_text(image[1]), found["text"])
         if found["to"] is not None:
             return self._reference(text, found["to"].strip("<>"))
         to = self._labels.get((found["label"] or found["text"]).casefold())
@@ -86,7 +86,7 @@ class References:
         return f"[{text}][{number}]"
 
 
-def _said(alt: str) -> str:
+def _image_text(alt: str) -> str:
     return f"(image: {alt})" if alt.strip() else ""
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.web.structured_pages import (
+from tests.web.content.extraction_pages import (
     DATE,
     FLAG,
     LINK,
@@ -13,7 +13,7 @@ from tests.web.structured_pages import (
     TEXT,
     WHOLE,
     data,
-    harvested,
+    extracted,
     ld,
     listed,
     of_schema,
@@ -22,8 +22,8 @@ from tests.web.structured_pages import (
 )
 
 from gossamer.problems import INVALID_SELECTOR, Problem
-from gossamer.web.structured import schema
-from gossamer.web.structured.harvest import harvest
+from gossamer.web.extract.extraction import extract_data
+from gossamer.web.extract.schema import schema
 
 PRODUCT: dict[str, Any] = {
     "@context": "https://schema.org",
@@ -85,7 +85,7 @@ OPEN_GRAPH = """<meta property="og:title" content="Silk rope"><meta property="og
 )
 def test_every_notation_says_the_same(html: str, kind: str) -> None:
     wanted = {"name": TEXT, "price": NUMBER, "currency": TEXT, "inStock": FLAG, "image": LINK}
-    found = harvested(f"<title>Shop</title>{html}<p>Words</p>", wanted)
+    found = extracted(f"<title>Shop</title>{html}<p>Words</p>", wanted)
     assert found.data == {
         "name": "Silk rope",
         "price": 1299,
@@ -98,11 +98,11 @@ def test_every_notation_says_the_same(html: str, kind: str) -> None:
 
 
 def test_a_source_is_a_place_that_can_be_found_again() -> None:
-    in_script = harvested(ld(GRAPH), {"price": NUMBER}).sources["/price"]
+    in_script = extracted(ld(GRAPH), {"price": NUMBER}).sources["/price"]
     assert (in_script.path, in_script.text) == ("script[1].@graph[1].offers.price", "1299.00")
-    in_page = harvested(f"<main id='main'>{MICRODATA}</main>", {"name": TEXT}).sources["/name"]
+    in_page = extracted(f"<main id='main'>{MICRODATA}</main>", {"name": TEXT}).sources["/name"]
     assert in_page.path == "#main > div > b"
-    in_head = harvested(OPEN_GRAPH, {"currency": TEXT}).sources["/currency"]
+    in_head = extracted(OPEN_GRAPH, {"currency": TEXT}).sources["/currency"]
     assert in_head.path == 'meta[property="product:price:currency"]'
 
 
@@ -290,12 +290,12 @@ NOTHING: dict[str, tuple[str, dict[str, Any]]] = {
 @pytest.mark.parametrize("name", NOTHING)
 def test_nothing_is_invented(name: str) -> None:
     html, wanted = NOTHING[name]
-    found = harvested(f"<html lang='en'>{html}", wanted)
+    found = extracted(f"<html lang='en'>{html}", wanted)
     assert (found.data, found.sources) == ({}, {})
 
 
 def test_what_the_schema_itself_says_is_its_own_source() -> None:
-    found = harvested(
+    found = extracted(
         ld(PRODUCT), {"kind": {"const": "product"}, "colour": {"type": "string", "default": "any"}}
     )
     assert found.data == {"kind": "product", "colour": "any"}
@@ -344,14 +344,14 @@ CARDS = """<div class="cards">
     ],
 )  # fmt: skip
 def test_callers_may_point(wanted: dict[str, Any], expected: Any) -> None:
-    found = harvested(CARDS, {"it": wanted})
+    found = extracted(CARDS, {"it": wanted})
     assert found.data == {"it": expected}
     assert {source.kind for source in found.sources.values()} == {"selector"}
 
 
 def test_a_selector_that_is_none_is_a_problem() -> None:
     with pytest.raises(Problem) as caught:
-        harvested(CARDS, {"it": {"x-selector": "a["}})
+        extracted(CARDS, {"it": {"x-selector": "a["}})
     assert caught.value.kind is INVALID_SELECTOR
 
 
@@ -386,10 +386,10 @@ def test_documents_that_are_no_pages(
 
 def test_text_for_a_model_has_what_is_shown_and_said_and_not_what_is_hidden() -> None:
     html = f"{ld(PRODUCT)}<h1>Rope</h1><nav>All ropes</nav><p hidden>Secret words</p><p>Plain words</p>"
-    found = harvested(html, {"name": TEXT}, text=True)
+    found = extracted(html, {"name": TEXT}, text=True)
     assert all(words in found.text for words in ("Plain words", "All ropes", "Arachne"))
     assert "Secret" not in found.text
-    assert harvested(html, {"name": TEXT}).text == ""
+    assert extracted(html, {"name": TEXT}).text == ""
 
 
 BOMBS = {
@@ -415,7 +415,7 @@ def test_no_page_makes_it_fail_or_last(name: str) -> None:
         "offers": listed(things(price=NUMBER, sku=TEXT)),
         "a": listed(TEXT),
     }
-    harvested(BOMBS[name], wanted)
+    extracted(BOMBS[name], wanted)
 
 
 json_values = st.recursive(
@@ -443,7 +443,7 @@ def test_whatever_a_page_says_the_types_are_the_schemas(documents: list[Any], bo
             brand=things(name=TEXT),
         )
     )
-    found = harvest(page(ld(*documents) + body), given_schema.document, with_text=False)
+    found = extract_data(page(ld(*documents) + body), given_schema.document, with_text=False)
     kept = [failure for failure in given_schema.failures(found.data) if failure.keyword == "type"]
     assert kept == []
     assert all(source.path for source in found.sources.values())

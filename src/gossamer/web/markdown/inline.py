@@ -1,14 +1,14 @@
-"""Text within a line as Markdown: emphasis, code, links, images, formulas, breaks."""
+"""Inline Markdown: emphasis, code, links, images, formulas and line breaks."""
 
 import re
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from gossamer.web.images import Image, image_of
-from gossamer.web.links import Addresses
-from gossamer.web.tree import BLOCKS, Element
+from gossamer.web.html.links import Addresses
+from gossamer.web.html.tree import BLOCKS, Element
+from gossamer.web.markdown.images import Image, image_of
 
-BREAK: Final = "\x1e"  # a line break, until the block knows how one is written
+BREAK: Final = "\x1e"  # a line break, until the block writes it in its own way
 _MARKERS: Final = {
     **dict.fromkeys(("b", "strong"), "**"),
     **dict.fromkeys(("em", "i", "dfn", "cite", "var"), "*"),
@@ -30,100 +30,100 @@ _SELF_LINK_NAMES: Final = re.compile(
 )
 
 
-class Piece(NamedTuple):
+class InlinePiece(NamedTuple):
     text: str
-    marker: str = ""  # what has to stand around it
+    marker: str = ""  # written before and after the text
 
 
 @dataclass(slots=True)
 class Inline:
-    """How the lines of one page are written."""
+    """Writes the inline content of one page."""
 
     addresses: Addresses
     left_out: set[int]
-    notes: dict[str, str] = field(default_factory=dict)  # the id of a footnote: its label
+    notes: dict[str, str] = field(default_factory=dict)  # labels of footnotes by id
 
     def render(self, nodes: "list[Element | str]") -> str:
-        """One run of text without white space around it; breaks are still `BREAK`."""
-        return tidy(_written(self._pieces(nodes, "")))
+        """Return the nodes as one run of text, stripped; line breaks are still `BREAK`."""
+        return tidy(_write(self._pieces(nodes, "")))
 
     def label(self, nodes: "list[Element | str]") -> str:
-        """The same on a single line."""
+        """Return the nodes on a single line."""
         return " ".join(self.render(nodes).replace(BREAK, " ").split())
 
-    def _pieces(self, nodes: "list[Element | str]", within: str) -> list[Piece]:
-        pieces: list[Piece] = []
+    def _pieces(self, nodes: "list[Element | str]", within: str) -> list[InlinePiece]:
+        pieces: list[InlinePiece] = []
         for node in nodes:
             if isinstance(node, str):
-                pieces.append(Piece(escaped(node)))
+                pieces.append(InlinePiece(escape(node)))
             elif id(node) not in self.left_out:
                 pieces.extend(self._element(node, within))
         return pieces
 
-    def _element(self, element: Element, within: str) -> list[Piece]:
+    def _element(self, element: Element, within: str) -> list[InlinePiece]:
         tag = element.tag
         if tag == "br":
-            return [Piece(BREAK)]
+            return [InlinePiece(BREAK)]
         if tag == "a":
             return self._link(element, within)
         if tag == "img":
             image = image_of(element, self.addresses)
-            return [Piece(_image(image))] if image else []
+            return [InlinePiece(_image(image))] if image else []
         if tag in ("math", "script"):
-            return [Piece(_formula(element))]
+            return [InlinePiece(_formula(element))]
         marker = _MARKERS.get(tag)
         if marker == "`":
             return self._code(element)
         if marker and marker not in within.split(","):
-            return _emphasised(
-                tidy_inside(_written(self._pieces(element.children, f"{within},{marker}"))), marker
+            return _emphasise(
+                tidy_inside(_write(self._pieces(element.children, f"{within},{marker}"))), marker
             )
         return self._other(element, within)
 
-    def _other(self, element: Element, within: str) -> list[Piece]:
+    def _other(self, element: Element, within: str) -> list[InlinePiece]:
         pieces = self._pieces(element.children, within)
         tag = element.tag
         if tag in ("sub", "sup"):
-            text = _written(pieces).strip()
-            return [Piece(text if not text or text.startswith("[^") else f"<{tag}>{text}</{tag}>")]
+            text = _write(pieces).strip()
+            return [InlinePiece(text if not text or text.startswith("[^") else f"<{tag}>{text}</{tag}>")]
         if tag == "q":
-            return [Piece("“"), *pieces, Piece("”")]
-        if tag in BLOCKS:  # a block where only a line can stand
+            return [InlinePiece("“"), *pieces, InlinePiece("”")]
+        if tag in BLOCKS:  # a block inside a line
             return [
-                Piece(" " if tag in ("td", "th") else BREAK),
+                InlinePiece(" " if tag in ("td", "th") else BREAK),
                 *pieces,
-                Piece(" " if tag in ("td", "th") else BREAK),
+                InlinePiece(" " if tag in ("td", "th") else BREAK),
             ]
         return pieces
 
-    def _code(self, element: Element) -> list[Piece]:
+    def _code(self, element: Element) -> list[InlinePiece]:
         links = [one for one in element.walk() if one.tag == "a" and one.text == element.text]
         text = _SPACES.sub(" ", "".join(element.texts()))
         if not text.strip():
-            return [Piece(" ")] if text else []
+            return [InlinePiece(" ")] if text else []
         if links and (address := self._address(links[0])):
-            return [Piece(f"[{code_span(text.strip())}]({destination(address)})")]
-        return [Piece(text, "`")]
+            return [InlinePiece(f"[{code_span(text.strip())}]({destination(address)})")]
+        return [InlinePiece(text, "`")]
 
-    def _link(self, anchor: Element, within: str) -> list[Piece]:
+    def _link(self, anchor: Element, within: str) -> list[InlinePiece]:
         if is_self_link(anchor):
             return []
         reference = anchor.get("href")
         note = self.notes.get(reference[1:]) if reference.startswith("#") else None
         if note is not None:
-            return [Piece(f"[^{note}]")]
+            return [InlinePiece(f"[^{note}]")]
         pieces = self._pieces(anchor.children, within)
         address = self._address(anchor)
         if not address or (reference.startswith("#") and anchor.within("h1", "h2", "h3", "h4", "h5", "h6")):
             return pieces
-        raw = _SPACES.sub(" ", _written(pieces).replace(BREAK, " "))
+        raw = _SPACES.sub(" ", _write(pieces).replace(BREAK, " "))
         text = raw.strip()
         if not text:
-            return [Piece(raw)]
+            return [InlinePiece(raw)]
         title = " ".join(anchor.get("title").split())
-        titled = f' "{_quoted(title)}"' if _says_more(title, anchor.plain() + address) else ""
-        link = f"[{_balanced(text)}]({destination(address)}{titled})"
-        return [Piece(raw[: len(raw) - len(raw.lstrip())] + link + raw[len(raw.rstrip()) :])]
+        titled = f' "{_escape_quotes(title)}"' if _is_informative(title, anchor.plain() + address) else ""
+        link = f"[{_balance(text)}]({destination(address)}{titled})"
+        return [InlinePiece(raw[: len(raw) - len(raw.lstrip())] + link + raw[len(raw.rstrip()) :])]
 
     def _address(self, anchor: Element) -> str:
         return self.addresses.absolute(anchor.get("href")) if anchor.get("href") else ""
@@ -137,8 +137,8 @@ def tidy_inside(text: str) -> str:
     return _AROUND_BREAK.sub(BREAK, _SPACES.sub(" ", text))
 
 
-def escaped(text: str) -> str:
-    """Plain text that Markdown will read as plain text; only what could be read otherwise is escaped."""
+def escape(text: str) -> str:
+    """Escape plain text, but only where Markdown would read it as markup."""
     return _SPECIAL.sub(_escape, text) if _SPECIAL.search(text) else text
 
 
@@ -180,33 +180,33 @@ def destination(address: str) -> str:
     return address
 
 
-def _written(pieces: list[Piece]) -> str:
-    """The pieces one after the other, with marks that hold where they stand."""
-    merged: list[Piece] = []
+def _write(pieces: list[InlinePiece]) -> str:
+    """Join the pieces, with markers that Markdown recognises where they are."""
+    merged: list[InlinePiece] = []
     for piece in pieces:
         if not piece.text:
             continue
         if merged and piece.marker and merged[-1].marker == piece.marker:
-            merged[-1] = Piece(merged[-1].text + piece.text, piece.marker)
+            merged[-1] = InlinePiece(merged[-1].text + piece.text, piece.marker)
         elif merged and _run_together(merged[-1], piece):
-            merged.append(Piece(piece.text))
+            merged.append(InlinePiece(piece.text))
         else:
             merged.append(piece)
     out: list[str] = []
     for at, piece in enumerate(merged):
-        following = merged[at + 1] if at + 1 < len(merged) else Piece("")
+        following = merged[at + 1] if at + 1 < len(merged) else InlinePiece("")
         before = out[-1][-1:] if out else ""
-        out.append(_marked(piece, before, following.marker[:1] or following.text[:1]))
+        out.append(_mark(piece, before, following.marker[:1] or following.text[:1]))
     return "".join(out)
 
 
-def _run_together(one: Piece, other: Piece) -> bool:
-    """Whether the marks of two neighbours would be read as one."""
+def _run_together(one: InlinePiece, other: InlinePiece) -> bool:
+    """Whether the markers of two neighbours would be read as one."""
     both = one.marker not in ("", "`") and other.marker not in ("", "`")
     return both and not one.text[-1].isspace() and not other.text[0].isspace()
 
 
-def _marked(piece: Piece, before: str, after: str) -> str:
+def _mark(piece: InlinePiece, before: str, after: str) -> str:
     text, marker = piece
     if not marker:
         return ("\\" + text) if before == "!" and text.startswith("[") else text
@@ -217,28 +217,28 @@ def _marked(piece: Piece, before: str, after: str) -> str:
     if marker == "`":
         return f"{lead}{code_span(core)}{trail}"
     if not lead and _is_letter(before) and not core[0].isalnum():
-        return _shifted(text, marker, before, after, first=True)
+        return _shift_mark(text, marker, before, after, first=True)
     if not trail and _is_letter(after) and not core[-1].isalnum():
-        return _shifted(text, marker, before, after, first=False)
+        return _shift_mark(text, marker, before, after, first=False)
     return f"{lead}{marker}{core}{marker}{trail}"
 
 
-def _shifted(text: str, marker: str, before: str, after: str, *, first: bool) -> str:
-    """A mark between a letter and a sign is none, so the sign is moved out, or the mark is left out."""
+def _shift_mark(text: str, marker: str, before: str, after: str, *, first: bool) -> str:
+    """Move a sign out of the markers, or drop them: no marker works between a letter and a sign."""
     sign = text[0] if first else text[-1]
     if sign in _UNMOVABLE or len(text) == 1:
         return text
     if first:
-        return sign + _marked(Piece(text[1:], marker), sign, after)
-    return _marked(Piece(text[:-1], marker), before, sign) + sign
+        return sign + _mark(InlinePiece(text[1:], marker), sign, after)
+    return _mark(InlinePiece(text[:-1], marker), before, sign) + sign
 
 
-def _emphasised(text: str, marker: str) -> list[Piece]:
-    """One mark for each paragraph of it."""
+def _emphasise(text: str, marker: str) -> list[InlinePiece]:
+    """Mark each paragraph separately."""
     if BREAK not in text:
-        return [Piece(text, marker)]
+        return [InlinePiece(text, marker)]
     parts = re.split(f"({BREAK}+)", text)
-    return [Piece(part) if part.startswith(BREAK) else Piece(part, marker) for part in parts]
+    return [InlinePiece(part) if part.startswith(BREAK) else InlinePiece(part, marker) for part in parts]
 
 
 def _is_letter(sign: str) -> bool:
@@ -246,7 +246,7 @@ def _is_letter(sign: str) -> bool:
 
 
 def is_self_link(anchor: Element) -> bool:
-    """The signs beside headings and footnotes that point back to themselves."""
+    """Whether a link beside a heading or footnote points to the heading or footnote itself."""
     named = anchor.get("class")
     if named and (_SELF_LINK_NAMES.search(named) or _has_viewcode(anchor)):
         return True
@@ -260,7 +260,7 @@ def _has_viewcode(anchor: Element) -> bool:
     return any(one.get("class") == "viewcode-link" for one in anchor.elements)
 
 
-def _balanced(text: str) -> str:
+def _balance(text: str) -> str:
     depth = 0
     for sign in re.findall(r"(?<!\\)[\[\]]", text):
         depth += 1 if sign == "[" else -1
@@ -269,18 +269,18 @@ def _balanced(text: str) -> str:
     return text if depth == 0 else re.sub(r"(?<!\\)([\[\]])", r"\\\1", text)
 
 
-def _says_more(title: str, known: str) -> bool:
-    """Whether a title tells what neither the text nor the address has told."""
+def _is_informative(title: str, known: str) -> bool:
+    """Whether a title adds anything to the text and the URL."""
     return bool(title) and _WORDLESS.sub("", title.casefold()) not in _WORDLESS.sub("", known.casefold())
 
 
-def _quoted(title: str) -> str:
+def _escape_quotes(title: str) -> str:
     return title.replace("\\", "\\\\").replace('"', '\\"')
 
 
 def _image(image: Image) -> str:
-    title = f' "{_quoted(image.title)}"' if image.title and image.title != image.alt else ""
-    return f"![{_balanced(escaped(image.alt))}]({destination(image.url)}{title})"
+    title = f' "{_escape_quotes(image.title)}"' if image.title and image.title != image.alt else ""
+    return f"![{_balance(escape(image.alt))}]({destination(image.url)}{title})"
 
 
 def _formula(element: Element) -> str:

@@ -1,19 +1,26 @@
-"""The content as Markdown, of GitHub's kind, with the structure that the page has."""
+"""Write the content as GitHub-flavoured Markdown, with the structure of the page."""
 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from gossamer.web.fences import code_of, fenced, language_of
-from gossamer.web.footnotes import notes_of
-from gossamer.web.inline import BREAK, Inline, code_span, destination, is_self_link
-from gossamer.web.links import Addresses
-from gossamer.web.lists import checkbox_of, define, entries_of, items_of, listed, number_of, prefixed
-from gossamer.web.tables import Grid, grid_of, is_layout
-from gossamer.web.tree import BLOCKS, Element
+from gossamer.web.html.links import Addresses
+from gossamer.web.html.tree import BLOCKS, Element
+from gossamer.web.markdown.fences import code_of, fence, language_of
+from gossamer.web.markdown.inline import BREAK, Inline, code_span, destination, is_self_link
+from gossamer.web.markdown.lists import (
+    checkbox_of,
+    define,
+    entries_of,
+    items_of,
+    join_items,
+    number_of,
+    prefix,
+)
+from gossamer.web.markdown.tables import Grid, grid_of, is_layout
 
-DEEPEST: Final = 12  # lists and quotes within each other; more are written flat
+MAX_NESTING: Final = 12  # of lists and quotes; deeper ones are written flat
 _LINE_START: Final = re.compile(
     r"(?:(#{1,6})(?=\s|$)|([-+*])(?=\s|$)|(\d{1,9})([.)])(?=\s|$)|(>)|(={2,}|-{2,}|~{3,})$)"
 )
@@ -24,6 +31,8 @@ _SET_APART: Final = re.compile(r"(?:^|\s)(?:admonition(?:block)?|callout|markdow
 _LIKE_HEADING: Final = re.compile(
     r"(?:^|\s)(?:admonition-title|rubric|markdown-alert-title|callout-title)(?:$|\s)"
 )
+_NOTE_NAMES: Final = re.compile(r"footnote|noteref|fnref|cite_ref|reference")
+_NOTE_LABEL: Final = re.compile(r"\[?([0-9]{1,4}|[a-z*†‡])\]?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,19 +43,19 @@ class Markdown:
 
 def to_markdown(roots: list[Element], addresses: Addresses, left_out: set[int]) -> Markdown:
     inline = Inline(addresses, left_out, notes_of(roots))
-    writer = _Writer(inline)
+    writer = _MarkdownWriter(inline)
     blocks = [block for root in roots for block in writer.blocks_of(root)]
     return Markdown("\n\n".join(blocks).replace(BREAK, " "), writer.cut)
 
 
 @dataclass(slots=True)
-class _Writer:
+class _MarkdownWriter:
     inline: Inline
     nesting: int = 0
     cut: bool = False
 
     def flow(self, nodes: "list[Element | str]") -> list[str]:
-        """Blocks, and paragraphs out of what stands between them."""
+        """Write the nodes as blocks, with paragraphs for the text between them."""
         blocks: list[str] = []
         run: list[Element | str] = []
         for node in nodes:
@@ -78,13 +87,13 @@ class _Writer:
 
     def preformatted(self, element: Element) -> list[str]:
         code = code_of(element)
-        return [fenced(code, language_of(element))] if code else []
+        return [fence(code, language_of(element))] if code else []
 
     def quote(self, element: Element) -> list[str]:
-        blocks = self._nested(element.children)
-        return [prefixed("\n\n".join(blocks), "> ", "> ")] if blocks else []
+        blocks = self._nest(element.children)
+        return [prefix("\n\n".join(blocks), "> ", "> ")] if blocks else []
 
-    def _nested(self, nodes: "list[Element | str]") -> list[str]:
+    def _nest(self, nodes: "list[Element | str]") -> list[str]:
         self.nesting += 1
         try:
             return self.flow(nodes)
@@ -95,7 +104,7 @@ class _Writer:
         return ["---"]
 
     def link(self, element: Element) -> list[str]:
-        """A link around whole blocks: the first of them becomes the link."""
+        """Write a link around whole blocks: its first block becomes the link."""
         blocks = self.flow(element.children)
         address = self.inline.addresses.absolute(element.get("href")) if element.get("href") else ""
         if not address or any("](" in block for block in blocks):
@@ -109,7 +118,7 @@ class _Writer:
         return blocks
 
     def listing(self, element: Element) -> list[str]:
-        if self.nesting >= DEEPEST:
+        if self.nesting >= MAX_NESTING:
             self.cut = True
             return self.flow(element.children)
         items = items_of(element)
@@ -127,11 +136,11 @@ class _Writer:
             if blocks:
                 written.append((f"{number}. " if ordered else "- ", blocks))
                 number += 1
-        return [listed(written)] if written else []
+        return [join_items(written)] if written else []
 
     def _item(self, item: Element) -> list[str]:
         box = checkbox_of(item)
-        blocks = self._nested(item.children) if item.tag == "li" else self._nested([item])
+        blocks = self._nest(item.children) if item.tag == "li" else self._nest([item])
         if box is not None:
             blocks[:1] = [
                 f"[{'x' if 'checked' in box.attributes else ' '}] {blocks[0] if blocks else ''}".rstrip()
@@ -142,20 +151,20 @@ class _Writer:
         label = self.inline.notes.get(item.get("id"))
         if label is None:
             return []
-        blocks = self._nested(item.children)
-        return [prefixed("\n\n".join(blocks), f"[^{label}]: ", "    ")] if blocks else []
+        blocks = self._nest(item.children)
+        return [prefix("\n\n".join(blocks), f"[^{label}]: ", "    ")] if blocks else []
 
     def division(self, element: Element) -> list[str]:
-        """A part of the page: perhaps a footnote, a remark set apart, a line that stands for a heading."""
+        """Write a division, which may be a footnote, a callout, or a line that serves as a heading."""
         named = element.get("class")
-        if named and _SET_APART.search(named) and self.nesting < DEEPEST:
+        if named and _SET_APART.search(named) and self.nesting < MAX_NESTING:
             return self.quote(element)
         if named and _LIKE_HEADING.search(named):
             return self.summary(element)
         return self._note(element) or self.flow(element.children)
 
     def definitions(self, element: Element) -> list[str]:
-        if self.nesting >= DEEPEST:
+        if self.nesting >= MAX_NESTING:
             self.cut = True
             return self.flow(element.children)
         written: list[tuple[str, list[str]]] = []
@@ -164,12 +173,12 @@ class _Writer:
                 term = self._term(child)
                 if term:
                     written.append(("- ", [term]))
-            elif blocks := self._nested(child.children):
+            elif blocks := self._nest(child.children):
                 if written:
                     define(written[-1][1], blocks)
                 else:
                     written.append(("- ", blocks))
-        return [listed(written)] if written else []
+        return [join_items(written)] if written else []
 
     def _term(self, element: Element) -> str:
         if _SIGNATURE.search(element.get("class")):
@@ -212,7 +221,7 @@ class _Writer:
         if not cell.blocks:
             text = self.inline.render(cell.children)
         else:
-            text = BREAK.join(_on_one_line(block) for block in self._nested(cell.children))
+            text = BREAK.join(_on_one_line(block) for block in self._nest(cell.children))
         text = re.sub(f"{BREAK}+", "<br>", text.replace("\n", " "))
         return re.sub(r"(?<!\\)\|", r"\\|", text)
 
@@ -225,22 +234,22 @@ class _Writer:
         )
 
 
-_WRITERS: Final[dict[str, Callable[[_Writer, Element], list[str]]]] = {
-    **dict.fromkeys(("h1", "h2", "h3", "h4", "h5", "h6"), _Writer.heading),
-    **dict.fromkeys(("ul", "ol", "menu", "dir"), _Writer.listing),
-    **dict.fromkeys(("pre", "listing", "xmp"), _Writer.preformatted),
-    **dict.fromkeys(("p", "div", "aside", "section"), _Writer.division),
-    "blockquote": _Writer.quote,
-    "dl": _Writer.definitions,
-    "table": _Writer.table,
-    "hr": _Writer.rule,
-    "a": _Writer.link,
-    "summary": _Writer.summary,
+_WRITERS: Final[dict[str, Callable[[_MarkdownWriter, Element], list[str]]]] = {
+    **dict.fromkeys(("h1", "h2", "h3", "h4", "h5", "h6"), _MarkdownWriter.heading),
+    **dict.fromkeys(("ul", "ol", "menu", "dir"), _MarkdownWriter.listing),
+    **dict.fromkeys(("pre", "listing", "xmp"), _MarkdownWriter.preformatted),
+    **dict.fromkeys(("p", "div", "aside", "section"), _MarkdownWriter.division),
+    "blockquote": _MarkdownWriter.quote,
+    "dl": _MarkdownWriter.definitions,
+    "table": _MarkdownWriter.table,
+    "hr": _MarkdownWriter.rule,
+    "a": _MarkdownWriter.link,
+    "summary": _MarkdownWriter.summary,
 }
 
 
 def lines(text: str) -> str:
-    """A paragraph: no line of it can be taken for a heading, a list, a quote or a rule."""
+    """Write a paragraph so that no line of it reads as a heading, a list, a quote or a rule."""
     return "  \n".join(
         _LINE_START.sub(_escape_start, line, count=1) if _LINE_START.match(line) else line
         for line in text.split(BREAK)
@@ -267,7 +276,7 @@ def _texts_without(element: Element, left_out: set[int]) -> list[str]:
 
 
 def _code_in(table: Element) -> Element | None:
-    """The code of a table that only sets line numbers beside it."""
+    """Return the code of a table that only puts line numbers beside it."""
     cells = [one for one in table.walk() if one.tag == "td"]
     code = [cell for cell in cells if cell.find("pre") is not None]
     if (
@@ -280,7 +289,31 @@ def _code_in(table: Element) -> Element | None:
 
 
 def _on_one_line(block: str) -> str:
-    """A block as it can stand in a cell."""
+    """Write a block on one line, for the cell of a table."""
     if block.startswith("```"):
         return BREAK.join(code_span(line) if line.strip() else "" for line in block.split("\n")[1:-1])
     return re.sub(r"^- ", "• ", block, flags=re.M).replace("\n", BREAK)
+
+
+# Footnotes.
+
+
+def notes_of(roots: list[Element]) -> dict[str, str]:
+    """Return the labels of footnotes by id, for those that exist and are referred to."""
+    labels: dict[str, str] = {}
+    ids: set[str] = set()
+    for root in roots:
+        for element in root.walk():
+            if element.tag == "a" and element.get("href").startswith("#") and element.text < 8:
+                label = _NOTE_LABEL.fullmatch(element.plain())
+                if label and _refers_to_note(element):
+                    labels.setdefault(element.get("href")[1:], label[1])
+            elif element.tag in ("li", "p", "div", "aside", "section") and element.get("id"):
+                ids.add(element.get("id"))
+    return {target: label for target, label in labels.items() if target in ids}
+
+
+def _refers_to_note(anchor: Element) -> bool:
+    if anchor.get("role") == "doc-noteref" or _NOTE_NAMES.search(anchor.get("class")):
+        return True
+    return anchor.within("sup")

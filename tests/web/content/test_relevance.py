@@ -1,6 +1,6 @@
 """How much a page is about what is asked for."""
 
-from gossamer.web.relevance import relevance
+from gossamer.web.search.relevance import relevance
 
 ROPE = [("silk", "rope")]
 LONG = "word " * 2_000

@@ -1,9 +1,9 @@
-"""Which part of the page is its content.
+"""Main content: find the part of a page that is its content.
 
-What is beside the article by its name or its role is set aside first. Every element is then weighed by the
-prose that is left below it: text in sentences, not in links. From the body the walk goes down into the child
-that holds nearly all of the prose, with less asked of one whose own names say that it is the article, until
-no child does. In the part that is chosen, lists of links and the like are taken out too.
+Boilerplate by name or role is set aside first. Every element is then weighed by the prose that is left below
+it: text in sentences, not in links. From the body the search descends into the child that holds nearly all of
+the prose, until no child does. A child whose name says that it is the article needs a smaller share. In the
+chosen part, lists of links and similar blocks are removed too.
 """
 
 import re
@@ -11,15 +11,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from gossamer.web.boilerplate import beside, beside_by_role, is_itself, is_note, standing
-from gossamer.web.tree import BLOCKS, Element, Tree
-from gossamer.web.vocabulary import tags
+from gossamer.web.content.boilerplate import (
+    article_rank,
+    boilerplate_rank,
+    has_boilerplate_role,
+    is_note,
+    is_part_of_article,
+)
+from gossamer.web.html.tree import BLOCKS, Element, Tree
+from gossamer.web.html.vocabulary import tags
 
-ENOUGH: Final = 150  # characters of prose that must be left
-_AGAIN: Final = 3  # times that a line may be there
-_NOTE: Final = 90  # characters; a longer line is not a note about the page
-_ARTICLE: Final = 800  # characters of prose that make an article of its own
-_ASIDE: Final = 150  # characters; a longer paragraph is not judged by its name
+MIN_PROSE_CHARS: Final = 150  # of prose that must be left
+_MAX_REPEATS: Final = 3  # of the same line
+_MAX_NOTE_CHARS: Final = 90  # a longer line is not a note about the page
+_MIN_ARTICLE_CHARS: Final = 800  # of prose in an article of its own
+_MAX_ASIDE_CHARS: Final = 150  # a longer paragraph is not judged by its name
 _UNJUDGED: Final = tags(
     "a abbr b br cite code em font i img kbd mark math picture pre q s samp small source strong sub sup "
     "table tbody td tfoot th thead tr u var"
@@ -27,22 +33,22 @@ _UNJUDGED: Final = tags(
 _HEADINGS: Final = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 _SENTENCE: Final = re.compile("[,.;:!?\u060c\u3001\u3002\uff01\uff0c\uff1b\uff1f]")  # also Arabic and Chinese
 _IDEOGRAPH: Final = re.compile("[\u3040-\u9fff\uac00-\ud7af]")
-_IDEOGRAPHS: Final = 2.5  # a character of these says as much as so many letters
+_IDEOGRAPH_WEIGHT: Final = 2.5  # one character says as much as this many letters
 _NAMED_BY_ID: Final = tags("div aside ul ol form header footer table center")  # elsewhere it is an anchor
 _STRUCTURE: Final = frozenset(("html", "body", "main", "article"))
-_NAMED_SHARE: Final = 0.55  # of the prose, to go down into an element that says that it is the article
-_SHARE: Final = 0.85  # to go down into any other
-_LEAD: Final = 0.03  # what may stand before such a one and be left out
-_LEAD_AT_MOST: Final = 60  # characters of it
+_MIN_NAMED_SHARE: Final = 0.55  # of the prose, to descend into an element that is named as the article
+_MIN_SHARE: Final = 0.85  # to descend into any other element
+_MAX_LEAD_SHARE: Final = 0.03  # of the prose before it, which is left out
+_MAX_LEAD_CHARS: Final = 60  # of the prose before it
 _MAY_BE_ROOT: Final = tags("article main section div td tr tbody table center form body fieldset header")
 
 
 @dataclass(slots=True)
 class Content:
     root: Element
-    left_out: set[int] = field(default_factory=set)  # ids of elements below the root that are no content
-    heading: Element | None = None  # the page's title, if it stands before the root
-    fallback: bool = False  # too little was found, so this is the whole page
+    left_out: set[int] = field(default_factory=set)  # ids of elements below the root that are not content
+    heading: Element | None = None  # the title of the page, if it is outside the root
+    fallback: bool = False  # the content was too short, so this is the whole page
 
 
 def whole_page(tree: Tree) -> Content:
@@ -50,7 +56,7 @@ def whole_page(tree: Tree) -> Content:
 
 
 def find_content(tree: Tree, name: str = "") -> Content:
-    """The part that is the page's content; `name` is what the page calls itself, with or without its site."""
+    """Find the content of a page; `name` is its title, with or without the name of the site."""
     _weigh(tree)
     left_out = _set_aside(tree.body)
     content = Content(_first_of_many(_descend(tree.body, left_out), left_out, name), left_out)
@@ -61,7 +67,7 @@ def find_content(tree: Tree, name: str = "") -> Content:
 
 
 def _weigh(tree: Tree) -> None:
-    """Tell every element how much prose it holds."""
+    """Set the amount of prose in every element."""
     for leaf in _leaves(tree.body):
         leaf.prose = _weight(leaf)
     for element in reversed(tree.order):
@@ -70,47 +76,50 @@ def _weigh(tree: Tree) -> None:
 
 
 def _set_aside(body: Element) -> set[int]:
-    """Elements that are beside the article, by id; what they hold no longer counts as prose."""
+    """Return the ids of boilerplate elements, whose text no longer counts as prose."""
     found: set[int] = set()
     waiting = [body]
     while waiting:
         for element in waiting.pop().elements:
-            if element.tag not in _STRUCTURE and _may_go(element, element.prose, body.prose):
+            if element.tag not in _STRUCTURE and _is_boilerplate(element, element.prose, body.prose):
                 found.add(id(element))
                 for above in element.above() if element.prose else ():
                     above.prose -= element.prose
                 element.prose = 0
-            elif element.children and element.tag not in ("pre", "code"):  # code is coloured by such names
+            elif element.children and element.tag not in (
+                "pre",
+                "code",
+            ):  # syntax highlighting uses such names
                 waiting.append(element)
     return found
 
 
-def _may_go(element: Element, held: float, all_prose: float) -> bool:
-    if element.attributes and is_itself(element.hints, element.get("role")):
+def _is_boilerplate(element: Element, held: float, all_prose: float) -> bool:
+    if element.attributes and is_part_of_article(element.hints, element.get("role")):
         return False
-    if beside_by_role(element.tag, element.attributes.get("role") or ""):
+    if has_boilerplate_role(element.tag, element.attributes.get("role") or ""):
         sure = 1 if element.tag in ("aside", "form", "menu") else 2
     elif element.attributes:
-        sure = _named_beside(element)
+        sure = _boilerplate_rank(element)
     else:
         return False
     if sure == 2:
-        return all_prose - held >= ENOUGH or held < ENOUGH
+        return all_prose - held >= MIN_PROSE_CHARS or held < MIN_PROSE_CHARS
     return sure == 1 and (held < all_prose * 0.3 or held < 40)
 
 
-def _named_beside(element: Element) -> int:
+def _boilerplate_rank(element: Element) -> int:
     tag = element.tag
     if tag in _UNJUDGED or tag == "h1" or element.attributes.get("itemprop") == "articleBody":
         return 0
     if tag not in BLOCKS or tag == "p":
-        said = beside(element.get("class"))
-        return said if element.text < _ASIDE * said else 0
-    return beside(element.hints if tag in _NAMED_BY_ID else element.get("class"))
+        said = boilerplate_rank(element.get("class"))
+        return said if element.text < _MAX_ASIDE_CHARS * said else 0
+    return boilerplate_rank(element.hints if tag in _NAMED_BY_ID else element.get("class"))
 
 
 def _leaves(body: Element) -> Iterator[Element]:
-    """Elements with text of their own beside their blocks, or without blocks inside."""
+    """Yield elements without blocks inside, and elements with text of their own beside their blocks."""
     waiting = [body]
     while waiting:
         element = waiting.pop()
@@ -137,7 +146,7 @@ def _weight(leaf: Element) -> float:
     if leaf.tag == "pre":
         return text * 0.7
     pieces = list(leaf.texts())
-    dense = _IDEOGRAPHS if any(_IDEOGRAPH.search(piece) for piece in pieces) else 1
+    dense = _IDEOGRAPH_WEIGHT if any(_IDEOGRAPH.search(piece) for piece in pieces) else 1
     if text * dense < 25:
         return 0
     prose = (text - linked) * dense
@@ -173,31 +182,31 @@ def _descend(body: Element, left_out: set[int]) -> Element:
 def _is_the_rest_beside(at: Element, best: Element) -> bool:
     here = at.prose
     share = best.prose / here if here else 0
-    named = _standing(best)
-    if _standing(at) == 3:
-        return named == 3 and share >= _NAMED_SHARE
+    named = _article_rank(best)
+    if _article_rank(at) == 3:
+        return named == 3 and share >= _MIN_NAMED_SHARE
     if named >= 2:
-        return share >= _NAMED_SHARE
+        return share >= _MIN_NAMED_SHARE
     before = 0.0
     for child in at.elements:
         if child is best:
             break
         before += child.prose
-    return share >= _SHARE and before <= min(here * _LEAD, _LEAD_AT_MOST)
+    return share >= _MIN_SHARE and before <= min(here * _MAX_LEAD_SHARE, _MAX_LEAD_CHARS)
 
 
 def _below(at: Element, left_out: set[int]) -> Element | None:
-    """A body of the article further down than the children, if it holds enough."""
+    """Return the body of an article below the children, if it holds enough prose."""
     here = at.prose
-    if _standing(at) == 3 or not here:
+    if _article_rank(at) == 3 or not here:
         return None
-    for element in _kept(at, left_out):
-        if element is not at and _standing(element) >= 2 and element.prose >= here * _NAMED_SHARE:
+    for element in _walk_kept(at, left_out):
+        if element is not at and _article_rank(element) >= 2 and element.prose >= here * _MIN_NAMED_SHARE:
             return element
     return None
 
 
-def _kept(root: Element, left_out: set[int]) -> Iterator[Element]:
+def _walk_kept(root: Element, left_out: set[int]) -> Iterator[Element]:
     waiting = [root]
     while waiting:
         element = waiting.pop()
@@ -206,8 +215,10 @@ def _kept(root: Element, left_out: set[int]) -> Iterator[Element]:
 
 
 def _first_of_many(root: Element, left_out: set[int], name: str) -> Element:
-    """Where further articles follow without end, the first one, if the page is named after it."""
-    articles = [one for one in _kept(root, left_out) if one.tag == "article" and one.prose > _ARTICLE]
+    """Return the first of several articles, if the page is named after it (infinite scrolling)."""
+    articles = [
+        one for one in _walk_kept(root, left_out) if one.tag == "article" and one.prose > _MIN_ARTICLE_CHARS
+    ]
     if len(articles) < 2 or not name or articles[0] is root:
         return root
     heading = articles[0].find("h1") or articles[0].find("h2")
@@ -216,17 +227,17 @@ def _first_of_many(root: Element, left_out: set[int], name: str) -> Element:
     return articles[0] if said and called and (said in called or called in said) else root
 
 
-def _standing(element: Element) -> int:
+def _article_rank(element: Element) -> int:
     if element.get("itemprop") == "articleBody":
         return 3
-    named = standing(element.hints) if element.attributes else 0
+    named = article_rank(element.hints) if element.attributes else 0
     if named < 2 and (element.tag in ("article", "main") or element.get("role") in ("main", "article")):
         return 2
     return named
 
 
 def _leave_out_links(content: Content) -> None:
-    """Lists and blocks that are little but links, unless that is what the page is."""
+    """Leave out blocks of links, unless the page itself is one."""
     root = content.root
     if root.linked * 2 > root.text:
         return
@@ -254,12 +265,12 @@ def _is_link_list(element: Element) -> bool:
 
 
 def _is_announced(before: Element | None) -> bool:
-    """Whether what stands before a list says that it belongs to the text: `See these:`."""
+    """Whether the paragraph before a list introduces it, such as `See these:`."""
     return before is not None and before.tag == "p" and before.plain().endswith(":")
 
 
 def _leave_out_headings(parent: Element, content: Content) -> None:
-    """Headings under which nothing is left."""
+    """Leave out headings without any content left below them."""
     heading: Element | None = None
     emptied = False
     for element in [*parent.elements, None]:
@@ -274,10 +285,10 @@ def _leave_out_headings(parent: Element, content: Content) -> None:
 
 
 def _leave_out_notes(content: Content) -> None:
-    """Short lines that say what is around the text, and those that are there again and again."""
+    """Leave out short lines about the page, and lines that repeat."""
     seen: dict[str, list[int]] = {}
     for leaf in _leaves(content.root):
-        short = leaf.text < _NOTE and not leaf.blocks and leaf is not content.root
+        short = leaf.text < _MAX_NOTE_CHARS and not leaf.blocks and leaf is not content.root
         if short and leaf.tag not in _UNJUDGED and id(leaf) not in content.left_out:
             line = leaf.plain()
             if is_note(line):
@@ -285,7 +296,7 @@ def _leave_out_notes(content: Content) -> None:
             elif leaf.tag == "div":
                 seen.setdefault(line, []).append(id(leaf))
     for again in seen.values():
-        if len(again) > _AGAIN:
+        if len(again) > _MAX_REPEATS:
             content.left_out.update(again)
 
 

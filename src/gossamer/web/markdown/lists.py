@@ -1,25 +1,25 @@
-"""Lists: their items, wherever they are written, and how items are set one below the other."""
+"""Lists: find the items of a list, and write them one below the other."""
 
 import re
 
-from gossamer.web.tree import Element
+from gossamer.web.html.tree import Element
 
 
-def prefixed(text: str, first: str, others: str) -> str:
-    """Every line behind the prefix; empty lines get no white space at their end."""
+def prefix(text: str, first: str, others: str) -> str:
+    """Prefix every line; empty lines get no trailing white space."""
     head, *rest = text.split("\n")
     return "\n".join(
         [first + head, *((others + line).rstrip() if line or others.strip() else "" for line in rest)]
     )
 
 
-def listed(items: list[tuple[str, list[str]]]) -> str:
-    """Items close together, unless one holds more than a line and a list."""
+def join_items(items: list[tuple[str, list[str]]]) -> str:
+    """Join items without empty lines, unless one has more than a line and a list."""
     loose = any(len(blocks) > 2 or (len(blocks) == 2 and not _is_list(blocks[1])) for _, blocks in items)
     written = []
     for marker, blocks in items:
         body = ("\n\n" if loose else "\n").join(blocks)
-        written.append(prefixed(body, marker, " " * len(marker)))
+        written.append(prefix(body, marker, " " * len(marker)))
     return ("\n\n" if loose else "\n").join(written)
 
 
@@ -28,7 +28,7 @@ def _is_list(block: str) -> bool:
 
 
 def define(entry: list[str], blocks: list[str]) -> None:
-    """A short meaning stands beside its term, a longer one below it."""
+    """Add a definition: a short one beside its term, a longer one below it."""
     first = blocks[0]
     if (
         len(entry) == 1
@@ -42,7 +42,7 @@ def define(entry: list[str], blocks: list[str]) -> None:
 
 
 def items_of(element: Element) -> list[Element]:
-    """The items of a list; a list directly within a list belongs to the item before it."""
+    """Return the items of a list; a list directly within a list belongs to the item before it."""
     items: list[Element] = []
     for child in element.children:
         if isinstance(child, str):
@@ -73,7 +73,7 @@ def number_of(text: str, otherwise: int) -> int:
 
 
 def entries_of(element: Element) -> list[Element]:
-    """Terms and meanings, also where pairs of them are wrapped; whatever else is there is a meaning."""
+    """Return terms and definitions, also from wrapped pairs; anything else counts as a definition."""
     found: list[Element] = []
     for child in element.children:
         if isinstance(child, str):

@@ -1,0 +1,162 @@
+"""Article: the title, content, metadata and links of an HTML page.
+
+    html ── sanitise ── tree ──┬── content ──┬── markdown
+                               │             ├── plain text
+                               │             └── cleaned HTML
+                               ├── metadata (titles, dates)
+                               └── links
+
+One parse serves all of them. Nothing here uses the network or the clock, and no page makes it fail.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Final
+from urllib.parse import urlsplit
+
+from selectolax.lexbor import LexborNode
+
+from gossamer.web.content.main import Content, find_content, whole_page
+from gossamer.web.content.plain import plain_text
+from gossamer.web.html.links import Addresses, Link, links_of
+from gossamer.web.html.metadata import METADATA_SELECTOR, Metadata, metadata_of
+from gossamer.web.html.resources import Resource, resources_of
+from gossamer.web.html.tree import Element, Tree, parse, release
+from gossamer.web.html.vocabulary import tags
+from gossamer.web.markdown.images import image_of
+from gossamer.web.markdown.markdown import to_markdown
+
+MIN_CONTENT_CHARS: Final = 100  # of main content; with less, the whole page is used if it has much more
+_HTML_TAGS: Final = tags(
+    "h1 h2 h3 h4 h5 h6 p a b strong i em u s del ins mark small sub sup code pre kbd samp var blockquote "
+    "q cite ul ol li dl dt dd table caption thead tbody tfoot tr td th figure figcaption img br hr abbr "
+    "time details summary article section main div dfn bdi bdo ruby rt rp wbr"
+)
+_VOID_TAGS: Final = frozenset(("br", "hr", "img", "wbr"))
+_HTML_ATTRIBUTES: Final = tags(
+    "title alt colspan rowspan headers scope start value reversed datetime lang dir cite open id"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Article:
+    title: str
+    markdown: str
+    text: str
+    html: str  # of the content, without anything that runs or loads; empty unless it was asked for
+    metadata: Metadata
+    links: tuple[Link, ...]  # of the whole page
+    resources: tuple[Resource, ...]  # empty unless requested
+    words: int
+    fallback: bool  # the main content was too short, so this is the whole page
+    cut: bool  # the page exceeded a limit: some content is missing, or lost its structure
+
+
+def extract(
+    html: str,
+    url: str,
+    *,
+    main_content: bool = True,
+    include: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    unveil: bool = True,
+    resources: bool = False,
+    cleaned: bool = True,
+) -> Article:
+    """Extract the article of a page; `include` and `exclude` are CSS selectors that limit it."""
+    tree = parse(html, include=include, exclude=exclude, unveil=unveil)
+    nodes = tree.source.css(f"a[href], area[href], base[href], {METADATA_SELECTOR}")
+    anchors = [node for node in nodes if node.tag in ("a", "area")]
+    said = [node for node in nodes if node.tag not in ("a", "area")]
+    addresses = Addresses(url, base_of(said))
+    metadata = metadata_of(tree, said, addresses, host_of(url))
+    content = content_of(tree, metadata.title, main=main_content and not include)
+    roots = [content.heading, content.root] if content.heading else [content.root]
+    markdown = to_markdown(roots, addresses, content.left_out)
+    text = plain_text(content, metadata.title)
+    links, too_many = links_of(anchors, addresses)
+    article = Article(
+        title=metadata.title,
+        markdown=markdown.text,
+        text=text,
+        html=to_html(roots, addresses, content.left_out) if cleaned else "",
+        metadata=metadata,
+        links=links,
+        resources=resources_of(tree.source, addresses) if resources else (),
+        words=len(text.split()),
+        fallback=content.fallback,
+        cut=tree.cut or markdown.cut or too_many,
+    )
+    release(tree)
+    return article
+
+
+def content_of(tree: Tree, title: str, *, main: bool) -> Content:
+    if not main:
+        return whole_page(tree)
+    content = find_content(tree, title)
+    kept = content.root.text if not content.left_out else len(plain_text(content, ""))
+    if kept < MIN_CONTENT_CHARS and tree.body.text > 2 * kept:
+        whole = whole_page(tree)
+        whole.fallback = True
+        return whole
+    return content
+
+
+def base_of(nodes: Sequence[LexborNode]) -> str:
+    return next((node.attributes.get("href") or "" for node in nodes if node.tag == "base"), "")
+
+
+def host_of(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+
+
+# Clean HTML, without scripts, styles and anything that loads.
+
+
+def to_html(roots: list[Element], addresses: Addresses, left_out: set[int]) -> str:
+    pieces: list[str] = []
+    for root in roots:
+        waiting: list[Element | str | None] = [root]
+        ends: list[str] = []
+        while waiting:
+            node = waiting.pop()
+            if node is None:
+                pieces.append(ends.pop())
+            elif isinstance(node, str):
+                pieces.append(escape(node, quote=False))
+            elif id(node) not in left_out:
+                begin, end = _tags(node, addresses)
+                pieces.append(begin)
+                if end or node.tag not in _VOID_TAGS:
+                    ends.append(end)
+                    waiting.append(None)
+                    waiting.extend(reversed(node.children))
+    return "".join(pieces).strip()
+
+
+def _tags(element: Element, addresses: Addresses) -> tuple[str, str]:
+    tag = element.tag
+    if tag == "math":
+        return "<code>", "</code>"
+    if tag not in _HTML_TAGS:
+        return "", ""
+    written = "".join(f' {name}="{escape(text)}"' for name, text in _attributes(element, addresses))
+    if tag == "img" and " src=" not in written:
+        return "", ""
+    return f"<{tag}{written}>", "" if tag in _VOID_TAGS else f"</{tag}>"
+
+
+def _attributes(element: Element, addresses: Addresses) -> list[tuple[str, str]]:
+    found = [(name, text or "") for name, text in element.attributes.items() if name in _HTML_ATTRIBUTES]
+    if element.tag == "a" and (url := addresses.absolute(element.get("href"))):
+        found.insert(0, ("href", url))
+    elif element.tag == "img" and (image := image_of(element, addresses)):
+        found.insert(0, ("src", image.url))
+    elif element.tag == "code" and element.get("class").startswith("language-"):
+        found.append(("class", element.get("class").split()[0]))
+    return found
