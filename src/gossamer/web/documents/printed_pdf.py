@@ -1,7 +1,7 @@
-"""Printed: how many pages a PDF has that a browser has made.
+"""Printed PDFs: count the pages of a PDF that a browser has printed.
 
-Only for those: they have one plain table of objects (ISO 32000-1, 7.5.4), and their dictionaries begin with
-what is looked for, before anything that a page can put there. For PDFs of strangers there is `pdf`.
+Such a PDF has one plain table of objects (ISO 32000-1, 7.5.4), and its dictionaries begin with the entries
+that are read here, before anything that a web page can influence. `pdf` reads all other PDFs.
 """
 
 import re
@@ -13,11 +13,11 @@ _ROOT: Final = re.compile(rb"\s*trailer\s*<<[^()]*?/Root (\d{1,7}) 0 R")
 _CATALOG: Final = re.compile(rb"\d+ 0 obj\s*<<\s*/Type /Catalog\s*/Pages (\d{1,7}) 0 R")
 _PAGES: Final = re.compile(rb"\d+ 0 obj\s*<<\s*/Type /Pages\s*/Count (\d{1,7})\s")
 _ENTRY: Final = 20  # bytes
-_END: Final = 100  # bytes in which the end of a file is
+_END: Final = 100  # bytes at the end of the file
 
 
 def page_count(pdf: bytes) -> int | None:
-    """None where it is not such a file."""
+    """Return the number of pages; None if the file is not a printed PDF."""
     start = _START.search(pdf, max(0, len(pdf) - _END))
     table = _TABLE.match(pdf, int(start[1])) if start else None
     if table is None:
@@ -31,7 +31,7 @@ def page_count(pdf: bytes) -> int | None:
 def _object(
     pdf: bytes, table: re.Match[bytes], named: re.Match[bytes] | None, shape: re.Pattern[bytes]
 ) -> re.Match[bytes] | None:
-    """The one that is named by its number, if it looks like that."""
+    """Return the object with the number that a match names, if it has the expected shape."""
     if named is None or int(named[1]) >= int(table[1]):
         return None
     entry = table.end() + _ENTRY * int(named[1])

@@ -5,10 +5,10 @@ from collections import Counter
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.web.outcome_pages import Sample, page, samples
+from tests.web.outcome.outcome_pages import Sample, page, samples
 
-from gossamer.web.outcome import PLENTY, Outcome, judge
-from gossamer.web.sketch import glance, weight
+from gossamer.web.html.markup_scan import scan_markup, weight
+from gossamer.web.outcome.outcome import PLENTY, Outcome, judge
 
 SAMPLES = samples()
 BY_NAME = {sample.name: sample for sample in SAMPLES}
@@ -157,8 +157,8 @@ def test_any_text_is_judged(text: str, status: int) -> None:
     )
 )
 def test_any_jumble_of_markup_is_sketched(parts: list[str]) -> None:
-    sketch = glance("".join(parts), enough=PLENTY)
-    assert 0 <= sketch.prose <= sketch.visible
+    scan = scan_markup("".join(parts), enough=PLENTY)
+    assert 0 <= scan.prose <= scan.visible
 
 
 HOSTILE = {

@@ -4,12 +4,12 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.web.pdf_files import pdf
+from tests.web.documents.pdf_files import pdf
 
 from gossamer.problems import Problem
-from gossamer.web.documents import MOST, MOST_ENTRIES, Document, read
-from gossamer.web.kind import Kind, kind_of
-from gossamer.web.page import Page
+from gossamer.web.documents.documents import MAX_CHARS, MAX_ENTRIES, Document, read
+from gossamer.web.documents.kind import ContentKind, kind_of
+from gossamer.web.pages.page import Page
 
 
 def got(
@@ -37,72 +37,72 @@ PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
 @pytest.mark.parametrize(
     ("media_type", "body", "path", "kind"),
     [
-        ("text/html", HTML, "", Kind.HTML),
-        ("text/html", b"just words", "", Kind.HTML),
-        ("text/html", b"", "", Kind.HTML),
-        ("text/html; charset=utf-8", HTML, "", Kind.HTML),
-        ("text/html", b"stray \x00 byte <p>", "", Kind.HTML),
-        ("text/plain", HTML, "", Kind.HTML),
-        ("text/plain", b"\xef\xbb\xbf  " + HTML, "", Kind.HTML),
-        ("text/plain", b"<p> is how a paragraph begins", "/a.txt", Kind.HTML),
-        ("text/plain", b"a < b and b > c", "", Kind.TEXT),
-        ("application/octet-stream", HTML, "", Kind.HTML),
-        ("application/json", HTML, "", Kind.HTML),
-        ("application/pdf", HTML, "", Kind.HTML),
-        ("image/png", HTML, "", Kind.HTML),
-        ("application/xhtml+xml", b'<?xml version="1.0"?><html xmlns="x"></html>', "", Kind.HTML),
-        ("text/xml", b"<html><body></body></html>", "", Kind.HTML),
-        ("", HTML, "", Kind.HTML),
-        ("", b"", "", Kind.TEXT),
-        ("", b'{"a": 1}', "", Kind.JSON),
-        ("text/html", b'{"a": 1}', "", Kind.JSON),
-        ("text/plain", b"[1, 2]", "", Kind.JSON),
-        ("text/plain", b"[section]\nname = 1", "/a.ini", Kind.TEXT),
-        ("text/plain", b"{curly} words", "", Kind.TEXT),
-        ("application/json", b"oops", "", Kind.JSON),
-        ("application/ld+json", b"{}", "", Kind.JSON),
-        ("application/problem+json", b"{}", "", Kind.JSON),
-        ("application/xml", b"<a/>", "", Kind.XML),
-        ("text/html", b'<?xml version="1.0"?><urlset></urlset>', "", Kind.XML),
-        ("image/svg+xml", b"<svg></svg>", "", Kind.XML),
-        ("application/xml", RSS, "", Kind.FEED),
-        ("text/html", RSS, "", Kind.FEED),
-        ("text/plain", RSS, "", Kind.FEED),
-        ("application/rss+xml", b"<feed xmlns='http://www.w3.org/2005/Atom'></feed>", "", Kind.FEED),
-        ("application/rss+xml", b"<other/>", "", Kind.XML),
-        ("application/rss+xml", b"sorry, no feed", "", Kind.TEXT),
-        ("application/rdf+xml", b"<rdf:RDF xmlns:rdf='x'></rdf:RDF>", "", Kind.FEED),
-        ("text/markdown", b"# Hi", "", Kind.MARKDOWN),
-        ("text/plain", b"# Hi", "/README.md", Kind.MARKDOWN),
-        ("text/plain", b"# Hi", "/README", Kind.TEXT),
-        ("text/csv", b"a,b", "", Kind.TABLE),
-        ("text/plain", b"a,b", "/a.csv", Kind.TABLE),
-        ("text/css", b"a{}", "", Kind.TEXT),
-        ("application/javascript", b"x()", "", Kind.TEXT),
-        ("application/pdf", b"%PDF-1.4 ...", "", Kind.PDF),
-        ("application/octet-stream", b"%PDF-1.4 ...", "", Kind.PDF),
-        ("text/html", b"%PDF-1.4\n\x00", "", Kind.PDF),
-        ("application/pdf", b"junk\x00\n%PDF-1.4 ...", "", Kind.PDF),
-        ("text/plain", b"A file that begins with %PDF- is a PDF", "", Kind.TEXT),
-        ("application/pdf", b"\x00\x01\x02", "", Kind.BINARY),
-        ("image/png", PNG, "", Kind.IMAGE),
-        ("text/html", PNG, "", Kind.IMAGE),
-        ("image/x-unheard-of", b"\x00\x01", "", Kind.IMAGE),
-        ("image/gif", b"words", "", Kind.IMAGE),
-        ("application/octet-stream", b"RIFF\x00\x00\x00\x00WEBPVP8 ", "", Kind.IMAGE),
-        ("application/octet-stream", b"\x00\x00\x00 ftypavif", "", Kind.IMAGE),
-        ("application/octet-stream", b"\x00\x00\x00 ftypisom", "", Kind.VIDEO),
-        ("audio/mpeg", b"ID3\x03\x00", "", Kind.AUDIO),
-        ("font/woff2", b"wOF2\x00\x01", "", Kind.FONT),
-        ("application/zip", b"PK\x03\x04\x14\x00\x00\x00a.txt", "", Kind.ARCHIVE),
-        ("application/octet-stream", b"PK\x03\x04\x14\x00\x00\x00word/document.xml", "", Kind.OFFICE),
-        ("application/octet-stream", b"\x1f\x8b\x08\x00", "", Kind.ARCHIVE),
-        ("application/octet-stream", b"\x7fELF\x02\x01\x01\x00", "", Kind.BINARY),
-        ("text/plain", b"\x00\x01\x02\x03", "", Kind.BINARY),
-        ("text/plain", "\ufeffwords".encode("utf-16-le"), "", Kind.TEXT),
+        ("text/html", HTML, "", ContentKind.HTML),
+        ("text/html", b"just words", "", ContentKind.HTML),
+        ("text/html", b"", "", ContentKind.HTML),
+        ("text/html; charset=utf-8", HTML, "", ContentKind.HTML),
+        ("text/html", b"stray \x00 byte <p>", "", ContentKind.HTML),
+        ("text/plain", HTML, "", ContentKind.HTML),
+        ("text/plain", b"\xef\xbb\xbf  " + HTML, "", ContentKind.HTML),
+        ("text/plain", b"<p> is how a paragraph begins", "/a.txt", ContentKind.HTML),
+        ("text/plain", b"a < b and b > c", "", ContentKind.TEXT),
+        ("application/octet-stream", HTML, "", ContentKind.HTML),
+        ("application/json", HTML, "", ContentKind.HTML),
+        ("application/pdf", HTML, "", ContentKind.HTML),
+        ("image/png", HTML, "", ContentKind.HTML),
+        ("application/xhtml+xml", b'<?xml version="1.0"?><html xmlns="x"></html>', "", ContentKind.HTML),
+        ("text/xml", b"<html><body></body></html>", "", ContentKind.HTML),
+        ("", HTML, "", ContentKind.HTML),
+        ("", b"", "", ContentKind.TEXT),
+        ("", b'{"a": 1}', "", ContentKind.JSON),
+        ("text/html", b'{"a": 1}', "", ContentKind.JSON),
+        ("text/plain", b"[1, 2]", "", ContentKind.JSON),
+        ("text/plain", b"[section]\nname = 1", "/a.ini", ContentKind.TEXT),
+        ("text/plain", b"{curly} words", "", ContentKind.TEXT),
+        ("application/json", b"oops", "", ContentKind.JSON),
+        ("application/ld+json", b"{}", "", ContentKind.JSON),
+        ("application/problem+json", b"{}", "", ContentKind.JSON),
+        ("application/xml", b"<a/>", "", ContentKind.XML),
+        ("text/html", b'<?xml version="1.0"?><urlset></urlset>', "", ContentKind.XML),
+        ("image/svg+xml", b"<svg></svg>", "", ContentKind.XML),
+        ("application/xml", RSS, "", ContentKind.FEED),
+        ("text/html", RSS, "", ContentKind.FEED),
+        ("text/plain", RSS, "", ContentKind.FEED),
+        ("application/rss+xml", b"<feed xmlns='http://www.w3.org/2005/Atom'></feed>", "", ContentKind.FEED),
+        ("application/rss+xml", b"<other/>", "", ContentKind.XML),
+        ("application/rss+xml", b"sorry, no feed", "", ContentKind.TEXT),
+        ("application/rdf+xml", b"<rdf:RDF xmlns:rdf='x'></rdf:RDF>", "", ContentKind.FEED),
+        ("text/markdown", b"# Hi", "", ContentKind.MARKDOWN),
+        ("text/plain", b"# Hi", "/README.md", ContentKind.MARKDOWN),
+        ("text/plain", b"# Hi", "/README", ContentKind.TEXT),
+        ("text/csv", b"a,b", "", ContentKind.TABLE),
+        ("text/plain", b"a,b", "/a.csv", ContentKind.TABLE),
+        ("text/css", b"a{}", "", ContentKind.TEXT),
+        ("application/javascript", b"x()", "", ContentKind.TEXT),
+        ("application/pdf", b"%PDF-1.4 ...", "", ContentKind.PDF),
+        ("application/octet-stream", b"%PDF-1.4 ...", "", ContentKind.PDF),
+        ("text/html", b"%PDF-1.4\n\x00", "", ContentKind.PDF),
+        ("application/pdf", b"junk\x00\n%PDF-1.4 ...", "", ContentKind.PDF),
+        ("text/plain", b"A file that begins with %PDF- is a PDF", "", ContentKind.TEXT),
+        ("application/pdf", b"\x00\x01\x02", "", ContentKind.BINARY),
+        ("image/png", PNG, "", ContentKind.IMAGE),
+        ("text/html", PNG, "", ContentKind.IMAGE),
+        ("image/x-unheard-of", b"\x00\x01", "", ContentKind.IMAGE),
+        ("image/gif", b"words", "", ContentKind.IMAGE),
+        ("application/octet-stream", b"RIFF\x00\x00\x00\x00WEBPVP8 ", "", ContentKind.IMAGE),
+        ("application/octet-stream", b"\x00\x00\x00 ftypavif", "", ContentKind.IMAGE),
+        ("application/octet-stream", b"\x00\x00\x00 ftypisom", "", ContentKind.VIDEO),
+        ("audio/mpeg", b"ID3\x03\x00", "", ContentKind.AUDIO),
+        ("font/woff2", b"wOF2\x00\x01", "", ContentKind.FONT),
+        ("application/zip", b"PK\x03\x04\x14\x00\x00\x00a.txt", "", ContentKind.ARCHIVE),
+        ("application/octet-stream", b"PK\x03\x04\x14\x00\x00\x00word/document.xml", "", ContentKind.OFFICE),
+        ("application/octet-stream", b"\x1f\x8b\x08\x00", "", ContentKind.ARCHIVE),
+        ("application/octet-stream", b"\x7fELF\x02\x01\x01\x00", "", ContentKind.BINARY),
+        ("text/plain", b"\x00\x01\x02\x03", "", ContentKind.BINARY),
+        ("text/plain", "\ufeffwords".encode("utf-16-le"), "", ContentKind.TEXT),
     ],
 )
-def test_kind(media_type: str, body: bytes, path: str, kind: Kind) -> None:
+def test_kind(media_type: str, body: bytes, path: str, kind: ContentKind) -> None:
     assert kind_of(media_type, body, path) is kind
 
 
@@ -111,7 +111,7 @@ def test_kind(media_type: str, body: bytes, path: str, kind: Kind) -> None:
 
 def test_text_stays_as_it_is() -> None:
     read = document("one\r\n  two *three*\n", url="https://site.example/robots.txt")
-    assert (read.kind, read.title) == (Kind.TEXT, "robots.txt")
+    assert (read.kind, read.title) == (ContentKind.TEXT, "robots.txt")
     assert read.markdown == read.text == "one\n  two *three*\n"
 
 
@@ -127,7 +127,7 @@ def test_text_stays_as_it_is() -> None:
 )
 def test_the_title_of_markdown(text: str, title: str) -> None:
     read = document(text, "text/markdown")
-    assert (read.kind, read.title, read.markdown) == (Kind.MARKDOWN, title, text)
+    assert (read.kind, read.title, read.markdown) == (ContentKind.MARKDOWN, title, text)
 
 
 @pytest.mark.parametrize(
@@ -150,12 +150,12 @@ def test_a_fence_is_longer_than_those_inside() -> None:
 def test_long_text_is_cut_between_lines_and_says_so() -> None:
     read = document("a line of words\n" * 100_000)
     assert read.truncated
-    assert MOST - 20 < len(read.markdown) <= MOST
+    assert MAX_CHARS - 20 < len(read.markdown) <= MAX_CHARS
     assert read.markdown.endswith("words")
     fenced = document("<a>line</a>\n" * 100_000, "application/xml")
     assert fenced.truncated
     assert fenced.markdown.endswith("</a>\n```")
-    assert document("x" * (MOST + 1)).markdown == "x" * MOST
+    assert document("x" * (MAX_CHARS + 1)).markdown == "x" * MAX_CHARS
     assert not document("short").truncated
 
 
@@ -169,7 +169,7 @@ def test_a_file_without_a_name_is_called_by_its_host() -> None:
 
 def test_json_is_indented_and_otherwise_as_written() -> None:
     read = document('{"b":1.10,"a":[1e3,null],"name":"Ada \\u00e9"}', "application/json")
-    assert (read.kind, read.title) == (Kind.JSON, "Ada é")
+    assert (read.kind, read.title) == (ContentKind.JSON, "Ada é")
     assert (
         read.markdown
         == '```json\n{\n  "b": 1.10,\n  "a": [\n    1e3,\n    null\n  ],\n  "name": "Ada \\u00e9"\n}\n```'
@@ -194,8 +194,8 @@ def test_large_json_is_cut_below_an_outline() -> None:
     assert read.truncated
     assert read.markdown.startswith("A list of 200,000 items, of which the first are shown.\n\n```json\n")
     assert read.markdown.endswith("\n```")
-    assert len(read.markdown) <= MOST + 200
-    named = document(json.dumps({"data": "x" * MOST, "more": 1}), "application/json")
+    assert len(read.markdown) <= MAX_CHARS + 200
+    named = document(json.dumps({"data": "x" * MAX_CHARS, "more": 1}), "application/json")
     assert named.markdown.startswith(
         "An object with 2 members, of which the first are shown: `data`, `more`\n"
     )
@@ -241,7 +241,7 @@ def test_long_and_wide_tables_say_that_they_are_cut() -> None:
     assert wide.markdown.splitlines()[0].endswith("| 49 |")
     assert document("a,b\n" + "x" * 600, "text/csv").truncated
     heavy = document(("y" * 400 + ",") * 49 + "\n" + ("z" * 400 + ",") * 49 + "\n" * 3, "text/csv")
-    assert len(heavy.markdown) <= MOST
+    assert len(heavy.markdown) <= MAX_CHARS
 
 
 def test_what_is_no_table_is_shown_as_it_is() -> None:
@@ -271,7 +271,7 @@ FULL_RSS = """<?xml version="1.0" encoding="UTF-8"?>
 
 def test_rss_becomes_a_list_of_entries() -> None:
     read = document(FULL_RSS, "application/rss+xml", "https://news.example/feed")
-    assert (read.kind, read.title, read.description) == (Kind.FEED, "News & more", "All of it")
+    assert (read.kind, read.title, read.description) == (ContentKind.FEED, "News & more", "All of it")
     assert (read.language, read.published, read.truncated) == ("en", "2024-01-02T03:04:05+00:00", False)
     assert read.markdown.split("\n\n") == [
         "# News & more",
@@ -351,7 +351,7 @@ def test_json_feed_becomes_a_list_of_entries() -> None:
         ),
         "application/feed+json",
     )
-    assert read.kind is Kind.FEED
+    assert read.kind is ContentKind.FEED
     assert (
         "## [One](https://j.example/1)\n\nx & y\n\n## two\n\n2024-01-01T00:00:00 · Ada\n\ntwo"
         in read.markdown
@@ -385,12 +385,12 @@ def test_of_a_feed_that_breaks_off_the_beginning_is_kept() -> None:
 def test_a_feed_with_a_doctype_is_shown_but_not_parsed(declaration: str) -> None:
     text = f"<?xml version='1.0'?>{declaration}<rss><channel><title>&a;</title></channel></rss>"
     read = document(text, "application/rss+xml")
-    assert read.kind is Kind.XML
+    assert read.kind is ContentKind.XML
     assert read.text == text
 
 
 def test_a_feed_that_nests_too_deep_is_shown_but_not_parsed() -> None:
-    assert document("<rss>" + "<a>" * 100_000, "application/rss+xml").kind is Kind.XML
+    assert document("<rss>" + "<a>" * 100_000, "application/rss+xml").kind is ContentKind.XML
 
 
 def test_long_feeds_say_that_they_are_cut() -> None:
@@ -398,7 +398,7 @@ def test_long_feeds_say_that_they_are_cut() -> None:
         f"<rss><channel>{'<item><title>T</title></item>' * 700}</channel></rss>", "application/rss+xml"
     )
     assert read.truncated
-    assert read.markdown.count("## T") == MOST_ENTRIES
+    assert read.markdown.count("## T") == MAX_ENTRIES
 
 
 # PDF.
@@ -410,7 +410,7 @@ def test_pdf_becomes_text_by_pages() -> None:
         info="/Title (The title) /Author (Ada) /Subject (About it) /CreationDate (D:20240102030405+01'00')",
     )
     read = document(body, "application/octet-stream", "https://site.example/paper.pdf")
-    assert (read.kind, read.title, read.author) == (Kind.PDF, "The title", "Ada")
+    assert (read.kind, read.title, read.author) == (ContentKind.PDF, "The title", "Ada")
     assert (read.description, read.published) == ("About it", "2024-01-02T03:04:05+01:00")
     assert (read.page_count, read.truncated) == (3, False)
     assert read.text == "A heading\n# first line\nan example of it\f\fSecond page"
@@ -560,4 +560,4 @@ def test_hostile_documents_take_bounded_time(name: str) -> None:
     started = time.process_time()
     read = document(body, media_type)
     assert time.process_time() - started < 5
-    assert len(read.markdown) <= 3 * MOST + 1000  # a fence may be as long as what it fences
+    assert len(read.markdown) <= 3 * MAX_CHARS + 1000  # a fence may be as long as what it fences

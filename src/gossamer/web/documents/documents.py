@@ -1,8 +1,8 @@
-"""Documents: what is not HTML, as title, markdown and text.
+"""Documents: the title, Markdown and text of pages that are not HTML.
 
-Data is shown in a fence, tables as tables, feeds as lists of entries, PDFs by their pages; text and markdown
-stay as they are. Nothing here grows without bound: what is longer than `MOST` is cut between lines and says
-so. What has no text (pictures, archives, programs) is a `Problem`.
+Data is shown in a fence, tables as tables, feeds as lists of entries, PDFs by their pages; text and Markdown
+stay as they are. A document longer than `MAX_CHARS` is cut between lines and marked as truncated. Files
+without text (images, archives, programs) raise a `Problem`.
 """
 
 import re
@@ -12,21 +12,21 @@ from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from gossamer.problems import CONTENT_UNREADABLE, Problem
-from gossamer.web import data, feeds
-from gossamer.web.feeds import Entry, Feed
-from gossamer.web.fences import fenced
-from gossamer.web.kind import Kind, kind_of
-from gossamer.web.links import Addresses, Link
-from gossamer.web.page import Page
-from gossamer.web.pdf import Pdf, read_pdf
+from gossamer.web.documents import data, feeds
+from gossamer.web.documents.feeds import Feed, FeedEntry
+from gossamer.web.documents.kind import ContentKind, kind_of
+from gossamer.web.documents.pdf import Pdf, read_pdf
+from gossamer.web.html.links import Addresses, Link
+from gossamer.web.markdown.fences import fence
+from gossamer.web.pages.page import Page
 
-MOST: Final = 1_000_000  # characters of markdown, and of text
-MOST_ENTRIES: Final = 500
+MAX_CHARS: Final = 1_000_000  # of Markdown, and of text
+MAX_ENTRIES: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    kind: Kind
+    kind: ContentKind
     title: str
     markdown: str
     text: str
@@ -40,7 +40,7 @@ class Document:
 
 
 def read(page: Page) -> Document:
-    """The content of a page that is not HTML; raises `Problem` and nothing else."""
+    """Read a page that is not HTML; raises only `Problem`."""
     kind = kind_of(page.media_type, page.body, path_of(page.final_url))
     reader = _READERS.get(kind)
     if reader is None:
@@ -48,7 +48,7 @@ def read(page: Page) -> Document:
     return reader(page)
 
 
-def unsupported(kind: Kind, page: Page) -> Problem:
+def unsupported(kind: ContentKind, page: Page) -> Problem:
     return Problem(
         CONTENT_UNREADABLE,
         f"The target is {_NAMES.get(kind, 'binary data')} ({page.media_type or 'of no declared type'}), "
@@ -64,12 +64,12 @@ def unsupported(kind: Kind, page: Page) -> Problem:
 
 
 _NAMES: Final = {
-    Kind.IMAGE: "an image",
-    Kind.AUDIO: "an audio file",
-    Kind.VIDEO: "a video",
-    Kind.FONT: "a font",
-    Kind.ARCHIVE: "an archive",
-    Kind.OFFICE: "an office document",
+    ContentKind.IMAGE: "an image",
+    ContentKind.AUDIO: "an audio file",
+    ContentKind.VIDEO: "a video",
+    ContentKind.FONT: "a font",
+    ContentKind.ARCHIVE: "an archive",
+    ContentKind.OFFICE: "an office document",
 }
 
 
@@ -81,52 +81,52 @@ def path_of(url: str) -> str:
 
 
 def file_name(url: str) -> str:
-    """The last part of the path, or else the host: what a person would call a file without a title."""
+    """Return the last part of the path, or else the host, as the name of a file without a title."""
     name = unquote(path_of(url).rstrip("/").rpartition("/")[2])
     return " ".join(name.split())[:200] or url.partition("://")[2].partition("/")[0]
 
 
-def _bounded(document: Document) -> Document:
-    if len(document.markdown) <= MOST and len(document.text) <= MOST:
+def _bound(document: Document) -> Document:
+    if len(document.markdown) <= MAX_CHARS and len(document.text) <= MAX_CHARS:
         return document
     markdown, text = _cut(document.markdown), _cut(document.text)
     return replace(document, markdown=markdown, text=text, truncated=True)
 
 
 def _cut(text: str) -> str:
-    """As many whole lines as there is room for; a line that is longer than that is cut anywhere."""
-    if len(text) <= MOST:
+    """Keep as many whole lines as fit; a single longer line is cut anywhere."""
+    if len(text) <= MAX_CHARS:
         return text
-    end = text.rfind("\n", 0, MOST)
-    return text[: end if end > 0 else MOST]
+    end = text.rfind("\n", 0, MAX_CHARS)
+    return text[: end if end > 0 else MAX_CHARS]
 
 
 # Text.
 
 
 def _read_text(page: Page) -> Document:
-    text = _normal(page.text)
+    text = _normalise(page.text)
     language = _code_language(page)
-    document = Document(Kind.TEXT, file_name(page.final_url), text, text)
+    document = Document(ContentKind.TEXT, file_name(page.final_url), text, text)
     if language:
-        return _in_fence(document, language)
-    return _bounded(replace(document, title=_heading(text) or document.title))
+        return _fence(document, language)
+    return _bound(replace(document, title=_heading(text) or document.title))
 
 
 def _read_markdown(page: Page) -> Document:
-    text = _normal(page.text)
-    return _bounded(Document(Kind.MARKDOWN, _heading(text) or file_name(page.final_url), text, text))
+    text = _normalise(page.text)
+    return _bound(Document(ContentKind.MARKDOWN, _heading(text) or file_name(page.final_url), text, text))
 
 
 def _read_xml(page: Page) -> Document:
-    text = _normal(page.text)
-    return _in_fence(Document(Kind.XML, file_name(page.final_url), "", text), "xml")
+    text = _normalise(page.text)
+    return _fence(Document(ContentKind.XML, file_name(page.final_url), "", text), "xml")
 
 
-def _in_fence(document: Document, language: str) -> Document:
-    """A fence is closed also when what is in it had to be cut."""
+def _fence(document: Document, language: str) -> Document:
+    """Put the text in a fence, which is closed even if the text is cut."""
     text = _cut(document.text)
-    markdown = fenced(text.strip("\n"), language)
+    markdown = fence(text.strip("\n"), language)
     return replace(document, markdown=markdown, text=text, truncated=len(text) < len(document.text))
 
 
@@ -136,12 +136,12 @@ _ATX: Final = re.compile(r"^#[ \t]+(.{1,300}?)[ \t]*#*$", re.MULTILINE)
 _SETEXT: Final = re.compile(r"^(\S.{0,300})\n={3,}[ \t]*$", re.MULTILINE)
 
 
-def _normal(text: str) -> str:
+def _normalise(text: str) -> str:
     return _NUL.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _heading(text: str) -> str:
-    """The title in the front matter, or the first heading of level 1 near the beginning."""
+    """Return the title in the front matter, or the first heading of level 1 near the beginning."""
     start = text[:5000]
     if matter := _FRONT_MATTER.match(start):
         return matter[1].strip(" \"'\t")
@@ -186,7 +186,7 @@ _ENDINGS: Final = {
 
 
 def _code_language(page: Page) -> str:
-    """What a program's text is fenced as; empty for prose."""
+    """Return the language of source code; empty for prose."""
     named = _LANGUAGES.get(page.media_type.partition("/")[2])
     ending = path_of(page.final_url).rpartition("/")[2].rpartition(".")
     return named or (_ENDINGS.get(ending[2].lower(), "") if ending[0] else "")
@@ -196,25 +196,25 @@ def _code_language(page: Page) -> str:
 
 
 def _read_json(page: Page) -> Document:
-    text = _normal(page.text).strip()
+    text = _normalise(page.text).strip()
     body = text.encode("utf-8", "replace")
-    outer = data.opened(body)
-    if outer is None:  # it only says that it is JSON
-        return _in_fence(Document(Kind.JSON, file_name(page.final_url), "", text), "")
-    if data.may_be_feed(outer) and (feed := feeds.from_json(data.whole(body))):
+    outer = data.decode_outer(body)
+    if outer is None:  # declared as JSON, but it is not
+        return _fence(Document(ContentKind.JSON, file_name(page.final_url), "", text), "")
+    if data.may_be_feed(outer) and (feed := feeds.from_json(data.decode(body))):
         return _feed_document(feed, page)
     title = data.title_of(outer) or file_name(page.final_url)
-    shown = _in_fence(Document(Kind.JSON, title, "", data.indented(body, text, MOST)), "json")
+    shown = _fence(Document(ContentKind.JSON, title, "", data.indent(body, text, MAX_CHARS)), "json")
     return replace(shown, markdown=f"{data.outline(outer)}\n\n{shown.markdown}") if shown.truncated else shown
 
 
 def _read_table(page: Page) -> Document:
-    text = _normal(page.text)
-    document = Document(Kind.TABLE, file_name(page.final_url), "", text)
-    table = data.table(text, page.media_type, MOST)
+    text = _normalise(page.text)
+    document = Document(ContentKind.TABLE, file_name(page.final_url), "", text)
+    table = data.table(text, page.media_type, MAX_CHARS)
     if table is None:
-        return _in_fence(document, "")
-    truncated = len(text) > MOST or not table.complete
+        return _fence(document, "")
+    truncated = len(text) > MAX_CHARS or not table.complete
     return replace(document, markdown=table.markdown, text=_cut(text), truncated=truncated)
 
 
@@ -227,20 +227,20 @@ def _read_feed(page: Page) -> Document:
 
 
 def _feed_document(feed: Feed, page: Page) -> Document:
-    shown = feeds.without_later(feed, MOST_ENTRIES)
+    shown = feeds.first_entries(feed, MAX_ENTRIES)
     addresses = Addresses(page.final_url)
     title = shown.title or file_name(page.final_url)
     links = [(entry, addresses.absolute(entry.link)) for entry in shown.entries]
-    blocks = [f"# {_escaped(title)}", _escaped(shown.description)]
+    blocks = [f"# {_escape(title)}", _escape(shown.description)]
     plain = [title, shown.description]
     for entry, url in links:
         name = _entry_name(entry)
-        heading = f"[{_escaped(name)}]({_destination(url)})" if url else _escaped(name)
+        heading = f"[{_escape(name)}]({_destination(url)})" if url else _escape(name)
         about = " · ".join(filter(None, (entry.published, entry.author)))
-        blocks += [f"## {heading}", _escaped(about), _escaped(entry.summary)]
+        blocks += [f"## {heading}", _escape(about), _escape(entry.summary)]
         plain += [name, about, entry.summary]
     document = Document(
-        kind=Kind.FEED,
+        kind=ContentKind.FEED,
         title=title,
         markdown="\n\n".join(filter(None, blocks)),
         text="\n\n".join(filter(None, plain)),
@@ -250,10 +250,10 @@ def _feed_document(feed: Feed, page: Page) -> Document:
         links=tuple(Link(url, _entry_name(entry)) for entry, url in links if url),
         truncated=not feed.complete or len(shown.entries) < len(feed.entries),
     )
-    return _bounded(document)
+    return _bound(document)
 
 
-def _entry_name(entry: Entry) -> str:
+def _entry_name(entry: FeedEntry) -> str:
     return entry.title or entry.summary[:80] or entry.link or "Untitled"
 
 
@@ -261,7 +261,7 @@ _SPECIAL: Final = re.compile(r"([\\`*_\[\]<>])")
 _UNSAFE: Final = re.compile(r"[\s()<>\\]")
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return _SPECIAL.sub(r"\\\1", text)
 
 
@@ -282,7 +282,7 @@ _BULLET: Final = re.compile(r"^[ \t]*[•‣▪●◦∙·][ \t]*", re.MULTILINE
 def _read_pdf(page: Page) -> Document:
     pdf = read_pdf(page.body)
     document = Document(
-        kind=Kind.PDF,
+        kind=ContentKind.PDF,
         title=_pdf_title(pdf) or file_name(page.final_url),
         markdown="\n\n---\n\n".join(filter(None, map(_pdf_markdown, pdf.pages))),
         text="\f".join(pdf.pages) if any(pdf.pages) else "",
@@ -292,11 +292,11 @@ def _read_pdf(page: Page) -> Document:
         page_count=pdf.page_count,
         truncated=not pdf.complete,
     )
-    return _bounded(document)
+    return _bound(document)
 
 
 def _pdf_title(pdf: Pdf) -> str:
-    """What it calls itself, unless a program did; else its first line, if that can be a title."""
+    """Return the title of the PDF, unless a program generated it; else its first line, if that can be one."""
     if pdf.title and not _NOT_A_TITLE.fullmatch(pdf.title):
         return " ".join(pdf.title.split())[:300]
     first = pdf.pages[0].strip().partition("\n")[0].strip() if pdf.pages else ""
@@ -304,17 +304,17 @@ def _pdf_title(pdf: Pdf) -> str:
 
 
 def _pdf_markdown(text: str) -> str:
-    """Lines as they are, but none that would be taken for a heading, a rule or a fence."""
+    """Keep the lines, but escape those that would read as a heading, a rule or a fence."""
     return _BULLET.sub("- ", _BLOCK_START.sub(r"\1\\\2", text)).strip()
 
 
-_READERS: Final[dict[Kind, Callable[[Page], Document]]] = {
-    Kind.HTML: _read_text,
-    Kind.TEXT: _read_text,
-    Kind.MARKDOWN: _read_markdown,
-    Kind.XML: _read_xml,
-    Kind.JSON: _read_json,
-    Kind.TABLE: _read_table,
-    Kind.FEED: _read_feed,
-    Kind.PDF: _read_pdf,
+_READERS: Final[dict[ContentKind, Callable[[Page], Document]]] = {
+    ContentKind.HTML: _read_text,
+    ContentKind.TEXT: _read_text,
+    ContentKind.MARKDOWN: _read_markdown,
+    ContentKind.XML: _read_xml,
+    ContentKind.JSON: _read_json,
+    ContentKind.TABLE: _read_table,
+    ContentKind.FEED: _read_feed,
+    ContentKind.PDF: _read_pdf,
 }

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.web.picture import size_of
-from gossamer.web.printed import page_count
+from gossamer.web.documents.image_size import size_of
+from gossamer.web.documents.printed_pdf import page_count
 
 sides = st.integers(1, 16_000)
 

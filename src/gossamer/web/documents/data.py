@@ -1,4 +1,4 @@
-"""Data for people: JSON indented, CSV and TSV as a markdown table."""
+"""Data for people: indented JSON, and CSV and TSV as a Markdown table."""
 
 import csv
 import io
@@ -9,19 +9,19 @@ from typing import Any, Final
 
 import msgspec
 
-MOST_ROWS: Final = 1000
-MOST_COLUMNS: Final = 50
-LONGEST_CELL: Final = 500
-DEEPEST_INDENTED: Final = 32  # levels of JSON; deeper, the indentation would outgrow the data
+MAX_ROWS: Final = 1000
+MAX_COLUMNS: Final = 50
+MAX_CELL_CHARS: Final = 500
+MAX_INDENTED_DEPTH: Final = 32  # deeper, the indentation would outgrow the data
 
 # JSON.
 
-# A value of which only the outside is read.
+# A value whose members are not decoded.
 Outer = dict[str, msgspec.Raw] | list[msgspec.Raw] | str | int | float | bool
 
 
-def opened(body: bytes) -> Outer | None:
-    """A JSON value without what is inside its members; None for what is not JSON."""
+def decode_outer(body: bytes) -> Outer | None:
+    """Decode a JSON value without the content of its members; None if it is not JSON."""
     shapes: dict[bytes, Any] = {b"{": dict[str, msgspec.Raw], b"[": list[msgspec.Raw]}
     try:
         value: Outer = msgspec.json.decode(body, type=shapes.get(body[:1], str | int | float | bool))
@@ -30,7 +30,7 @@ def opened(body: bytes) -> Outer | None:
     return value
 
 
-def whole(body: bytes) -> Any:
+def decode(body: bytes) -> Any:
     try:
         return msgspec.json.decode(body)
     except (msgspec.DecodeError, RecursionError):
@@ -41,9 +41,9 @@ def may_be_feed(outer: Outer) -> bool:
     return isinstance(outer, dict) and "version" in outer and "items" in outer
 
 
-def indented(body: bytes, text: str, most: int) -> str:
-    """Numbers and the order of members stay as they are written."""
-    if len(body) > most or _depth(text) > DEEPEST_INDENTED:
+def indent(body: bytes, text: str, most: int) -> str:
+    """Indent JSON; numbers and the order of members do not change."""
+    if len(body) > most or _depth(text) > MAX_INDENTED_DEPTH:
         return text
     try:
         return msgspec.json.format(body, indent=2).decode()
@@ -76,7 +76,7 @@ def title_of(outer: Outer) -> str:
 
 
 def outline(outer: Outer) -> str:
-    """What is in a value that is too long to be shown whole."""
+    """Summarise a value that is too long to be shown whole."""
     if isinstance(outer, list):
         return f"A list of {len(outer):,} items, of which the first are shown."
     if isinstance(outer, dict):
@@ -89,18 +89,18 @@ def outline(outer: Outer) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class DataTable:
     markdown: str
     complete: bool
 
 
-def table(text: str, media_type: str, most: int) -> Table | None:
-    """The first rows and columns, in no more than `most` characters; None for what is no table."""
+def table(text: str, media_type: str, most: int) -> DataTable | None:
+    """Return the first rows and columns, in at most `most` characters; None if it is not a table."""
     try:
         rows, complete = _rows(text, _delimiter(text, media_type), most)
     except csv.Error:
         return None
-    return Table(_markdown(rows), complete)
+    return DataTable(_markdown(rows), complete)
 
 
 def _delimiter(text: str, media_type: str) -> str:
@@ -116,17 +116,17 @@ def _rows(text: str, delimiter: str, room: int) -> tuple[list[list[str]], bool]:
     for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter):
         if not any(cell.strip() for cell in row):
             continue
-        cells = [_cell(cell) for cell in row[:MOST_COLUMNS]]
-        room -= sum(map(len, cells)) + 3 * MOST_COLUMNS
-        if len(rows) == MOST_ROWS or room < 0:
+        cells = [_cell(cell) for cell in row[:MAX_COLUMNS]]
+        room -= sum(map(len, cells)) + 3 * MAX_COLUMNS
+        if len(rows) == MAX_ROWS or room < 0:
             return rows, False
-        complete = complete and len(row) <= MOST_COLUMNS and all(len(cell) <= LONGEST_CELL for cell in row)
+        complete = complete and len(row) <= MAX_COLUMNS and all(len(cell) <= MAX_CELL_CHARS for cell in row)
         rows.append(cells)
     return rows, complete
 
 
 def _cell(text: str) -> str:
-    short = text if len(text) <= LONGEST_CELL else text[:LONGEST_CELL] + "…"
+    short = text if len(text) <= MAX_CELL_CHARS else text[:MAX_CELL_CHARS] + "…"
     return " ".join(short.split()).replace("\\", "\\\\").replace("|", "\\|")
 
 

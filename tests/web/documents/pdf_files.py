@@ -15,7 +15,7 @@ def pdf(pages: Sequence[Sequence[str]], *, info: str = "", extra: str = "") -> b
     for index, lines in enumerate(pages):
         objects += [_page(5 + 2 * index), _stream(lines)]
     objects.append(f"<< {info} >>".encode("latin-1"))
-    return _file(objects, extra)
+    return written_file(objects, extra)
 
 
 def _page(contents: int) -> bytes:
@@ -31,7 +31,7 @@ def _stream(lines: Sequence[str]) -> bytes:
     return b"<< /Length %d /Filter /FlateDecode >> stream\n%s\nendstream" % (len(data), data)
 
 
-def _file(objects: Sequence[bytes], extra: str) -> bytes:
+def written_file(objects: Sequence[bytes], extra: str = "") -> bytes:
     written, offsets = b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", []
     for number, content in enumerate(objects, 1):
         offsets.append(len(written))

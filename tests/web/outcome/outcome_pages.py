@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gossamer.web.page import Page
+from gossamer.web.pages.page import Page
 
 FOLDER = Path(__file__).parent / "outcomes"
 

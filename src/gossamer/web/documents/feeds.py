@@ -1,7 +1,7 @@
 """Feeds: RSS (0.9x, 1.0, 2.0), Atom and JSON Feed, as a title and a list of entries.
 
-XML is read as a stream, without namespaces (many feeds forget to declare theirs), without entities, and not
-at all when it has a DOCTYPE or nests too deep. Of a feed that is broken half-way, what stands before is kept.
+XML is read as a stream, without namespaces (many feeds forget to declare theirs) and without entities. A feed
+with a DOCTYPE, or with too deep nesting, is refused. Of a broken feed, the entries before the error are kept.
 """
 
 import re
@@ -12,17 +12,17 @@ from html import entities, unescape
 from typing import Any, Final
 from xml.parsers import expat
 
-DEEPEST: Final = 256
-LONGEST_SUMMARY: Final = 600  # characters
-LONGEST_VALUE: Final = 20_000  # of a feed's own, before its tags are taken out
+MAX_DEPTH: Final = 256
+MAX_SUMMARY_CHARS: Final = 600
+MAX_VALUE_CHARS: Final = 20_000  # before its tags are removed
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class FeedEntry:
     title: str = ""
-    link: str = ""  # as it is written
+    link: str = ""  # as written
     author: str = ""
-    published: str = ""  # ISO 8601 where it could be understood
+    published: str = ""  # ISO 8601, if it could be parsed
     summary: str = ""
 
 
@@ -33,21 +33,21 @@ class Feed:
     description: str = ""
     language: str = ""
     updated: str = ""
-    entries: tuple[Entry, ...] = ()
-    complete: bool = True  # False: it broke off
+    entries: tuple[FeedEntry, ...] = ()
+    complete: bool = True  # False if the feed is broken
 
 
 def from_xml(text: str) -> Feed | None:
-    """The feed; None for what is none, or must not be parsed."""
-    reader = _Reader()
+    """Parse a feed; None if it is not a feed, or is refused."""
+    reader = _FeedReader()
     try:
         if not reader.read(text):
-            second = _Reader()
-            mended = second.read(_repaired(text))
+            second = _FeedReader()
+            mended = second.read(_repair(text))
             reader = second if mended or len(second.entries) > len(reader.entries) else reader
     except _Refused:
         return None
-    return reader.feed() if reader.entries or reader.values else None
+    return reader.to_feed() if reader.entries or reader.values else None
 
 
 def from_json(value: Any) -> Feed | None:
@@ -64,11 +64,11 @@ def from_json(value: Any) -> Feed | None:
     )
 
 
-def _json_entry(item: dict[Any, Any]) -> Entry:
+def _json_entry(item: dict[Any, Any]) -> FeedEntry:
     authors = item.get("authors") or [item.get("author")]
     first = authors[0] if isinstance(authors, list) else None
     contents = (_text(item.get(name)) for name in ("summary", "content_text", "content_html"))
-    return Entry(
+    return FeedEntry(
         title=_summary(_text(item.get("title"))),
         link=_text(item.get("url")) or _text(item.get("external_url")),
         author=_text(first.get("name")) if isinstance(first, dict) else "",
@@ -106,7 +106,7 @@ _FIELDS: Final = {
     "lastBuildDate": "updated",
 }
 _ENTRIES: Final = frozenset({"item", "entry"})
-_ASIDE: Final = frozenset({"image", "textInput", "textinput", "source"})  # whose titles are not the feed's
+_ASIDE: Final = frozenset({"image", "textInput", "textinput", "source"})  # their titles are not the feed's
 _DEFAULT_PREFIX: Final = re.compile(r"(?:atom|rss|a10):")
 
 
@@ -115,14 +115,14 @@ class _Refused(Exception):
 
 
 @dataclass(slots=True)
-class _Reader:
+class _FeedReader:
     entries: list[dict[str, str]] = field(default_factory=list)
     values: dict[str, str] = field(default_factory=dict)  # the feed's own
     depth: int = 0
-    inside: int = 0  # depth of the entry that is open
-    aside: int = 0  # depth of the element that is passed over
-    wanted: str = ""  # what the text is collected for
-    since: int = 0
+    inside: int = 0  # depth of the open entry
+    aside: int = 0  # depth of the skipped element
+    name: str = ""  # of the field whose text is collected
+    name_depth: int = 0
     pieces: list[str] = field(default_factory=list)
     broken: bool = False
 
@@ -140,7 +140,7 @@ class _Reader:
             self.broken = True
         return not self.broken
 
-    def feed(self) -> Feed:
+    def to_feed(self) -> Feed:
         own = self.values
         return Feed(
             title=_summary(own.get("title", "")),
@@ -154,12 +154,12 @@ class _Reader:
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         self.depth += 1
-        if self.depth > DEEPEST:
+        if self.depth > MAX_DEPTH:
             raise _Refused
         name = _DEFAULT_PREFIX.sub("", name)
-        if self.wanted == "author" and name == "name":
-            self.since, self.pieces = self.depth, []
-        elif self.wanted:
+        if self.name == "author" and name == "name":
+            self.name_depth, self.pieces = self.depth, []
+        elif self.name:
             self.pieces.append(" ")
         elif not self.aside:
             self._open(name, attributes)
@@ -174,14 +174,14 @@ class _Reader:
             if attributes.get("rel", "alternate") == "alternate":
                 self._keep("link", attributes["href"])
         elif name in _FIELDS:
-            self.wanted, self.since, self.pieces = _FIELDS[name], self.depth, []
+            self.name, self.name_depth, self.pieces = _FIELDS[name], self.depth, []
             if name == "guid" and attributes.get("isPermaLink") == "false":
-                self.wanted = "id"
+                self.name = "id"
 
     def _end(self, _: str) -> None:
-        if self.wanted and self.depth == self.since:
-            self._keep(self.wanted, "".join(self.pieces))
-            self.wanted = ""
+        if self.name and self.depth == self.name_depth:
+            self._keep(self.name, "".join(self.pieces))
+            self.name = ""
         if self.depth == self.inside:
             self.inside = 0
         if self.depth == self.aside:
@@ -189,12 +189,12 @@ class _Reader:
         self.depth -= 1
 
     def _characters(self, text: str) -> None:
-        if self.wanted:
+        if self.name:
             self.pieces.append(text)
 
     def _keep(self, name: str, value: str) -> None:
         values = self.entries[-1] if self.inside else self.values
-        if value := value.strip()[:LONGEST_VALUE]:
+        if value := value.strip()[:MAX_VALUE_CHARS]:
             values.setdefault(name, value)
 
 
@@ -202,8 +202,8 @@ def _refuse(*_: object) -> None:
     raise _Refused
 
 
-def _entry(values: dict[str, str]) -> Entry:
-    return Entry(
+def _entry(values: dict[str, str]) -> FeedEntry:
+    return FeedEntry(
         title=_summary(values.get("title", "")),
         link=values.get("link") or values.get("guid", ""),
         author=_summary(values.get("author", "")),
@@ -216,13 +216,13 @@ _AMPERSAND: Final = re.compile(r"&(?!#\d{1,7};|#x[0-9A-Fa-f]{1,6};|(?:amp|lt|gt|
 _NOT_XML: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
-def _repaired(text: str) -> str:
-    """What feeds get wrong most: stray ampersands, HTML's entities, control characters, a late beginning."""
+def _repair(text: str) -> str:
+    """Repair common mistakes: stray ampersands, HTML entities, control characters, text before the XML."""
     text = _NOT_XML.sub("", text)
-    return _AMPERSAND.sub(_spelt_out, text[max(0, text.find("<")) :])
+    return _AMPERSAND.sub(_spell_out, text[max(0, text.find("<")) :])
 
 
-def _spelt_out(match: re.Match[str]) -> str:
+def _spell_out(match: re.Match[str]) -> str:
     known = entities.html5.get(f"{match[1]};") if match[1] else None
     return known or f"&amp;{match[0][1:]}"
 
@@ -234,14 +234,14 @@ _TAG: Final = re.compile(r"<!--(?:.*?-->|.*+)|</?[A-Za-z!][^<>]*+>", re.DOTALL)
 
 
 def _summary(html: str) -> str:
-    """The text of a snippet of HTML, in one line, cut between words."""
-    text = html[:LONGEST_VALUE]
+    """Return the text of an HTML snippet on one line, cut between words."""
+    text = html[:MAX_VALUE_CHARS]
     if "<" in text:
         text = _TAG.sub(" ", _SCRIPT.sub(" ", text))
     text = " ".join((unescape(text) if "&" in text else text).split())
-    if len(text) <= LONGEST_SUMMARY:
+    if len(text) <= MAX_SUMMARY_CHARS:
         return text
-    return text[:LONGEST_SUMMARY].rpartition(" ")[0] + " …"
+    return text[:MAX_SUMMARY_CHARS].rpartition(" ")[0] + " …"
 
 
 def _date(text: str) -> str:
@@ -254,6 +254,6 @@ def _date(text: str) -> str:
     return text
 
 
-def without_later(feed: Feed, most: int) -> Feed:
-    """The feed with no more than so many entries."""
+def first_entries(feed: Feed, most: int) -> Feed:
+    """Return the feed with at most this many entries."""
     return replace(feed, entries=feed.entries[:most])

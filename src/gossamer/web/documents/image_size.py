@@ -1,10 +1,10 @@
-"""Picture: how large one is, in pixels, by its own bytes. PNG, JPEG and WebP."""
+"""Image size: read the width and height of a PNG, JPEG or WebP from its bytes."""
 
 import struct
 from typing import Final, NamedTuple
 
-_FRAMES: Final = frozenset({*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC})  # JPEG's markers that carry a size
-_BARE: Final = frozenset({0x01, *range(0xD0, 0xD9)})  # its markers without a length
+_FRAMES: Final = frozenset({*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC})  # JPEG markers with a size
+_BARE: Final = frozenset({0x01, *range(0xD0, 0xD9)})  # JPEG markers without a length
 
 
 class Size(NamedTuple):
@@ -13,7 +13,7 @@ class Size(NamedTuple):
 
 
 def size_of(picture: bytes) -> Size:
-    """Raises ValueError for what is none of the three."""
+    """Return the size in pixels; raises ValueError for other formats."""
     try:
         if picture.startswith(b"\x89PNG\r\n\x1a\n") and picture[12:16] == b"IHDR":
             return Size(*struct.unpack_from(">II", picture, 16))
@@ -33,7 +33,7 @@ def _size_of_jpeg(picture: bytes) -> Size:
         if marker in _FRAMES:
             height, width = struct.unpack_from(">HH", picture, at + 5)
             return Size(width, height)
-        if marker == 0xFF:  # filling
+        if marker == 0xFF:  # padding
             at += 1
         elif marker in _BARE:
             at += 2

@@ -1,0 +1,1 @@
+"""Documents other than HTML: JSON, XML, CSV, feeds, text, images and PDF."""
