@@ -1,0 +1,101 @@
+"""What a crawl is asked to do.
+
+Each option is declared here, once. The body of `POST /api/crawls`, the stored crawl, the `options` of an
+answer, the OpenAPI document, the flags of `gossamer crawl` and the table in `docs/api.md` all follow from it.
+"""
+
+from typing import Annotated, Final, Literal
+
+from msgspec import Meta, Struct
+
+from gossamer.web.crawl.scope import Reach
+from gossamer.web.url.sent_headers import SENDABLE_HEADERS, has_credentials
+
+MAX_PAGES: Final = 100_000_000
+MAX_DEPTH: Final = 100
+MAX_URLS_PER_PAGE: Final = 1_000
+MAX_DELAY: Final = 3_600.0  # seconds
+
+Pattern = Annotated[str, Meta(min_length=1, max_length=500, extra={"metavar": "PATTERN"})]
+ParameterName = Annotated[str, Meta(min_length=1, max_length=100, extra={"metavar": "NAME"})]
+
+
+class CrawlOptions(Struct, frozen=True, kw_only=True, rename="camel"):
+    """How far a crawl goes, and how fast."""
+
+    scope: Annotated[
+        Reach,
+        Meta(
+            description="Which links to follow: to the seeds' `host`s, to their `domain`s with all "
+            "subdomains, to pages below the seeds' folders (`prefix`), or to `any` page."
+        ),
+    ] = "host"
+    include: Annotated[
+        tuple[Pattern, ...],
+        Meta(
+            max_length=50,
+            description="Follow only URLs that match one of these patterns. `*` matches anything. A pattern "
+            "that begins with a slash is compared with path and query, any other with the whole URL.",
+        ),
+    ] = ()
+    exclude: Annotated[
+        tuple[Pattern, ...], Meta(max_length=50, description="Follow no URL that matches one of these.")
+    ] = ()
+    max_pages: Annotated[int, Meta(ge=1, le=MAX_PAGES, description="Store at most this many pages.")] = 1_000
+    max_depth: Annotated[
+        int, Meta(ge=0, le=MAX_DEPTH, description="Follow links at most this far from a seed.")
+    ] = 10
+    max_urls_per_page: Annotated[
+        int, Meta(ge=0, le=MAX_URLS_PER_PAGE, description="Follow at most this many links of one page.")
+    ] = MAX_URLS_PER_PAGE
+    delay: Annotated[
+        Annotated[float, Meta(ge=0, le=MAX_DELAY)] | None,
+        Meta(
+            description="Seconds between two requests to one host; by default the setting `crawl_delay`. "
+            "Over HTTP, only admins may ask for less. A longer crawl-delay in robots.txt always wins."
+        ),
+    ] = None
+    render: Annotated[
+        Literal["never", "auto", "always"],
+        Meta(
+            description="Use a browser: `never`, `auto` (for pages that are empty without one) or `always`."
+        ),
+    ] = "never"
+    sitemaps: Annotated[
+        bool, Meta(description="Also begin with the pages that the hosts' sitemaps list.")
+    ] = True
+    ignore_parameters: Annotated[
+        tuple[ParameterName, ...],
+        Meta(
+            max_length=50,
+            description="Treat URLs that differ only in these query parameters as one page. This is always "
+            "done for parameters that track visitors, such as `utm_*`. A `*` at the end matches anything.",
+        ),
+    ] = ()
+    ignore_trailing_slash: Annotated[bool, Meta(description="Treat `/a` and `/a/` as one page.")] = False
+
+
+class CrawlSpec(CrawlOptions, frozen=True, kw_only=True):
+    """What a crawl is asked to do: its options, where it begins, and the headers it sends."""
+
+    seeds: Annotated[tuple[str, ...], Meta(description="Pages to begin with.")] = ()
+    headers: Annotated[
+        dict[str, Annotated[str, Meta(max_length=8000)]],
+        Meta(
+            max_length=20,
+            description="Headers to send to the seeds' own hosts only; their values are never shown. "
+            f"Allowed are {', '.join(sorted(SENDABLE_HEADERS))}.",
+        ),
+    ] = {}
+
+    @property
+    def is_private(self) -> bool:
+        """Whether the crawl sends credentials, so that its pages may be for its owner alone."""
+        return has_credentials(self.headers)
+
+    def __repr__(self) -> str:
+        """Header values may be secret, so only their names are shown."""
+        shown = {name: getattr(self, name) for name in self.__struct_fields__} | {
+            "headers": list(self.headers)
+        }
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in shown.items())})"

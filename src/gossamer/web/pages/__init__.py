@@ -1,0 +1,1 @@
+"""The nouns of pages: what is asked of one, how it is fetched, and what it says."""

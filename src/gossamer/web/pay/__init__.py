@@ -1,0 +1,1 @@
+"""Payments on the wire: x402, EVM and Solana."""

@@ -1,0 +1,1 @@
+"""Search rules: words of a text, questions, snippets, and fusion of rankings."""

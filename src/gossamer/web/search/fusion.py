@@ -1,0 +1,54 @@
+"""Fusion: merge several rankings of pages into one (reciprocal rank fusion)."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from gossamer.problems import Problem
+from gossamer.web.url.url import Url, cache_form
+
+SMOOTHING: Final = 60  # the larger, the less the first places stand out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchHit:
+    """A page that was found. Its texts are clean, but untrusted."""
+
+    url: str
+    title: str
+    snippet: str
+    published_at: float | None = None  # Unix seconds
+    seen_at: float | None = None  # when we read it
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    hit: SearchHit
+    score: float  # 1.0 is first in every ranking
+    source: str  # the ranking in which it is highest
+
+
+def fuse(rankings: Mapping[str, Sequence[SearchHit]], limit: int) -> list[Ranked]:
+    """Merge rankings, best first; URLs with the same cache form are one page."""
+    found: dict[str, Ranked] = {}
+    places: dict[str, int] = {}
+    for source, hits in rankings.items():
+        for place, (form, hit) in enumerate(_distinct(hits)):
+            score = (SMOOTHING + 1) / (SMOOTHING + 1 + place) / len(rankings)
+            known = found.get(form)
+            if known is None or place < places[form]:
+                found[form] = Ranked(hit, score + (known.score if known else 0.0), source)
+                places[form] = place
+            else:
+                found[form] = Ranked(known.hit, known.score + score, known.source)
+    return sorted(found.values(), key=lambda ranked: -ranked.score)[:limit]
+
+
+def _distinct(hits: Iterable[SearchHit]) -> list[tuple[str, SearchHit]]:
+    forms: dict[str, SearchHit] = {}
+    for hit in hits:
+        try:
+            forms.setdefault(cache_form(Url.parse(hit.url)), hit)
+        except Problem:  # a URL that cannot be visited is not a result
+            continue
+    return list(forms.items())
