@@ -1,0 +1,1 @@
+"""Audits: what is checked, what a check found, and the score."""

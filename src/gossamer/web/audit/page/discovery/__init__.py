@@ -1,0 +1,1 @@
+"""How a page is found: titles, headings, canonical links, languages, directives, agents."""

@@ -1,0 +1,1 @@
+"""What the markup says: document, content, images, links, sharing, structured data."""

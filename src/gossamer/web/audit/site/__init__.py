@@ -1,0 +1,1 @@
+"""Checks of a site as a whole, and what they need to know of each page."""
