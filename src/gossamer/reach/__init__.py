@@ -1,1 +1,1 @@
-"""Everything that leaves the machine, all of it through one dialer."""
+"""Everything that leaves the machine, through one dialer."""

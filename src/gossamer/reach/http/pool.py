@@ -1,6 +1,6 @@
-"""Connections that are kept: at most so many exchanges at once, in all and with one place.
+"""A pool of connections, with bounds on concurrent exchanges in all and with each origin.
 
-A connection that is idle is used again, within some seconds, by the next exchange with the same place. One
+An idle connection is used again, within some seconds, by the next exchange with the same origin. A connection
 whose exchange failed, was cancelled, or was not read to its end is never used again.
 """
 
@@ -9,12 +9,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, cast
 
-from gossamer.reach.failures import failed, timed_out
-from gossamer.reach.http import Answer, Bounds, Connection, Stale, Terms
+from gossamer.reach.http.client import ExchangeTerms, HttpBounds, HttpConnection, HttpResponse, Stale
+from gossamer.reach.http.failures import failed, timed_out
+from gossamer.reach.net.fetch_reason import FetchReason
 
 
 class Dials(Protocol):
-    """What a pool needs of a dialer."""
+    """The dialer that a pool needs."""
 
     async def dial(
         self,
@@ -27,8 +28,8 @@ class Dials(Protocol):
     ) -> tuple[asyncio.Transport, asyncio.Protocol]: ...
 
 
-class Place(NamedTuple):
-    """Whom a connection is with. It is kept by name: another name at the same address gets another one."""
+class ConnectionKey(NamedTuple):
+    """The origin of a connection. Two names at the same address never share one."""
 
     tls: bool
     host: str
@@ -36,47 +37,49 @@ class Place(NamedTuple):
 
 
 @dataclass(slots=True)
-class Traffic:
-    """The exchanges and idle connections with one place."""
+class OriginTraffic:
+    """The exchanges and idle connections with one origin."""
 
     turns: asyncio.Semaphore
-    idle: list[Connection] = field(default_factory=list)
+    idle: list[HttpConnection] = field(default_factory=list)
     users: int = 0
 
 
 class Pool:
-    def __init__(self, dialer: Dials, bounds: Bounds) -> None:
+    def __init__(self, dialer: Dials, bounds: HttpBounds) -> None:
         self._dialer = dialer
         self._bounds = bounds
         self._turns = asyncio.Semaphore(bounds.exchanges)
-        self._traffic: dict[Place, Traffic] = {}
-        self._open: set[Connection] = set()
+        self._traffic: dict[ConnectionKey, OriginTraffic] = {}
+        self._open: set[HttpConnection] = set()
         self._idle = 0
         self._sweeper: asyncio.TimerHandle | None = None
         self._closed = False
 
-    async def exchange(self, place: Place, request: bytes, terms: Terms) -> Answer:
-        traffic = self._traffic.get(place)
+    async def exchange(self, origin: ConnectionKey, request: bytes, terms: ExchangeTerms) -> HttpResponse:
+        traffic = self._traffic.get(origin)
         if traffic is None:
-            traffic = self._traffic[place] = Traffic(asyncio.Semaphore(self._bounds.exchanges_per_place))
+            traffic = self._traffic[origin] = OriginTraffic(
+                asyncio.Semaphore(self._bounds.exchanges_per_origin)
+            )
         traffic.users += 1
         try:
-            # First the place's turn, so that nobody who waits for a busy place holds up the others.
+            # The origin's turn comes first, so that a request for a busy origin does not hold up the others.
             await _turn(traffic.turns, terms.deadline)
             try:
                 await _turn(self._turns, terms.deadline)
                 try:
-                    return await self._exchange(place, traffic, request, terms)
+                    return await self._exchange(origin, traffic, request, terms)
                 finally:
                     self._turns.release()
             finally:
                 traffic.turns.release()
         finally:
             traffic.users -= 1
-            self._forget_if_unused(place, traffic)
+            self._forget_if_unused(origin, traffic)
 
     async def close(self) -> None:
-        """End every connection, whatever it is doing."""
+        """End every connection at once."""
         self._closed = True
         if self._sweeper is not None:
             self._sweeper.cancel()
@@ -87,26 +90,30 @@ class Pool:
         if connections:
             await asyncio.wait([connection.lost for connection in connections])
 
-    async def _exchange(self, place: Place, traffic: Traffic, request: bytes, terms: Terms) -> Answer:
+    async def _exchange(
+        self, origin: ConnectionKey, traffic: OriginTraffic, request: bytes, terms: ExchangeTerms
+    ) -> HttpResponse:
         connection = self._take_idle(traffic)
         if connection is not None:
             try:
                 return await self._use(connection, traffic, request, terms)
             except Stale as stale:
                 if stale.sent and terms.once:
-                    raise failed("connection_closed") from None
+                    raise failed(FetchReason.CONNECTION_CLOSED) from None
         loop = asyncio.get_running_loop()
         started = loop.time()
-        connection = await self._dial(place, min(terms.deadline, started + self._bounds.connect))
+        connection = await self._dial(origin, min(terms.deadline, started + self._bounds.connect))
         opened = loop.time() - started
         try:
             answer = await self._use(connection, traffic, request, terms)
         except Stale:
-            raise failed("connection_closed") from None
+            raise failed(FetchReason.CONNECTION_CLOSED) from None
         answer.opened = opened
         return answer
 
-    async def _use(self, connection: Connection, traffic: Traffic, request: bytes, terms: Terms) -> Answer:
+    async def _use(
+        self, connection: HttpConnection, traffic: OriginTraffic, request: bytes, terms: ExchangeTerms
+    ) -> HttpResponse:
         try:
             answer = await connection.exchange(request, terms)
         except BaseException:
@@ -118,27 +125,27 @@ class Pool:
             connection.abort()
         return answer
 
-    async def _dial(self, place: Place, deadline: float) -> Connection:
+    async def _dial(self, origin: ConnectionKey, deadline: float) -> HttpConnection:
         loop = asyncio.get_running_loop()
 
         _, protocol = await self._dialer.dial(
-            place.host,
-            place.port,
-            tls=place.tls,
+            origin.host,
+            origin.port,
+            tls=origin.tls,
             deadline=deadline,
-            protocol_factory=lambda: Connection(loop, self._bounds),
+            protocol_factory=lambda: HttpConnection(loop, self._bounds),
         )
-        connection = cast("Connection", protocol)
+        connection = cast("HttpConnection", protocol)
         if self._closed:
             connection.abort()
-            raise failed("connection_closed")
+            raise failed(FetchReason.CONNECTION_CLOSED)
         self._open.add(connection)
         connection.lost.add_done_callback(lambda _: self._open.discard(connection))
         return connection
 
     # Idle connections.
 
-    def _take_idle(self, traffic: Traffic) -> Connection | None:
+    def _take_idle(self, traffic: OriginTraffic) -> HttpConnection | None:
         while traffic.idle:
             self._idle -= 1
             connection = traffic.idle.pop()  # the last one used: the others may grow too old
@@ -148,7 +155,7 @@ class Pool:
             connection.abort()
         return None
 
-    def _keep(self, connection: Connection, traffic: Traffic) -> None:
+    def _keep(self, connection: HttpConnection, traffic: OriginTraffic) -> None:
         if self._idle >= self._bounds.idle_connections:
             connection.abort()
             return
@@ -160,32 +167,32 @@ class Pool:
             self._sweeper = loop.call_later(self._bounds.idle_seconds, self._sweep)
 
     def _sweep(self) -> None:
-        """Close what has been idle too long, and come back while anything is idle."""
+        """Close connections that were idle for too long, and come back while any is idle."""
         loop = asyncio.get_running_loop()
         self._sweeper = None
         oldest = loop.time() - self._bounds.idle_seconds
-        for place, traffic in list(self._traffic.items()):
+        for origin, traffic in list(self._traffic.items()):
             fresh = [each for each in traffic.idle if each.reusable and each.idle_since > oldest]
             for connection in traffic.idle:
                 if connection not in fresh:
                     connection.abort()
             self._idle -= len(traffic.idle) - len(fresh)
             traffic.idle = fresh
-            self._forget_if_unused(place, traffic)
+            self._forget_if_unused(origin, traffic)
         if self._idle:
             self._sweeper = loop.call_later(self._bounds.idle_seconds / 2, self._sweep)
 
-    def _forget_if_unused(self, place: Place, traffic: Traffic) -> None:
-        if not traffic.users and not traffic.idle and self._traffic.get(place) is traffic:
-            del self._traffic[place]
+    def _forget_if_unused(self, origin: ConnectionKey, traffic: OriginTraffic) -> None:
+        if not traffic.users and not traffic.idle and self._traffic.get(origin) is traffic:
+            del self._traffic[origin]
 
 
 async def _turn(turns: asyncio.Semaphore, deadline: float) -> None:
     if not turns.locked():
-        await turns.acquire()  # which does not wait then
+        await turns.acquire()  # it does not wait then
         return
     try:
         async with asyncio.timeout_at(deadline):
             await turns.acquire()
     except TimeoutError:
-        raise timed_out("busy") from None
+        raise timed_out(FetchReason.BUSY) from None

@@ -1,14 +1,16 @@
-"""The one place where a name becomes a socket: everything that a caller or a page chose goes out through it.
+"""The one place where a name becomes a socket: every address that a caller or a page chose is dialled here.
 
-    1  the port is one that is allowed, the host neither a refused name nor a refused address
+    1  the port must be allowed, and the host must not be a refused name or address
     2  the name is resolved once, and refused if any of its addresses is
-    3  a connection is made to one of the addresses that were judged, never to the name
+    3  a connection is made to one of the judged addresses, never to the name
     4  TLS is spoken to the name, and the certificate must be for it
 
-Step 3 pins what step 2 judged, so a name that resolves differently a moment later changes nothing.
+Step 3 uses the addresses of step 2, so a name that resolves differently a moment later changes nothing.
 
-What goes wrong leaves as a Problem: INVALID_URL when the fence refuses, FETCH_TIMEOUT when a limit passed,
-FETCH_FAILED when the target cannot be had. `details.reason` says why; the addresses of a name are not told.
+Failures leave as a Problem: INVALID_URL when the written address is not allowed, FETCH_TIMEOUT when a limit
+passed, FETCH_FAILED when the target cannot be reached. `details.reason` says why. A name whose addresses are
+refused gets the same answer as one that does not exist, or callers could list the names of an internal
+network. The operator's log has the name and the rule.
 """
 
 import asyncio
@@ -22,32 +24,34 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Literal, TypeVar
 
+from gossamer.observe.logs import Log, current_request
 from gossamer.problems import FETCH_FAILED, FETCH_TIMEOUT, INVALID_URL, Problem, Unavailable
-from gossamer.reach.names import Names
-from gossamer.web.address import Address, Network, Verdict, classify, literal, refused_name, unmapped
+from gossamer.reach.net.fetch_reason import FetchReason
+from gossamer.reach.net.names import Names, unresolved
+from gossamer.web.url.address import Address, Network, Verdict, classify, judge_host, literal, unmap
 
 PORTS: Final = (80, 443, 8080, 8443)
-PAUSE: Final = 0.25  # seconds until the next address is tried beside the last one (RFC 8305)
-MOST_ATTEMPTS: Final = 8  # addresses of one name that are tried
+ATTEMPT_SECONDS: Final = 0.25  # until the next address is tried beside the last one (RFC 8305)
+MAX_ADDRESSES: Final = 8  # of one name that are tried
 
 _Protocol = TypeVar("_Protocol", bound=asyncio.BaseProtocol)
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class DialLimits:
     """Seconds that each step may take, whatever the caller's deadline."""
 
     connect: float = 5.0
     handshake: float = 5.0
 
 
-LIMITS: Final = Limits()
+LIMITS: Final = DialLimits()
 BLOCKED: Final = {
-    "hostname_blocked": (
+    FetchReason.HOSTNAME_BLOCKED: (
         "Private, local and reserved addresses are not allowed",
         "Only public addresses can be visited; GOSSAMER_EGRESS_ALLOW opens others.",
     ),
-    "port_blocked": ("Port {} is not allowed", "GOSSAMER_EGRESS_PORTS allows further ports."),
+    FetchReason.PORT_BLOCKED: ("Port {} is not allowed", "GOSSAMER_EGRESS_PORTS allows further ports."),
 }
 
 
@@ -67,31 +71,37 @@ class Dialer:
         allow: Sequence[Network] = (),
         ports: Sequence[int] | Literal["*"] = PORTS,
         context: ssl.SSLContext | None = None,
-        limits: Limits = LIMITS,
+        limits: DialLimits = LIMITS,
+        log: Log | None = None,
     ) -> None:
         self._names = names
         self._allow = allow
         self._ports = ports
         self._given_context = context
         self._limits = limits
+        self._log = log
 
     def admit(self, host: str, port: int) -> None:
-        """Refuse what can be refused before anything leaves; `host` is canonical, as `Url.host` is."""
+        """Raise `Problem` for a port or a host that is never allowed; `host` is spelt as `Url.host` is."""
         if self._ports != "*" and port not in self._ports:
-            raise blocked(host, port, "port_blocked")
-        _demand(refused_name(host, self._allow), host, port)
+            raise blocked(host, port, FetchReason.PORT_BLOCKED)
+        verdict = judge_host(host, self._allow)
+        if not verdict.allowed:
+            raise blocked(host, port, FetchReason.HOSTNAME_BLOCKED, verdict.reason)
 
     async def locate(self, host: str, port: int, *, deadline: float) -> tuple[Address, ...]:
-        """Every address of the host, each of them judged."""
+        """Every address of the host. Raises `Problem` if one of them is not allowed."""
         self.admit(host, port)
         address = literal(host)
         if address is not None:
-            return (unmapped(address),)
-        async with _until(deadline, "dns", host, port):
-            found = await self._names.addresses(host.removesuffix("."))
-        for address in found:
-            _demand(classify(address, self._allow), host, port)
-        return tuple(unmapped(address) for address in found)
+            return (unmap(address),)
+        name = host.removesuffix(".")
+        async with _until(deadline, FetchReason.DNS_TIMEOUT, host, port):
+            found = await self._names.addresses(name)
+        for verdict in (classify(address, self._allow) for address in found):
+            if not verdict.allowed:
+                raise self._hidden(name, port, verdict)
+        return tuple(unmap(address) for address in found)
 
     async def dial(
         self,
@@ -102,15 +112,32 @@ class Dialer:
         deadline: float,
         protocol_factory: Callable[[], _Protocol],
     ) -> tuple[asyncio.Transport, _Protocol]:
-        """A connection to the host, made before the event loop's clock says `deadline`."""
+        """Connect to the host before `deadline`, on the event loop's clock."""
         addresses = await self.locate(host, port, deadline=deadline)
         loop = asyncio.get_running_loop()
-        async with _until(min(deadline, loop.time() + self._limits.connect), "connect", host, port):
-            sock = await _connected(_alternating(addresses), port)
-        async with _until(min(deadline, loop.time() + self._limits.handshake), "tls", host, port):
-            return await self._spoken_to(sock, host if tls else None, protocol_factory)
+        async with _until(
+            min(deadline, loop.time() + self._limits.connect), FetchReason.CONNECT_TIMEOUT, host, port
+        ):
+            sock = await _race(_alternating(addresses), port)
+        async with _until(
+            min(deadline, loop.time() + self._limits.handshake), FetchReason.TLS_TIMEOUT, host, port
+        ):
+            return await self._handshake(sock, host if tls else None, protocol_factory)
 
-    async def _spoken_to(
+    def _hidden(self, name: str, port: int, verdict: Verdict) -> Problem:
+        """The refusal of a name because of one of its addresses. Only the operator learns the reason."""
+        self._names.forget_soon(name)
+        if self._log is not None:
+            self._log.warning(
+                "address_refused",
+                host=name,
+                port=port,
+                rule=verdict.reason,
+                requestId=current_request() or None,
+            )
+        return unresolved(name, FetchReason.DNS_NOT_FOUND)
+
+    async def _handshake(
         self, sock: socket.socket, name: str | None, protocol_factory: Callable[[], _Protocol]
     ) -> tuple[asyncio.Transport, _Protocol]:
         loop = asyncio.get_running_loop()
@@ -122,7 +149,7 @@ class Dialer:
                 sock=sock,
                 ssl=self._context,
                 server_hostname=name.strip("[]").removesuffix("."),
-                ssl_shutdown_timeout=1.0,  # a peer that never says goodbye must not keep the socket
+                ssl_shutdown_timeout=1.0,  # a peer that never closes TLS must not keep the socket
             )
         except BaseException:
             sock.close()
@@ -133,15 +160,10 @@ class Dialer:
         return self._given_context or client_context()
 
 
-def _demand(verdict: Verdict, host: str, port: int) -> None:
-    if not verdict.allowed:
-        raise blocked(host, port, "hostname_blocked", verdict.reason)
-
-
-def blocked(host: str, port: int, reason: str, rule: str = "") -> Problem:
-    """The refusal of a target, for one of the reasons in `BLOCKED`; `rule` is that of the address."""
+def blocked(host: str, port: int, reason: FetchReason, rule: str = "") -> Problem:
+    """The refusal of a written address, for a reason in `BLOCKED`; `rule` is the rule about the address."""
     words, hint = BLOCKED[reason]
-    details = {"host": host, "port": port, "reason": reason}
+    details = {"host": host, "port": port, "reason": reason.value}
     return Problem(
         INVALID_URL, words.format(port), hint=hint, details={**details, "rule": rule} if rule else details
     )
@@ -151,22 +173,22 @@ def blocked(host: str, port: int, reason: str, rule: str = "") -> Problem:
 
 
 def _alternating(addresses: Sequence[Address]) -> list[Address]:
-    """IPv6 and IPv4 in turns, so that one family being broken costs one pause."""
+    """IPv6 and IPv4 in turns, so that a broken family costs one pause."""
     families = [[address for address in addresses if address.version == version] for version in (6, 4)]
     longest = max(map(len, families))
     return [family[turn] for turn in range(longest) for family in families if turn < len(family)]
 
 
-async def _connected(addresses: Sequence[Address], port: int) -> socket.socket:
-    """The first connection that stands: an address that does not answer soon gets company, not patience."""
-    waiting = deque(addresses[:MOST_ATTEMPTS])
+async def _race(addresses: Sequence[Address], port: int) -> socket.socket:
+    """The first connection that succeeds. If an address does not answer soon, the next one is tried too."""
+    waiting = deque(addresses[:MAX_ADDRESSES])
     attempts: set[asyncio.Task[socket.socket]] = set()
     failures: list[BaseException] = []
     try:
         while waiting or attempts:
             if waiting:
                 attempts.add(asyncio.create_task(_attempt(waiting.popleft(), port)))
-            pause = PAUSE if waiting else None
+            pause = ATTEMPT_SECONDS if waiting else None
             done, _ = await asyncio.wait(attempts, timeout=pause, return_when=asyncio.FIRST_COMPLETED)
             for attempt in done:
                 attempts.remove(attempt)
@@ -178,8 +200,8 @@ async def _connected(addresses: Sequence[Address], port: int) -> socket.socket:
         for attempt in attempts:
             attempt.cancel()
             attempt.add_done_callback(_discard)
-    # One family having no route says less than the other being refused.
-    raise min(failures, key=lambda failure: _reason(failure) == "unreachable")
+    # A refusal by one address family says more than a missing route for the other.
+    raise min(failures, key=lambda failure: _reason(failure) is FetchReason.UNREACHABLE)
 
 
 async def _attempt(address: Address, port: int) -> socket.socket:
@@ -195,32 +217,32 @@ async def _attempt(address: Address, port: int) -> socket.socket:
 
 
 def _discard(attempt: asyncio.Task[socket.socket]) -> None:
-    """An attempt that came too late may have succeeded all the same."""
+    """Close the connection of an attempt that succeeded too late."""
     if not attempt.cancelled() and attempt.exception() is None:
         attempt.result().close()
 
 
 # Errors, translated once.
 
-_SAID: Final = {
-    "connection_refused": "refused the connection",
-    "connection_reset": "broke the connection off",
-    "tls_invalid_certificate": "has no valid certificate",
-    "tls_failed": "could not be spoken to with TLS",
-    "unreachable": "cannot be reached",
+_FAILURES: Final = {
+    FetchReason.CONNECTION_REFUSED: "refused the connection",
+    FetchReason.CONNECTION_RESET: "broke the connection off",
+    FetchReason.TLS_INVALID_CERTIFICATE: "has no valid certificate",
+    FetchReason.TLS_FAILED: "could not be spoken to with TLS",
+    FetchReason.UNREACHABLE: "cannot be reached",
 }
 _EXHAUSTED: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
 
 @asynccontextmanager
-async def _until(when: float, late: str, host: str, port: int) -> AsyncIterator[None]:
-    """What is within ends by `when`, on the event loop's clock, and its errors leave as problems."""
+async def _until(when: float, late: FetchReason, host: str, port: int) -> AsyncIterator[None]:
+    """End the block by `when`, on the event loop's clock, and translate its errors into problems."""
     try:
         async with asyncio.timeout_at(when):
             yield
     except TimeoutError:
         detail = f"{host}:{port} did not answer in time"
-        raise Problem(FETCH_TIMEOUT, detail, details={"host": host, "reason": late}) from None
+        raise Problem(FETCH_TIMEOUT, detail, details={"host": host, "reason": late.value}) from None
     except OSError as error:
         raise _problem(error, host, port) from error
 
@@ -229,20 +251,20 @@ def _problem(error: OSError, host: str, port: int) -> Problem:
     if error.errno in _EXHAUSTED:
         return Unavailable("network", "no more connections can be opened")
     reason = _reason(error)
-    detail = f"{host}:{port} {_SAID[reason]}"
+    detail = f"{host}:{port} {_FAILURES[reason]}"
     if isinstance(error, ssl.SSLCertVerificationError):
         detail += f": {error.verify_message}"
-    return Problem(FETCH_FAILED, detail, details={"host": host, "reason": reason})
+    return Problem(FETCH_FAILED, detail, details={"host": host, "reason": reason.value})
 
 
-def _reason(error: BaseException) -> str:
+def _reason(error: BaseException) -> FetchReason:
     match error:
         case ConnectionRefusedError():
-            return "connection_refused"
+            return FetchReason.CONNECTION_REFUSED
         case ConnectionError():
-            return "connection_reset"
+            return FetchReason.CONNECTION_RESET
         case ssl.SSLCertVerificationError():
-            return "tls_invalid_certificate"
+            return FetchReason.TLS_INVALID_CERTIFICATE
         case ssl.SSLError():
-            return "tls_failed"
-    return "unreachable"
+            return FetchReason.TLS_FAILED
+    return FetchReason.UNREACHABLE

@@ -1,8 +1,8 @@
-"""Bodies as they arrive: decoded piece by piece, counted before and after, and never larger than asked for.
+"""Decodes bodies piece by piece, with a bound on their size before and after decoding.
 
-A bomb is stopped after the piece that exceeds the bound, so it costs what a page of that size costs: no
-decoder is ever asked for more than `PIECE` bytes at once, and none may keep a larger window than the standard
-of its coding allows.
+A decompression bomb is stopped after the piece that exceeds the bound, so it costs no more than a page. No
+decoder is asked for more than `PIECE_BYTES` at once, and none may keep a larger window than the standard of
+its coding allows.
 """
 
 import io
@@ -13,15 +13,17 @@ from typing import Final, Protocol
 
 import brotli
 
-from gossamer.reach.failures import failed, too_large
+from gossamer.reach.http.body_budget import Reservation
+from gossamer.reach.http.failures import failed, too_large
+from gossamer.reach.net.fetch_reason import FetchReason
 
 if sys.version_info >= (3, 14):
     from compression import zstd
 else:
     from backports import zstd
 
-PIECE: Final = 256 * 1024
-MOST_MEMBERS: Final = 1_000  # of a gzip or zstd stream that is several in a row
+PIECE_BYTES: Final = 256 * 1024
+MAX_MEMBERS: Final = 1_000  # of a gzip or zstd stream that is several in a row
 ZSTD_WINDOW: Final = 23  # log2 of 8 MiB, the most that RFC 9659 allows a sender
 
 ACCEPT_ENCODING: Final = "gzip, br, zstd"
@@ -46,17 +48,17 @@ class Inflate:
     def pieces(self, data: bytes) -> Iterator[bytes]:
         stream = self._stream
         while not stream.eof:
-            piece = stream.decompress(data, PIECE)
+            piece = stream.decompress(data, PIECE_BYTES)
             yield piece
             data = stream.unconsumed_tail
-            if not data and len(piece) < PIECE:
+            if not data and len(piece) < PIECE_BYTES:
                 break
         self.complete = stream.eof
         self.rest = stream.unused_data
 
 
 class Gzip:
-    """Members in a row. What follows the last one and is none is ignored, as browsers do."""
+    """Several members in a row. Other data after the last one is ignored, as in browsers."""
 
     MAGIC: Final = b"\x1f\x8b"
 
@@ -80,13 +82,13 @@ class Gzip:
 
     def _begin_member(self) -> None:
         self._members += 1
-        if self._members > MOST_MEMBERS:
+        if self._members > MAX_MEMBERS:
             raise zlib.error("too many members")
         self._member = Inflate(wbits=31)
 
 
 class Deflate:
-    """What `deflate` should be (zlib) and what some servers send (a bare stream): the header tells."""
+    """`deflate` as zlib, which is the standard, or as a bare stream, which some servers send."""
 
     def __init__(self) -> None:
         self._stream: Inflate | None = None
@@ -117,10 +119,10 @@ class Brotli:
     def pieces(self, data: bytes) -> Iterator[bytes]:
         stream = self._stream
         while True:
-            piece = stream.process(data, output_buffer_limit=PIECE)
+            piece = stream.process(data, output_buffer_limit=PIECE_BYTES)
             yield piece
             # All input may be taken in while there is still output to come.
-            if stream.is_finished() or (stream.can_accept_more_data() and len(piece) < PIECE):
+            if stream.is_finished() or (stream.can_accept_more_data() and len(piece) < PIECE_BYTES):
                 return
             data = b""
 
@@ -144,14 +146,14 @@ class Zstd:
                 if not data:
                     return
                 self._begin_frame()
-            yield self._frame.decompress(data, max_length=PIECE)
+            yield self._frame.decompress(data, max_length=PIECE_BYTES)
             data = self._frame.unused_data if self._frame.eof else b""
             if not self._frame.eof and self._frame.needs_input:
                 return
 
     def _begin_frame(self) -> None:
         self._frames += 1
-        if self._frames > MOST_MEMBERS:
+        if self._frames > MAX_MEMBERS:
             raise zstd.ZstdError("too many frames")
         self._frame = zstd.ZstdDecompressor(options=self.OPTIONS)
 
@@ -167,49 +169,57 @@ CORRUPT: Final[tuple[type[Exception], ...]] = (zlib.error, brotli.error, zstd.Zs
 
 
 def decoder_for(content_encoding: str) -> Decoder | None:
-    """None where nothing is to be decoded."""
+    """The decoder of a content coding; None if there is nothing to decode."""
     codings = [coding for part in content_encoding.split(",") if (coding := part.strip().lower())]
     codings = [coding for coding in codings if coding != "identity"]
     if not codings:
         return None
     if len(codings) > 1:
-        raise failed("stacked_encoding", ", ".join(codings)[:100])
+        raise failed(FetchReason.STACKED_ENCODING, ", ".join(codings)[:100])
     if (make := DECODERS.get(codings[0])) is None:
-        raise failed("unknown_encoding", codings[0][:100])
+        raise failed(FetchReason.UNKNOWN_ENCODING, codings[0][:100])
     return make()
 
 
 class Body:
     """Collects a body; `feed` and `finish` raise the problem with it."""
 
-    def __init__(self, decoder: Decoder | None, max_bytes: int) -> None:
+    def __init__(
+        self, decoder: Decoder | None, max_bytes: int, reservation: Reservation | None = None
+    ) -> None:
         self.wire_bytes = 0
+        self.size = 0  # decoded
         self._decoder = decoder
         self._max_bytes = max_bytes
+        self._reservation = reservation
         self._decoded = io.BytesIO()  # which gives its bytes away without copying them
-        self._size = 0
 
     def feed(self, data: bytes) -> None:
         self.wire_bytes += len(data)
         if self.wire_bytes > self._max_bytes:
             raise too_large(self._max_bytes)
         if self._decoder is None:
-            self._decoded.write(data)
+            self._keep(data)
         else:
             self._decode(self._decoder, data)
 
     def _decode(self, decoder: Decoder, data: bytes) -> None:
         try:
             for piece in decoder.pieces(data):
-                self._size += len(piece)
-                if self._size > self._max_bytes:
-                    raise too_large(self._max_bytes)
-                self._decoded.write(piece)
+                self._keep(piece)
         except CORRUPT as error:
-            raise failed("bad_encoding") from error
+            raise failed(FetchReason.BAD_ENCODING) from error
+
+    def _keep(self, piece: bytes) -> None:
+        self.size += len(piece)
+        if self.size > self._max_bytes:
+            raise too_large(self._max_bytes)
+        if self._reservation is not None and self.size > self._reservation.room:
+            self._reservation.grow(self.size)
+        self._decoded.write(piece)
 
     def finish(self) -> bytes:
         # Many servers name a coding on answers that have no body at all.
         if self._decoder is not None and self.wire_bytes and not self._decoder.complete:
-            raise failed("incomplete", "the compressed stream is cut off")
+            raise failed(FetchReason.INCOMPLETE, "the compressed stream is cut off")
         return self._decoded.getvalue()

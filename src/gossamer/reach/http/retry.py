@@ -12,16 +12,16 @@ SERVER_ERROR: Final = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Backoff:
-    """1 s, 2 s, 4 s and up to half a second more; longer if the target says so, but not for ever."""
+class RetryBackoff:
+    """1 s, 2 s, 4 s, each with up to half a second more; longer if the target asks for it, within a bound."""
 
     first: float = 1.0
     jitter: float = 0.5
-    longest: float = 30.0  # a target that asks for more is not asked again
+    max_pause: float = 30.0  # a target that asks for more is not asked again
 
     def pause(self, attempt: int, randomness: Callable[[], float], asked_for: float = 0.0) -> float:
-        """Seconds from attempt number `attempt` (from 1) to the next; infinite when there is to be none."""
-        if asked_for > self.longest:
+        """Seconds from attempt number `attempt` (from 1) to the next; infinite if there is to be none."""
+        if asked_for > self.max_pause:
             return math.inf
         return max(self.first * 2.0 ** (attempt - 1), asked_for) + self.jitter * randomness()
 
@@ -31,7 +31,7 @@ def is_transient_status(status: int) -> bool:
 
 
 def retry_after(value: str | None, now: float) -> float:
-    """Seconds that a Retry-After field asks for; 0 where it says nothing that can be understood."""
+    """Seconds that a Retry-After field asks for; 0 if it is absent or cannot be understood."""
     if value is None:
         return 0.0
     if value.isascii() and value.isdigit():
