@@ -1,4 +1,4 @@
-// Where on the page an element is, or how large the page is. Runs in a world of its own.
+// Returns the position and size of an element, or the size of the page. Runs in an isolated world.
 (name, answer, selector) => {
   const root = document.scrollingElement ?? document.documentElement;
   if (selector === null) {

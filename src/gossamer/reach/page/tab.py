@@ -1,55 +1,39 @@
-"""A tab: a browser context of its own with one page in it, made for one visit and gone with it.
+"""A tab: a separate browser context with one page in it, created for one visit and closed after it.
 
-Nothing crosses contexts: no cookie, no cache, no storage, no process. A tab is opened before it is needed and
-knows no visit then; `begin` gives it one. What a page may try on its surroundings is answered here: dialogs
-are dismissed, what is not needed is refused, and a page that floods us is given up.
+Contexts share nothing: no cookies, no cache, no storage, no process. A tab is opened before it is needed, and
+`begin` gives it a visit. It dismisses dialogs, refuses requests that are not needed, and gives up a page that
+floods us with events.
 """
 
 import asyncio
 import contextlib
 from collections.abc import Coroutine, Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Any, Final
 
 import msgspec
 
-from gossamer.reach.cdp import NOTHING, Connection, Gone, Listener, Refused, Session
+from gossamer.reach.browser.cdp import NOTHING, CdpConnection, CdpGone, CdpRefused, Listener, Session
+from gossamer.reach.page.visit import PageTrouble, Visit
+from gossamer.reach.proxy.credentials import VisitCredentials
 
 WORLD: Final = "gossamer"
-EVENT_BYTES: Final = 64_000_000  # that the browser may tell us of one visit,
-EVENT_COST: Final = 500  # where every event counts as so many, however short
-MOST_ANSWERS: Final = 2_000  # of ours under way at once
+MAX_EVENT_BYTES: Final = 64_000_000  # of all events of one visit
+EVENT_COST: Final = 500  # bytes that every event counts in addition to its size
+MAX_PENDING_COMMANDS: Final = 2_000  # of our own at once
 UNNEEDED: Final = ("Font", "Image", "Media")  # for reading a page
-# For reading: as wide as most screens, and taller, so that what shows itself only when it is seen does so.
+# For reading: as wide as most screens, and taller, so that parts which load when they are seen do so.
 WINDOW: Final = {"width": 1280, "height": 2400, "deviceScaleFactor": 1, "mobile": False}
-
-# Why a page was given up that needs more of a browser than it is given.
-TOO_HEAVY: Final = "The page takes too much memory"
-TOO_BUSY: Final = "The page keeps the browser too busy"
-CRASHED: Final = "The page crashed"
+MAX_WINDOW_HEIGHT: Final = 20_000  # pixels
 
 _FORGETFUL: Final = {"maxTotalBufferSize": 0, "maxResourceBufferSize": 0, "maxPostDataSize": 0}
 _ATTACH: Final = {
     "autoAttach": True,
-    "waitForDebuggerOnStart": False,  # workers would wait too, for ever, though the filter leaves them out
+    "waitForDebuggerOnStart": False,  # workers would wait endlessly too, although the filter excludes them
     "flatten": True,
     "filter": [{"type": "iframe"}],
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Manner:
-    """How a visit wants its tab to behave."""
-
-    user: str  # at the proxy
-    password: str
-    user_agent: str
-    pictures: bool = False
-    stays: bool = False  # the page may lead to no other
-    headers: tuple[tuple[str, str], ...] = ()
-    origin: str = ""  # the only one that gets the headers
 
 
 class _Paused(msgspec.Struct, rename="camel"):
@@ -90,39 +74,40 @@ _attached: Final = msgspec.json.Decoder(_Attached).decode
 
 @cache
 def script(name: str) -> str:
-    return resources.files("gossamer.reach").joinpath("js", f"{name}.js").read_text()
+    return resources.files("gossamer.reach.page").joinpath("js", f"{name}.js").read_text()
 
 
 class Tab:
-    def __init__(self, connection: Connection, context: str) -> None:
+    def __init__(self, connection: CdpConnection, context: str) -> None:
         self.context = context
-        self.frame = ""  # the page's, which is also its target's name
-        self.trouble = ""  # why it is of no more use
-        self.led_to = ""  # where the page would lead, if it were let
-        self._home = ""  # the page, as the browser spells its address
+        self.frame = ""  # the id of the main frame, which is also that of its target
+        self.trouble: PageTrouble | None = None  # why it was given up
+        self.led_to = ""  # where the page wanted to send its visitor
+        self._home = ""  # the URL of the page as the browser spells it
         self._connection = connection
         self._children: set[str] = set()
-        self._manner: Manner | None = None
+        self._visit: Visit | None = None
+        self._credentials: VisitCredentials | None = None
         self._hear: Listener | None = None
         self._heard = 0
         self._answering: set[asyncio.Task[None]] = set()
         self.session = Session(connection, "")
 
     @classmethod
-    async def open(cls, connection: Connection, deadline: float, **context: Any) -> "Tab":
+    async def open(cls, connection: CdpConnection, deadline: float, **context: Any) -> "Tab":
         browser = connection.browser
         made = await browser.ask(
             _Identity, "Target.createBrowserContext", deadline, disposeOnDetach=True, **context
         )
         tab = cls(connection, made.browser_context_id)
         try:
-            await tab._furnish(deadline)
+            await tab._prepare(deadline)
         except BaseException:
             await asyncio.shield(tab.close(deadline))
             raise
         return tab
 
-    async def _furnish(self, deadline: float) -> None:
+    async def _prepare(self, deadline: float) -> None:
         browser, context = self._connection.browser, self.context
         target, _, _ = await asyncio.gather(
             browser.ask(
@@ -146,17 +131,24 @@ class Tab:
             tell("Target.setAutoAttach", deadline, **_ATTACH),
         )
 
-    def begin(self, manner: Manner, hear: Listener, deadline: float) -> list[Coroutine[Any, Any, None]]:
-        """What is to be told before the visit sets out; `hear` is told what the page does."""
-        self._manner = manner
+    def begin(
+        self, visit: Visit, credentials: VisitCredentials, hear: Listener, deadline: float
+    ) -> list[Coroutine[Any, Any, None]]:
+        """The commands to run before the visit navigates; `hear` gets the events of the page."""
+        self._visit, self._credentials = visit, credentials
         self._hear = hear
         return [
-            self.session.tell("Fetch.enable", deadline, **_interception(manner)),
-            self.session.tell("Emulation.setUserAgentOverride", deadline, userAgent=manner.user_agent),
+            self.session.tell("Fetch.enable", deadline, **_interception(visit)),
+            self.session.tell("Emulation.setUserAgentOverride", deadline, userAgent=visit.user_agent or ""),
         ]
 
+    async def grow_window(self, height: int, deadline: float) -> None:
+        """Make the window tall enough to show parts that load when they are seen."""
+        window = {**WINDOW, "height": min(height, MAX_WINDOW_HEIGHT)}
+        await self.session.tell("Emulation.setDeviceMetricsOverride", deadline, **window)
+
     async def close(self, deadline: float) -> None:
-        """Everything the visit had. Raises if the browser cannot do it in time."""
+        """Close everything that the visit had open. Raises if the browser cannot do it in time."""
         for task in self._answering:
             task.cancel()
         for name in (self.session.name, *self._children):
@@ -165,21 +157,21 @@ class Tab:
             "Target.disposeBrowserContext", deadline, browserContextId=self.context
         )
 
-    def give_up(self, why: str) -> None:
-        """Nothing more is asked of the page, and whoever waits for it is told."""
-        if not self.trouble:
-            self.trouble = why
+    def give_up(self, trouble: PageTrouble) -> None:
+        """Ask nothing more of the page, and wake the visit that waits for it."""
+        if self.trouble is None:
+            self.trouble = trouble
             for name in (self.session.name, *self._children):
                 self._connection.forget(name)
             if self._hear is not None:
                 self._hear("", NOTHING)
 
-    # What the page makes the browser say.
+    # Events of the page.
 
     def _on_event(self, method: str, params: msgspec.Raw) -> None:
         self._heard += EVENT_COST + len(memoryview(params))
-        if self._heard > EVENT_BYTES or len(self._answering) > MOST_ANSWERS:
-            self.give_up(TOO_BUSY)
+        if self._heard > MAX_EVENT_BYTES or len(self._answering) > MAX_PENDING_COMMANDS:
+            self.give_up(PageTrouble.TOO_BUSY)
             return
         match method:
             case "Fetch.requestPaused":
@@ -191,9 +183,9 @@ class Tab:
             case "Target.attachedToTarget":
                 self._on_attached(params)
             case "Inspector.targetCrashed":
-                self.give_up(CRASHED)
+                self.give_up(PageTrouble.CRASHED)
             case "Inspector.detached":
-                self.give_up("The page closed itself")
+                self.give_up(PageTrouble.CLOSED)
         if self._hear is not None:
             self._hear(method, params)
 
@@ -209,20 +201,22 @@ class Tab:
 
     def _on_attached(self, params: msgspec.Raw) -> None:
         name = _attached(params).session_id
-        child = self._connection.session(name, lambda method, told: self._on_child_event(child, method, told))
+        child = self._connection.session(
+            name, lambda method, event: self._on_child_event(child, method, event)
+        )
         self._children.add(name)
-        if self._manner is not None:
-            self._answer(child, "Fetch.enable", **_interception(self._manner))
+        if self._visit is not None:
+            self._answer(child, "Fetch.enable", **_interception(self._visit))
         self._answer(child, "Target.setAutoAttach", **_ATTACH)
 
     def _on_challenge(self, session: Session, params: msgspec.Raw) -> None:
         challenged = _challenged(params)
-        answer: dict[str, str] = {"response": "CancelAuth"}  # what a page asks for is its own affair
-        if challenged.auth_challenge.source == "Proxy" and self._manner is not None:
+        answer: dict[str, str] = {"response": "CancelAuth"}  # pages that ask for a password get none
+        if challenged.auth_challenge.source == "Proxy" and self._credentials is not None:
             answer = {
                 "response": "ProvideCredentials",
-                "username": self._manner.user,
-                "password": self._manner.password,
+                "username": self._credentials.user,
+                "password": self._credentials.password,
             }
         self._answer(
             session,
@@ -232,16 +226,14 @@ class Tab:
         )
 
     def _on_paused(self, session: Session, params: msgspec.Raw) -> None:
-        paused, manner = _paused(params), self._manner
+        paused, visit = _paused(params), self._visit
         request = {"requestId": paused.request_id}
-        if manner is None or (not manner.pictures and paused.resource_type in UNNEEDED):
+        if visit is None or (not visit.needs_pictures and paused.resource_type in UNNEEDED):
             self._answer(session, "Fetch.failRequest", **request, errorReason="BlockedByClient")
-        elif manner.stays and self._leads_on(paused):
+        elif not visit.follow and self._leads_on(paused):
             self._answer(session, "Fetch.failRequest", **request, errorReason="Aborted")
-        elif manner.headers:
-            self._answer(
-                session, "Fetch.continueRequest", **request, headers=_headers(paused.request, manner)
-            )
+        elif visit.headers:
+            self._answer(session, "Fetch.continueRequest", **request, headers=_headers(paused.request, visit))
         else:
             self._answer(session, "Fetch.continueRequest", **request)
 
@@ -258,29 +250,29 @@ class Tab:
         return True
 
     def _answer(self, session: Session, method: str, **params: Any) -> None:
-        """Say something that nobody waits for."""
+        """Send a command without waiting for its answer."""
 
-        async def said() -> None:
-            with contextlib.suppress(Gone, Refused, TimeoutError):  # the page may have moved on
+        async def send() -> None:
+            with contextlib.suppress(CdpGone, CdpRefused, TimeoutError):  # the page may have moved on
                 await session.tell(method, asyncio.get_running_loop().time() + 30, **params)
 
-        task = asyncio.create_task(said())
+        task = asyncio.create_task(send())
         self._answering.add(task)
         task.add_done_callback(self._answering.discard)
 
 
-def _interception(manner: Manner) -> Mapping[str, Any]:
-    """Only what is refused or changed costs a round trip, and documents: the proxy's challenge is told to us
-    of what matches alone, and the first document is the first to be challenged. The rest knows the answer."""
-    kinds = ("Document",) if manner.pictures else ("Document", *UNNEEDED)
+def _interception(visit: Visit) -> Mapping[str, Any]:
+    """Intercept only requests that are refused or changed, since each costs a round trip; and documents,
+    because the proxy's challenge is reported only for what matches. Later requests know the credentials."""
+    kinds = ("Document",) if visit.needs_pictures else ("Document", *UNNEEDED)
     patterns = [{"resourceType": kind} for kind in kinds]
-    return {"handleAuthRequests": True, "patterns": [{}] if manner.headers else patterns}
+    return {"handleAuthRequests": True, "patterns": [{}] if visit.headers else patterns}
 
 
-def _headers(request: _Request, manner: Manner) -> list[dict[str, str]]:
-    """Those of the request with the caller's, where they are meant to go; without them anywhere else."""
-    own = {name.lower() for name, _ in manner.headers}
+def _headers(request: _Request, visit: Visit) -> list[dict[str, str]]:
+    """The headers of the request; for the origin of the visit, with those of the caller."""
+    own = {name.lower() for name, _ in visit.headers}
     kept = [(name, value) for name, value in request.headers.items() if name.lower() not in own]
-    at_home = request.url.startswith(manner.origin + "/")
-    given = manner.headers if at_home else ()
+    at_home = request.url.startswith(visit.url.origin + "/")
+    given = visit.headers if at_home else ()
     return [{"name": name, "value": value} for name, value in [*kept, *given]]

@@ -1,10 +1,10 @@
-// Ends what moves and hides the caret, so that a page looks the same whenever it is captured. Runs in a world of
-// its own.
+// Ends animations and hides the caret, so that the page looks the same in every capture. Runs in an isolated
+// world.
 () => {
   const sheet = new CSSStyleSheet();
   sheet.replaceSync("*, ::before, ::after { caret-color: transparent !important }");
   const end = (animation) => {
-    if (animation.timeline !== document.timeline) return; // it stands where the page was scrolled to
+    if (animation.timeline !== document.timeline) return; // it follows the scroll position
     try {
       if (Number.isFinite(animation.effect?.getComputedTiming().endTime)) animation.finish();
       else animation.cancel();

@@ -1,4 +1,4 @@
-// Tries every way out that a page has, towards an address where nobody but a fence's hole leads.
+// Tries every way for a page to reach an address that it can reach only by bypassing the proxy.
 async (host, port, milliseconds) => {
   const there = `${host}:${port}`;
   const tried = [

@@ -1,7 +1,7 @@
-"""Traffic: what a page asks of the network, told from the browser's events.
+"""Follows the network traffic of a page by the browser's events.
 
-It knows which requests are under way, of those that a page's content may wait for; the main document's way
-through redirects, and its answer; and how far the document is.
+It knows the pending requests that content may depend on, the redirects and the response of the main document,
+and how far the document is loaded.
 """
 
 import asyncio
@@ -12,19 +12,21 @@ from typing import Final
 
 import msgspec
 
-from gossamer.reach.cdp import Gone
-from gossamer.web.page import Hop
+from gossamer.reach.browser.cdp import CdpGone
+from gossamer.reach.page.visit import PageTrouble
+from gossamer.web.pages.page import Hop
 
-MOST_REQUESTS: Final = 5_000  # also of what never leaves the browser; what leaves, the proxy counts
-MOST_HOPS: Final = 20
-MOST_DOCUMENTS: Final = 6  # one after the other, each sending the visitor on
-PATIENCE: Final = 5.0  # seconds; what takes longer to answer is a poll that waits for something to happen
-STALLED: Final = 0.7  # seconds without a byte after an answer began; a body that nobody reads never ends
-POLLS: Final = 3  # times that the same is asked for; more often, it is news and not content
-SOON: Final = 3.0  # seconds; a document that sends its visitor on later than this is where they wanted to go
+MAX_REQUESTS: Final = 5_000  # including those that never leave the browser; the proxy counts the others
+MAX_HOPS: Final = 20
+MAX_DOCUMENTS: Final = 6  # in a row, each of which leads to the next
+PATIENCE: Final = 5.0  # seconds; a slower response is taken for a long poll
+STALLED: Final = 0.7  # seconds without a byte in a response; a body that no script reads never ends
+POLLS: Final = 3  # requests for the same URL; further ones are taken for polling
+SOON: Final = 3.0  # seconds; a document that redirects later than this is taken for the page itself
 
 _CONTENT: Final = frozenset({"Document", "Fetch", "Script", "Stylesheet", "XHR"})
 _PICTURE: Final = _CONTENT | {"Font", "Image"}
+_BRINGING: Final = _CONTENT | {"EventSource"}
 _STREAMS: Final = ("text/event-stream", "multipart/x-mixed-replace", "application/x-ndjson")
 
 
@@ -35,7 +37,7 @@ class _Event(msgspec.Struct, rename="camel"):
     type: str = ""
 
 
-class _Wanted(msgspec.Struct):
+class _WantedEvent(msgspec.Struct):
     url: str = ""
     method: str = "GET"
 
@@ -48,7 +50,7 @@ class _Response(msgspec.Struct, rename="camel"):
 
 
 class _Sent(_Event):
-    request: _Wanted = msgspec.field(default_factory=_Wanted)
+    request: _WantedEvent = msgspec.field(default_factory=_WantedEvent)
     redirect_response: _Response | None = None
 
 
@@ -84,54 +86,59 @@ _navigated: Final = msgspec.json.Decoder(_Navigated).decode
 _scheduled: Final = msgspec.json.Decoder(_Scheduled).decode
 
 
-class Answer:
-    """The main document's."""
+class DocumentResponse:
+    """The response with a main document."""
 
     def __init__(self, loader: str, url: str) -> None:
         self.loader = loader
         self.url = url
         self.status = 0
         self.headers: tuple[tuple[str, str], ...] = ()
-        self.size = 0  # bytes of it that are here, decoded
+        self.size = 0  # decoded bytes so far
+        self.ended = False  # the body is complete
 
 
 @dataclass(slots=True)
 class _UnderWay:
-    loader: str  # of the document that wants it
-    until: float  # when it is no longer waited for
+    loader: str  # of the document that requested it
+    begun: float
+    until: float  # when waiting for it ends
 
 
-class Traffic:
+class PageTraffic:
     def __init__(
         self,
         frame: str,
         clock: Callable[[], float],
-        lose: Callable[[str], None],
+        give_up: Callable[[PageTrouble], None],
         *,
         pictures: bool,
-        largest: int,
+        max_bytes: int,
     ) -> None:
-        self.answer: Answer | None = None  # of the document that is shown
+        self.answer: DocumentResponse | None = None  # of the current document
         self.hops: list[Hop] = []
-        self.parsed = False  # the document is, to its end
-        self.loaded = False  # and everything that it names
-        self.live = False  # something other than the document may still bring content
+        self.parsed = False  # the document is parsed to its end
+        self.loaded = False  # and its resources are loaded
+        self.live = False  # a stream, a socket or WebAssembly may still add content
         self.scripts = 0
-        self.moves = 0  # beginnings and ends of what content may wait for
-        self.asked = ""  # the document that was asked for last
-        self.too_large = False  # it has more bytes than it may
+        self.moves = 0  # starts and ends of requests that content may depend on
+        self.asked = ""  # the document that was requested last
+        self.stirred = clock()  # time of the last network event
         self._frame = frame
         self._clock = clock
-        self._lose = lose  # is told why this leads nowhere
+        self._give_up = give_up
         self._counted = _PICTURE if pictures else _CONTENT
-        self._largest = largest  # bytes of a document
-        self._left = MOST_REQUESTS
+        self._max_bytes = max_bytes  # bytes of a document
+        self._left = MAX_REQUESTS
         self._under_way: dict[str, _UnderWay] = {}
-        self._times: Counter[str] = Counter()  # that something was asked for
-        self._coming: Answer | None = None  # a document that is asked for
+        self._open: dict[
+            str, str
+        ] = {}  # requests that may still add content, however late, with their documents
+        self._times: Counter[str] = Counter()  # requests by URL
+        self._coming: DocumentResponse | None = None  # the document that is being requested
         self._documents = 0
-        self._over = False  # nothing more will be heard
-        self._leaving = 0.0  # when the document will send its visitor on
+        self._over = False  # there will be no more events
+        self._leaving = 0.0  # when the document will redirect
         self._changed = asyncio.Event()
         self._heard: dict[str, Callable[[msgspec.Raw], None]] = {
             "Network.requestWillBeSent": self._on_sent,
@@ -139,7 +146,9 @@ class Traffic:
             "Network.dataReceived": self._on_data,
             "Network.loadingFinished": self._on_ended,
             "Network.loadingFailed": self._on_failed,
-            "Network.webSocketCreated": self._on_live,
+            "Network.webSocketCreated": self._on_socket,
+            "Network.webSocketFrameReceived": self._on_frame,
+            "Network.webSocketClosed": self._on_ended,
             "Page.frameNavigated": self._on_navigated,
             "Page.frameScheduledNavigation": self._on_scheduled,
             "Page.frameClearedScheduledNavigation": self._on_cleared,
@@ -154,13 +163,14 @@ class Traffic:
             return
         heard = self._heard.get(method)
         if heard is not None:
+            self.stirred = self._clock()
             heard(params)
 
     async def until(self, condition: Callable[[], bool], deadline: float) -> bool:
-        """Wait for something to be so; whether it came to be. Gone if it never will."""
+        """Wait for a condition; returns whether it holds. Raises `CdpGone` if no more events will come."""
         while not condition():
             if self._over:
-                raise Gone
+                raise CdpGone
             self._changed.clear()
             moment = min(deadline, self._next())
             try:
@@ -172,13 +182,26 @@ class Traffic:
         return True
 
     def idle(self) -> bool:
-        """Nothing is under way that the content may wait for."""
+        """Whether no request is pending that content may depend on."""
         now = self._clock()
         waiting = any(now < request.until for request in self._under_way.values())
         return not waiting and self._coming is None and self._leaving <= now
 
+    @property
+    def arriving(self) -> bool:
+        """Whether the current document is still arriving."""
+        return not self.parsed and self.answer is not None and not self.answer.ended
+
+    def expects(self) -> bool:
+        """Whether anything is pending, including polls, streams and sockets."""
+        return bool(self._open) or not self.idle()
+
+    def expects_since(self, moment: float) -> bool:
+        """Whether a request since then is pending that content may depend on."""
+        return any(request.begun >= moment for request in self._under_way.values())
+
     def _next(self) -> float:
-        """When the answer to `idle` may change by itself."""
+        """When `idle` may change without an event."""
         now = self._clock()
         moments = [request.until for request in self._under_way.values()]
         return min((moment for moment in [*moments, self._leaving] if moment > now), default=float("inf"))
@@ -189,7 +212,7 @@ class Traffic:
         sent = _sent(params)
         self._left -= 1
         if self._left <= 0:
-            self._lose("The page makes too many requests")
+            self._give_up(PageTrouble.TOO_MANY_REQUESTS)
         if sent.type == "Document" and sent.frame_id == self._frame:
             self._on_document(sent)
         elif sent.redirect_response is None:
@@ -198,24 +221,27 @@ class Traffic:
     def _on_resource(self, sent: _Sent) -> None:
         self.scripts += sent.type == "Script"
         self.live = self.live or sent.type == "EventSource"
+        if sent.frame_id == self._frame and sent.type in _BRINGING:
+            self._open[sent.request_id] = sent.loader_id
         if sent.frame_id == self._frame and sent.type in self._counted:
             self._times[sent.request.url] += 1
             is_poll = sent.request.method == "GET" and self._times[sent.request.url] > POLLS
             if not is_poll and not sent.request.url.startswith(("data:", "blob:")):
                 self.moves += 1
-                self._under_way[sent.request_id] = _UnderWay(sent.loader_id, self._clock() + PATIENCE)
+                now = self._clock()
+                self._under_way[sent.request_id] = _UnderWay(sent.loader_id, now, now + PATIENCE)
 
     def _on_document(self, sent: _Sent) -> None:
         if sent.redirect_response is not None:
             self.hops.append(Hop(_plain(sent.redirect_response.url), sent.redirect_response.status))
-            if len(self.hops) > MOST_HOPS:
-                self._lose("The page redirects too often")
+            if len(self.hops) > MAX_HOPS:
+                self._give_up(PageTrouble.TOO_MANY_REDIRECTS)
         else:
             self._documents += 1
-            if self._documents > MOST_DOCUMENTS:
-                self._lose("The page sends its visitors on in a circle")
+            if self._documents > MAX_DOCUMENTS:
+                self._give_up(PageTrouble.REDIRECT_LOOP)
         self.asked = sent.request.url
-        self._coming = Answer(sent.loader_id, sent.request.url)
+        self._coming = DocumentResponse(sent.loader_id, sent.request.url)
         self._changed.set()
 
     def _on_received(self, params: msgspec.Raw) -> None:
@@ -225,11 +251,11 @@ class Traffic:
             if answer is not None and answer.loader == received.request_id:
                 answer.url, answer.status = response.url, response.status
                 answer.headers = tuple(_fields(response.headers))
-                self._weigh(_announced(answer.headers))
+                self._weigh(_content_length(answer.headers))
         if response.mime_type == "application/wasm":
             self.live = True
         if response.mime_type in _STREAMS:
-            self._end(received.request_id)
+            self._leave(received.request_id)
         self._on_moved(received.request_id)
 
     def _on_data(self, params: msgspec.Raw) -> None:
@@ -247,26 +273,36 @@ class Traffic:
             self._changed.set()
 
     def _weigh(self, size: int) -> None:
-        """Nobody waits for a browser to lay out what will be refused."""
-        if size > self._largest and not self.too_large:
-            self.too_large = True
-            self._lose("The document is too large")
+        """Give up early, because laying out a page that will be refused takes time."""
+        if size > self._max_bytes:
+            self._give_up(PageTrouble.TOO_LARGE)
 
     def _on_ended(self, params: msgspec.Raw) -> None:
         request = _event(params).request_id
+        if self.answer is not None and self.answer.loader == request:
+            self.answer.ended = True
         if self._coming is not None and self._coming.loader == request:
-            self._coming = None  # failed, or turned into a download; what is shown stays
+            self._coming = None  # it failed or became a download; the current document stays
         self._end(request)
 
     def _on_failed(self, params: msgspec.Raw) -> None:
         if self.answer is not None and self.answer.loader == _event(params).request_id:
-            self.parsed = True  # as far as it came
+            self.parsed = True  # as far as it arrived
         self._on_ended(params)
 
-    def _on_live(self, params: msgspec.Raw) -> None:
+    def _on_socket(self, params: msgspec.Raw) -> None:
         self.live = True
+        self._open[_event(params).request_id] = self.answer.loader if self.answer else ""
+
+    def _on_frame(self, params: msgspec.Raw) -> None:
+        """Does nothing: `hear` has noted the time."""
 
     def _end(self, request: str) -> None:
+        self._open.pop(request, None)
+        self._leave(request)
+
+    def _leave(self, request: str) -> None:
+        """Stop waiting for a request."""
         self.moves += self._under_way.pop(request, None) is not None
         self._changed.set()
 
@@ -279,7 +315,7 @@ class Traffic:
         if self.answer is not None:
             self.hops.append(Hop(_plain(self.answer.url), self.answer.status))
         arrived = self._coming if self._coming and self._coming.loader == frame.loader_id else None
-        self.answer = arrived or Answer(frame.loader_id, frame.url)
+        self.answer = arrived or DocumentResponse(frame.loader_id, frame.url)
         self._coming = None
         self._leaving = 0.0
         self.parsed = self.loaded = self.live = False
@@ -287,12 +323,13 @@ class Traffic:
         self._under_way = {
             name: request for name, request in self._under_way.items() if request.loader == frame.loader_id
         }
+        self._open = {name: loader for name, loader in self._open.items() if loader == frame.loader_id}
         self._changed.set()
 
     def _on_scheduled(self, params: msgspec.Raw) -> None:
         scheduled = _scheduled(params)
         if scheduled.frame_id == self._frame and scheduled.delay <= SOON:
-            self._leaving = self._clock() + scheduled.delay + 0.5  # the time it takes to set out
+            self._leaving = self._clock() + scheduled.delay + 0.5  # the time that it takes to begin
             self._changed.set()
 
     def _on_cleared(self, params: msgspec.Raw) -> None:
@@ -314,10 +351,10 @@ def _plain(url: str) -> str:
 
 
 def _fields(headers: dict[str, str]) -> list[tuple[str, str]]:
-    """A field that came several times has a line for each."""
+    """The browser joins repeated fields with line feeds."""
     return [(name.lower(), value) for name, lines in headers.items() for value in lines.split("\n")]
 
 
-def _announced(headers: tuple[tuple[str, str], ...]) -> int:
-    """Bytes on the wire: what is compressed has more."""
+def _content_length(headers: tuple[tuple[str, str], ...]) -> int:
+    """Bytes on the wire; a compressed body has more."""
     return next((int(value) for name, value in headers if name == "content-length" and value.isdecimal()), 0)

@@ -1,4 +1,4 @@
-// The document as it stands, shadow roots written out as declarative ones. Runs in a world of its own.
+// Returns the current document, with shadow roots in declarative form. Runs in an isolated world.
 (name, answer, longest) => {
   const roots = [];
   const gather = (root) => {
@@ -21,8 +21,8 @@
   const root = document.documentElement;
   const html = root ? type + written(root) : "";
 
-  let told = null;
-  const listen = (event) => (told = JSON.parse(event.detail));
+  let state = null;
+  const listen = (event) => (state = JSON.parse(event.detail));
   document.addEventListener(answer, listen);
   document.dispatchEvent(new Event(name));
   document.removeEventListener(answer, listen);
@@ -31,6 +31,6 @@
     html: html.length <= longest ? html.toWellFormed() : "",
     length: html.length,
     url: document.URL,
-    errors: Array.isArray(told?.errors) ? told.errors.filter((line) => typeof line === "string") : [],
+    errors: Array.isArray(state?.errors) ? state.errors.filter((line) => typeof line === "string") : [],
   };
 }

@@ -1,6 +1,5 @@
-// Shows every part of the page once, so that what loads when it is seen begins to, and waits for its pictures
-// and fonts. Pictures that load when they are seen may never be: whoever sees the network waits for those. Runs in
-// a world of its own.
+// Scrolls through the page once, so that lazy parts begin to load, and waits for images and fonts. Lazy images may
+// never load, so the caller waits for those by watching the network. Runs in an isolated world.
 async (name, answer, tallest, milliseconds) => {
   const end = performance.now() + milliseconds;
   const pause = (time) => new Promise((resolve) => setTimeout(resolve, time));

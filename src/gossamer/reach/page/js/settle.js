@@ -1,10 +1,11 @@
-// Resolves when the page is done, with how that was seen; a glance resolves at once. Runs in a world of its own.
-async (name, answer, { selector, calm, plain, glance, ...bounds }) => {
+// Resolves when the page is done, with the condition that held. With `immediate` it resolves at once. Runs in an
+// isolated world.
+async (name, answer, { selector, calm, plain, immediate, ...bounds }) => {
   const now = () => performance.now();
   const watch = (globalThis.watch ??= (() => {
     const state = { changed: now(), roots: new WeakSet() };
     const times = new WeakMap();
-    // What is replaced again and again, and does not grow, is a clock or a carousel.
+    // An element that is replaced again and again, and does not grow, is a clock or a carousel.
     const matters = ({ target, addedNodes, removedNodes }) => {
       if (addedNodes.length > removedNodes.length) return true;
       times.set(target, (times.get(target) ?? 0) + 1);
@@ -24,16 +25,16 @@ async (name, answer, { selector, calm, plain, glance, ...bounds }) => {
     return state;
   })());
 
-  const asked = () => {
-    let told = null;
-    const listen = (event) => (told = JSON.parse(event.detail));
+  const askState = () => {
+    let state = null;
+    const listen = (event) => (state = JSON.parse(event.detail));
     document.addEventListener(answer, listen);
     document.dispatchEvent(new Event(name));
     document.removeEventListener(answer, listen);
-    // Nobody answers where no script ever ran, or where one has rewritten the document.
-    return typeof told?.pending === "boolean" ? told : { pending: null, ready: null };
+    // There is no answer if no script ever ran, or if one has rewritten the document.
+    return typeof state?.pending === "boolean" ? state : { pending: null, ready: null };
   };
-  // What lives in shadow roots does not show in an observer of the document.
+  // An observer of the document does not see changes inside shadow roots.
   const look = (root) => {
     for (const element of root.querySelectorAll("*")) {
       if (element.shadowRoot) {
@@ -53,31 +54,31 @@ async (name, answer, { selector, calm, plain, glance, ...bounds }) => {
     ) !== null;
 
   const began = now();
-  let worked = began; // when the page last kept its thread to itself
+  let worked = began; // when the page last blocked its thread
   let looked = -Infinity;
   for (;;) {
     if (selector !== null) {
       if (document.querySelector(selector)) return "selector";
     } else {
-      const told = asked();
-      if (told.ready === true) return "ready";
-      if (glance) return told.ready === null ? "silent" : "unready";
-      if (told.ready === null) {
-        if (calm && plain && !told.pending && !scripted()) return "static";
+      const state = askState();
+      if (state.ready === true) return "ready";
+      if (immediate) return state.ready === null ? "silent" : "unready";
+      if (state.ready === null) {
+        if (calm && plain && !state.pending && !scripted()) return "static";
         if (now() - looked > bounds.short / 2) {
           look(document);
           looked = now();
         }
         const still = now() - Math.max(watch.changed, began);
-        const enough = calm && told.pending === false && !moving() ? bounds.short : bounds.long;
-        const awaited = told.coming && now() - began < bounds.patience;
+        const enough = calm && state.pending === false && !moving() ? bounds.short : bounds.long;
+        const awaited = state.coming && now() - began < bounds.patience;
         if (still >= enough && !awaited) return "quiet";
         if (now() - worked >= bounds.restless) return "restless";
       }
     }
     const before = now();
     await new Promise((resolve) => setTimeout(resolve, bounds.tick));
-    // A thread that has no time for us is at work for the page.
+    // If our timer is late, the thread is busy with the page.
     if (now() - before > 3 * bounds.tick) worked = watch.changed = now();
   }
 }

@@ -1,18 +1,19 @@
-"""Printing: a page on paper, as the browser's own print to PDF has it."""
+"""Prints a page to PDF with the browser's own print function."""
 
 import binascii
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import Any, Final
 
 import msgspec
 
 from gossamer.problems import UNPROCESSABLE_ENTITY, Problem
-from gossamer.reach.cdp import Refused, Session
-from gossamer.reach.shot import LARGEST, too_heavy
-from gossamer.reach.tab import Tab
-from gossamer.reach.visit import Capture, Paper, Print
+from gossamer.reach.browser.cdp import CdpRefused, Session
+from gossamer.reach.page.screenshot import MAX_CAPTURE_BYTES, too_heavy
+from gossamer.reach.page.tab import Tab
+from gossamer.reach.page.visit import Capture, Paper, Print
 
-REACH: Final = 50_000  # pixels of a page that are looked at before it is printed
+REACH: Final = 50_000  # pixels of a page that are scrolled through before it is printed
 CHUNK: Final = 1_000_000  # bytes
 MILLIMETRES: Final = 25.4  # in an inch
 SIZES: Final[Mapping[Paper, tuple[float, float]]] = {  # millimetres, upright
@@ -28,9 +29,18 @@ SIZES: Final[Mapping[Paper, tuple[float, float]]] = {  # millimetres, upright
     "Tabloid": (279.4, 431.8),
     "Ledger": (431.8, 279.4),
 }
-_REFUSALS: Final = {  # what the browser says of parameters that make no sense, and what we say
-    "content area is empty": ("margins", "The margins leave no room on the paper"),
-    "page range": ("page_ranges", "There are no such pages"),
+
+
+class _PrintFault(StrEnum):
+    """Which option of the caller the browser cannot print with."""
+
+    MARGINS = "margins"
+    PAGE_RANGES = "page_ranges"
+
+
+_DETAILS: Final = {
+    _PrintFault.MARGINS: "The margins leave no room on the paper",
+    _PrintFault.PAGE_RANGES: "There are no such pages",
 }
 
 
@@ -47,8 +57,8 @@ class _Chunk(msgspec.Struct, rename="camel"):
 async def take(tab: Tab, wanted: Print, deadline: float) -> Capture:
     try:
         printed = await tab.session.ask(_Printed, "Page.printToPDF", deadline, **_options(wanted))
-    except Refused as refused:
-        raise _explained(refused, wanted) from None
+    except CdpRefused as refused:
+        raise _explain(refused, wanted) from None
     return Capture(await _read(tab.session, printed.stream, deadline))
 
 
@@ -71,26 +81,33 @@ def _options(wanted: Print) -> dict[str, Any]:
 
 
 async def _read(session: Session, stream: str, deadline: float) -> bytes:
-    """Chunk by chunk; what is left of it goes with its tab."""
+    """Read the stream in chunks. If this fails, the stream ends with its tab."""
     body = bytearray()
     while True:
         chunk = await session.ask(_Chunk, "IO.read", deadline, handle=stream, size=CHUNK)
         body += binascii.a2b_base64(chunk.data) if chunk.base64_encoded else chunk.data.encode("latin-1")
-        if len(body) > LARGEST:
+        if len(body) > MAX_CAPTURE_BYTES:
             raise too_heavy("PDF", "Ask for fewer pages with `pageRanges`, or without backgrounds.")
         if chunk.eof:
             await session.tell("IO.close", deadline, handle=stream)
             return bytes(body)
 
 
-def _explained(refused: Refused, wanted: Print) -> Exception:
-    said = str(refused).lower()
-    for words, (reason, detail) in _REFUSALS.items():
-        if words in said:
-            return Problem(
-                UNPROCESSABLE_ENTITY,
-                detail,
-                hint="Look at the page without them first.",
-                details={"reason": reason, "pageRanges": wanted.pages or None},
-            )
-    return refused
+def _explain(refused: CdpRefused, wanted: Print) -> Exception:
+    fault = _fault_in_message(str(refused))
+    if fault is None:
+        return refused
+    return Problem(
+        UNPROCESSABLE_ENTITY,
+        _DETAILS[fault],
+        hint="Look at the page without them first.",
+        details={"reason": fault.value, "pageRanges": wanted.pages or None},
+    )
+
+
+def _fault_in_message(message: str) -> _PrintFault | None:
+    """Read Chromium's sentence, because the error code is the same for all options that it refuses."""
+    lowered = message.lower()
+    if "content area is empty" in lowered:
+        return _PrintFault.MARGINS
+    return _PrintFault.PAGE_RANGES if "page range" in lowered else None

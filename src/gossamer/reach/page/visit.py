@@ -1,0 +1,149 @@
+"""A visit to a page with a browser: its request and its result."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final, Literal
+
+from gossamer.problems import RENDER_FAILED, Problem
+from gossamer.web.pages.page import Page
+from gossamer.web.render.request import RenderErrorCode
+from gossamer.web.url.url import Url
+
+Step = Callable[[str, int], Awaitable[None]]  # a description of the step, and the progress in percent
+Format = Literal["png", "jpeg", "webp"]
+Paper = Literal["A0", "A1", "A2", "A3", "A4", "A5", "A6", "Letter", "Legal", "Tabloid", "Ledger"]
+NO_PAGE: Final = "no_page"  # the `cause` where a browser can show nothing: a file to keep, an empty answer
+NO_ANSWER: Final = "no_answer"  # the `cause` where time was up before the target had said a word
+
+_HINTS: Final = {
+    RenderErrorCode.RENDER_TIMEOUT: "Give a longer timeout, or check that the page gets done in a browser.",
+    RenderErrorCode.NETWORK_ERROR: "Check that the address is right and can be reached from the Internet.",
+    RenderErrorCode.PAGE_ERROR: "Open the page in a browser to see what it does.",
+    RenderErrorCode.WORKER_ERROR: "Try again; if it stays, the server's log says more.",
+}
+
+
+class PageTrouble(StrEnum):
+    """Why a visit gives a page up. It is the `cause` of the problem."""
+
+    OUT_OF_MEMORY = "out_of_memory"
+    TOO_BUSY = "too_busy"
+    CRASHED = "crashed"
+    CLOSED = "closed"
+    TOO_MANY_REQUESTS = "too_many_requests"
+    TOO_MANY_REDIRECTS = "too_many_redirects"
+    REDIRECT_LOOP = "redirect_loop"
+    TOO_LARGE = "too_large"
+
+
+_TROUBLES: Final = {
+    PageTrouble.OUT_OF_MEMORY: "The page takes too much memory",
+    PageTrouble.TOO_BUSY: "The page keeps the browser too busy",
+    PageTrouble.CRASHED: "The page crashed",
+    PageTrouble.CLOSED: "The page closed itself",
+    PageTrouble.TOO_MANY_REQUESTS: "The page makes too many requests",
+    PageTrouble.TOO_MANY_REDIRECTS: "The page redirects too often",
+    PageTrouble.REDIRECT_LOOP: "The page sends its visitors on in a circle",
+    PageTrouble.TOO_LARGE: "The document is too large",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Screenshot:
+    """A picture of the page."""
+
+    width: int = 1280
+    height: int = 720
+    scale: float = 1.0
+    full_page: bool = False
+    selector: str | None = None  # only this element
+    max_height: int | None = None  # a taller page or element is cut there
+    format: Format = "png"
+    quality: int | None = None
+    dark: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Print:
+    """The page on paper, as PDF."""
+
+    paper: Paper = "A4"
+    landscape: bool = False
+    background: bool = True
+    scale: float = 1.0
+    margins: tuple[float, float, float, float] = (0.4, 0.4, 0.4, 0.4)  # inches: top, right, bottom, left
+    pages: str = ""  # `1-3, 5`; empty for all
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visit:
+    url: Url
+    caller: str = ""  # the tenant; callers alternate in the queue
+    timeout: float = 30.0  # seconds in total, including the wait in the queue
+    wait_for: str | None = None  # a CSS selector
+    follow: bool = True  # whether to follow redirects; otherwise the redirect is the result
+    headers: tuple[tuple[str, str], ...] = ()  # sent only to the origin of the URL
+    user_agent: str | None = None
+    capture: Screenshot | Print | None = None
+    max_bytes: int = 50_000_000  # to and from the web
+    max_requests: int = 1_000
+    max_document: int = 10_000_000  # decoded bytes, if the page is read and not captured
+
+    @property
+    def needs_pictures(self) -> bool:
+        """Whether images, fonts and media are loaded: only if the page is captured."""
+        return self.capture is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Timings:
+    queue_ms: int
+    navigate_ms: int
+    wait_ms: int
+    capture_ms: int
+
+
+class Awaited(StrEnum):
+    """What the visit was still waiting for when its time was up."""
+
+    DOCUMENT = "document"  # its rest
+    SELECTOR = "selector"
+    PRERENDER_READY = "prerender_ready"  # the page's own signal
+    NETWORK = "network"  # a response
+    CONTENT = "content"  # any text
+    STILLNESS = "stillness"  # no more changes
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """A picture or a PDF."""
+
+    body: bytes
+    cut: bool = False  # at `max_height`
+    missing_scripts: tuple[str, ...] = ()  # scripts that no font has, so that their letters are boxes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VisitResult:
+    page: Page
+    capture: Capture | None
+    console: tuple[str, ...]  # the page's errors
+    bytes: int  # received
+    requests: int
+    refused: int  # requests that the proxy refused
+    timings: Timings
+    awaited: Awaited | None = None  # None if the page was done in time
+
+    @property
+    def settled(self) -> bool:
+        return self.awaited is None
+
+
+def render_failed(code: RenderErrorCode, detail: str, **details: Any) -> Problem:
+    given = {name: value for name, value in details.items() if value is not None}
+    return Problem(RENDER_FAILED, detail, hint=_HINTS.get(code), details={"reason": code.value, **given})
+
+
+def given_up(trouble: PageTrouble) -> Problem:
+    return render_failed(RenderErrorCode.PAGE_ERROR, _TROUBLES[trouble], cause=trouble.value)
