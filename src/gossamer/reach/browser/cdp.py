@@ -1,8 +1,7 @@
 """CDP: the Chrome DevTools Protocol on a wire that carries whole messages.
 
-One task reads the wire and hands every message on: an answer to whoever called, an event to whoever listens
-to its session. Listeners are plain functions that must not wait, so nothing is queued here that a page could
-make grow.
+One task reads the wire and dispatches every message: an answer to its caller, an event to the listener of its
+session. Listeners are plain functions that do not wait, so there is no queue that a page could make grow.
 """
 
 import asyncio
@@ -17,7 +16,7 @@ import msgspec
 Listener = Callable[[str, msgspec.Raw], None]  # the event's name and parameters; no name: the browser is gone
 T = TypeVar("T")
 
-BREATH: Final = 20  # messages at a stretch; however many have come, others get their turn
+MAX_BATCH: Final = 20  # messages that are handled before other tasks get their turn
 
 
 NOTHING: Final = msgspec.Raw(b"{}")
@@ -28,12 +27,12 @@ class Wire(Protocol):
     async def receive(self) -> bytes | None: ...
 
 
-class Gone(Exception):
+class CdpGone(Exception):
     """The browser, or the target of the session, is no longer there."""
 
 
-class Refused(Exception):
-    """The browser understood the call and will not do it."""
+class CdpRefused(Exception):
+    """The browser answered the call with an error."""
 
 
 class _Error(msgspec.Struct):
@@ -58,7 +57,7 @@ class _Call(msgspec.Struct, rename="camel", omit_defaults=True):
 
 _message: Final = msgspec.json.Decoder(_Message).decode
 _encode: Final = msgspec.json.Encoder().encode
-# What JavaScript may hold in a string and UTF-8 may not: one half of a pair.
+# Half of a surrogate pair: valid in a string of JavaScript, but not in UTF-8.
 _SURROGATES: Final = re.compile(rb"\\\\|\\u[dD][89abAB]..\\u[dD][c-fC-F]..|(\\u[dD][89a-fA-F]..)")
 
 
@@ -69,8 +68,8 @@ def _decode(raw: bytes) -> _Message:
         return _message(_SURROGATES.sub(lambda found: rb"\ufffd" if found[1] else found[0], raw))
 
 
-class Connection:
-    """A wire, and everybody who talks over it."""
+class CdpConnection:
+    """A wire, and the sessions that share it."""
 
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
@@ -84,8 +83,8 @@ class Connection:
     def gone(self) -> bool:
         return self._reading.done()
 
-    async def ended(self) -> None:
-        """Returns when the browser is gone."""
+    async def wait_ended(self) -> None:
+        """Wait until the browser is gone."""
         await asyncio.wait([self._reading])
 
     async def close(self) -> None:
@@ -93,16 +92,16 @@ class Connection:
         await asyncio.wait([self._reading])
 
     def session(self, name: str, listener: Listener) -> "Session":
-        """Whoever talks to one target, and who hears what the target says."""
+        """A session with one target; `listener` gets the events of the target."""
         self._listeners[name] = listener
         return Session(self, name)
 
     def listen(self, listener: Listener) -> None:
-        """Hear what the browser itself says."""
+        """Set the listener for events of the browser itself."""
         self._listeners[""] = listener
 
     def forget(self, name: str) -> None:
-        """Nobody listens to the session any more, and its calls will not be answered."""
+        """Drop the listener of a session. Its pending calls fail."""
         self._listeners.pop(name, None)
         for session, answer in list(self._calls.values()):
             if session == name:
@@ -112,7 +111,7 @@ class Connection:
         self, session: str, method: str, params: Mapping[str, Any], deadline: float
     ) -> msgspec.Raw:
         if self.gone:
-            raise Gone
+            raise CdpGone
         number = next(self._numbers)
         answer: asyncio.Future[msgspec.Raw] = asyncio.get_running_loop().create_future()
         self._calls[number] = session, answer
@@ -127,7 +126,7 @@ class Connection:
         try:
             await self._wire.send(message)
         except OSError as error:
-            raise Gone from error
+            raise CdpGone from error
 
     async def _read(self) -> None:
         try:
@@ -135,9 +134,9 @@ class Connection:
                 raw = await self._wire.receive()
                 if raw is None:
                     return
-                with contextlib.suppress(msgspec.DecodeError):  # whoever waits for it has a deadline
-                    self._hand_on(_decode(raw))
-                if number % BREATH == 0:
+                with contextlib.suppress(msgspec.DecodeError):  # the caller has a deadline
+                    self._dispatch(_decode(raw))
+                if number % MAX_BATCH == 0:
                     await asyncio.sleep(0)
         except OSError:
             pass
@@ -147,7 +146,7 @@ class Connection:
             for listener in list(self._listeners.values()):
                 listener("", NOTHING)
 
-    def _hand_on(self, message: _Message) -> None:
+    def _dispatch(self, message: _Message) -> None:
         if message.method:
             listener = self._listeners.get(message.session_id)
             if listener is not None:
@@ -159,26 +158,26 @@ class Connection:
         if message.error is None:
             answer.set_result(message.result)
         else:
-            answer.set_exception(Refused(message.error.message))
+            answer.set_exception(CdpRefused(message.error.message))
 
 
 def _fail(answer: asyncio.Future[msgspec.Raw]) -> None:
     if not answer.done():
-        answer.set_exception(Gone())
+        answer.set_exception(CdpGone())
 
 
 class Session:
-    """One target's side of the conversation; the browser itself is the session without a name."""
+    """A session with one target. The session without a name is the browser itself."""
 
-    def __init__(self, connection: Connection, name: str) -> None:
+    def __init__(self, connection: CdpConnection, name: str) -> None:
         self.name = name
         self._connection = connection
 
     async def ask(self, kind: type[T], method: str, deadline: float, **params: Any) -> T:
-        """Call, and understand the answer."""
+        """Call a method and decode its result."""
         raw = await self._connection.call(self.name, method, params, deadline)
         return msgspec.json.decode(raw, type=kind)
 
     async def tell(self, method: str, deadline: float, **params: Any) -> None:
-        """Call; that it was done is all there is to know."""
+        """Call a method and ignore its result."""
         await self._connection.call(self.name, method, params, deadline)

@@ -1,4 +1,4 @@
-"""What the proxy reads and says: targets, heads and answers of its own, as bytes in and values out."""
+"""Parses the targets of proxy requests, and writes heads and the proxy's own answers."""
 
 import re
 from collections.abc import Iterable
@@ -6,23 +6,23 @@ from typing import Final, NamedTuple
 
 from gossamer import problems
 from gossamer.problems import INVALID_URL, Problem
-from gossamer.reach.failures import reason_of
-from gossamer.web.url import Url
+from gossamer.reach.http.failures import reason_of
+from gossamer.web.url.url import Url
 
-REFUSED: Final = b"gossamer-refused"  # names the reason in an answer of our own, and in no other
+REFUSED: Final = b"gossamer-refused"  # the field with the reason; only our own answers have it
 REALM: Final = b'Basic realm="gossamer", charset="UTF-8"'
 ESTABLISHED: Final = b"HTTP/1.1 200 Connection established\r\n\r\n"
 
 Fields = list[tuple[bytes, bytes]]
 
-# RFC 9110, 7.6.1: what concerns one connection alone. Credentials for the proxy are among it.
+# RFC 9110, 7.6.1: fields for one connection only, including the credentials for the proxy.
 _HOP_BY_HOP: Final = frozenset(
     (
         b"connection keep-alive proxy-authenticate proxy-authentication-info proxy-authorization"
         b" proxy-connection te trailer transfer-encoding upgrade"
     ).split()
 )
-_REPLACED: Final = frozenset((b"host", b"expect", b"content-length"))  # we say these ourselves
+_REPLACED: Final = frozenset((b"host", b"expect", b"content-length"))  # we write these ourselves
 _CONNECT: Final = re.compile(rb"(\[[0-9A-Fa-f:.]+\]|[^\[\]@/\\?#:]+):([0-9]{1,5})")
 _ABSOLUTE: Final = re.compile(rb"(?i:http)://([^/?#\\@]+)([/?][^#]*)?")
 _PHRASES: Final = {
@@ -41,15 +41,15 @@ _STATUSES: Final = {
 }
 
 
-class Target(NamedTuple):
-    """Where a request goes: the canonical host, and what is asked for there (nothing of a tunnel)."""
+class RequestTarget(NamedTuple):
+    """Where a request goes: the canonical host and the path, which is empty for a tunnel."""
 
     host: str
     port: int
     path: bytes = b""
 
 
-def tunnel_target(written: bytes) -> Target:
+def tunnel_target(written: bytes) -> RequestTarget:
     """`host:port`, as CONNECT has it."""
     found = _CONNECT.fullmatch(written)
     if found is None:
@@ -57,8 +57,8 @@ def tunnel_target(written: bytes) -> Target:
     return _place(written)
 
 
-def absolute_target(written: bytes) -> Target:
-    """`http://host/path`. What goes to https comes as a tunnel."""
+def absolute_target(written: bytes) -> RequestTarget:
+    """`http://host/path`. Requests to https come as a tunnel."""
     found = _ABSOLUTE.fullmatch(written)
     if found is None:
         raise malformed("the request is not for an http:// address")
@@ -66,15 +66,15 @@ def absolute_target(written: bytes) -> Target:
     return _place(found[1])._replace(path=path if path.startswith(b"/") else b"/" + path)
 
 
-def _place(authority: bytes) -> Target:
-    """Read as a browser reads it, so that what is judged is what is dialled, whatever the spelling."""
+def _place(authority: bytes) -> RequestTarget:
+    """Parse as a browser does, so that the dialled address is the one that was judged."""
     try:
         url = Url.parse(f"http://{authority.decode('ascii')}/")
     except UnicodeDecodeError:
         raise malformed("the host is not ASCII") from None
     if url.path != "/" or url.query or not url.port:
         raise malformed("the host cannot be read")
-    return Target(url.host, url.port)
+    return RequestTarget(url.host, url.port)
 
 
 def malformed(why: str) -> Problem:
@@ -83,7 +83,7 @@ def malformed(why: str) -> Problem:
 
 
 def end_to_end(fields: Fields, *more: bytes) -> Fields:
-    """The fields that are for the other end."""
+    """The fields that go on to the other end."""
     named = b",".join(values(fields, b"connection")).lower()
     dropped = {token.strip() for token in named.split(b",")} | _HOP_BY_HOP | set(more)
     return [field for field in fields if field[0].lower() not in dropped]
@@ -93,7 +93,7 @@ def values(fields: Fields, wanted: bytes) -> list[bytes]:
     return [value for name, value in fields if name.lower() == wanted]
 
 
-def request_head(method: bytes, target: Target, fields: Fields, framing: Fields) -> bytes:
+def request_head(method: bytes, target: RequestTarget, fields: Fields, framing: Fields) -> bytes:
     authority = target.host if target.port == 80 else f"{target.host}:{target.port}"
     kept = end_to_end(fields, *_REPLACED)
     return head(
@@ -110,7 +110,7 @@ def challenge(*, close: bool) -> bytes:
 
 
 def refusal(reason: str, status: int, detail: str, *, close: bool) -> bytes:
-    """An answer of our own, whose reason the visit can read."""
+    """An answer of the proxy itself, with a reason that the visit can read."""
     return _answer(status, [(REFUSED, reason.encode("ascii"))], f"{detail}\n".encode(), close)
 
 

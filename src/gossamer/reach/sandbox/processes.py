@@ -1,4 +1,4 @@
-"""Trees of processes, as /proc shows them: who belongs to one, what it weighs, and how it is ended."""
+"""Finds, measures and ends process trees by /proc."""
 
 import asyncio
 import os
@@ -19,39 +19,39 @@ class Process(NamedTuple):
     zombie: bool
 
 
-def family(root: int) -> list[int]:
-    """The process, everything below it, and whatever else is in its session: also children that were given
-    away when their parent ended, and those that left the group."""
-    everyone = _everyone()
-    members = {process.pid for process in everyone if root in (process.pid, process.session)}
+def list_family(root: int) -> list[int]:
+    """The process, its descendants, and every other process of its session, including orphans and processes
+    that left the process group."""
+    running = _list_processes()
+    members = {process.pid for process in running if root in (process.pid, process.session)}
     grown = True
     while grown:
-        more = {process.pid for process in everyone if process.parent in members} - members
+        more = {process.pid for process in running if process.parent in members} - members
         grown = bool(more)
         members |= more
-    gone = {process.pid for process in everyone if process.zombie}
+    gone = {process.pid for process in running if process.zombie}
     return sorted(members - gone)
 
 
-def weight(pids: list[int]) -> int:
-    """Bytes of memory: what each has to itself, and once what they share."""
+def measure(pids: list[int]) -> int:
+    """Bytes of memory: the private memory of each, plus the shared memory once."""
     sizes = [size for size in map(_size, pids) if size is not None]
     return sum(own for own, _ in sizes) + max((shared for _, shared in sizes), default=0)
 
 
 async def end(root: int, *, seconds: float) -> list[int]:
-    """Kill them all; who is left after so many seconds.
+    """Kill the whole family. Returns the processes that are left after this many seconds.
 
-    First they are stopped, and looked for again until there are no more: a child that is born while its
-    parent is being killed would belong to nobody.
+    All of them are stopped first, until no new ones are found. Otherwise a child that is started while its
+    parent is being killed would survive.
     """
     deadline = asyncio.get_running_loop().time() + seconds
     members: list[int] = []
-    while (found := family(root)) != members and asyncio.get_running_loop().time() < deadline:
+    while (found := list_family(root)) != members and asyncio.get_running_loop().time() < deadline:
         members = found
         _signal(members, signal.SIGSTOP)
     _signal(members or [root], signal.SIGKILL)
-    # No event tells of the end of processes that are not our own children.
+    # There is no event for the end of processes that are not our own children.
     while (left := _alive(members)) and asyncio.get_running_loop().time() < deadline:  # noqa: ASYNC110
         await asyncio.sleep(PAUSE)
     return left
@@ -68,7 +68,7 @@ def _alive(pids: list[int]) -> list[int]:
     return [process.pid for process in processes if process is not None and not process.zombie]
 
 
-def _everyone() -> list[Process]:
+def _list_processes() -> list[Process]:
     if not _PROC.is_dir():
         return []
     found = (_process(name) for name in os.listdir(_PROC) if name.isdigit())

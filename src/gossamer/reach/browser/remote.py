@@ -1,7 +1,7 @@
-"""A Chromium that somebody else started, by its DevTools address.
+"""Uses a Chromium that another program started, by its DevTools address.
 
-It is used only behind a fence that was proven (`canaries`): each browser process once, and again when it is
-another one. Every place of the pool has a connection of its own, and what a visit leaves goes with it.
+It is used only after a check that it cannot bypass our proxy (`egress_check`), once for each browser process.
+Every place of the pool has a separate connection, and everything that a visit leaves ends with it.
 """
 
 import asyncio
@@ -15,15 +15,15 @@ import msgspec
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import WebSocketException
 
-from gossamer.logs import Log
+from gossamer.observe.logs import Log
 from gossamer.problems import Unavailable
-from gossamer.reach.canaries import prove
-from gossamer.reach.cdp import Connection
-from gossamer.reach.proxy import Proxy
+from gossamer.reach.browser.cdp import CdpConnection
+from gossamer.reach.browser.egress_check import check_egress
+from gossamer.reach.proxy.proxy import Proxy
 
-LARGEST: Final = 256 * 1024 * 1024  # bytes of a message
-CLOSING: Final = 2.0  # seconds
-ASKING: Final = 5.0
+MAX_MESSAGE_BYTES: Final = 256 * 1024 * 1024
+CLOSE_SECONDS: Final = 2.0
+REQUEST_SECONDS: Final = 5.0
 
 
 class _Version(msgspec.Struct, rename={"address": "webSocketDebuggerUrl"}):
@@ -31,7 +31,7 @@ class _Version(msgspec.Struct, rename={"address": "webSocketDebuggerUrl"}):
 
 
 class Remote:
-    """One connection to it: what the pool takes for a browser."""
+    """One connection to the browser. The pool treats it as a browser."""
 
     def __init__(self, wire: ClientConnection) -> None:
         self._wire = wire
@@ -49,19 +49,20 @@ class Remote:
             return None
 
     def memory(self) -> int:
-        """Not ours to know."""
+        """Unknown: the browser may run on another machine."""
         return 0
 
     async def kill(self) -> None:
         """The browser stays; our contexts in it go with the connection."""
         with suppress(TimeoutError, OSError):
-            async with asyncio.timeout(CLOSING):
+            async with asyncio.timeout(CLOSE_SECONDS):
                 await self._wire.close()
 
 
 class Remotes:
     def __init__(self, url: str, proxy_url: str, proxy: Proxy, log: Log) -> None:
         self.context = {"proxyServer": proxy_url.rstrip("/"), "proxyBypassList": "<-loopback>"}
+        self.fence = None  # checked by its traffic; its layers are unknown
         self._url = url
         self._proxy = proxy
         self._log = log
@@ -69,11 +70,14 @@ class Remotes:
         self._ours = place.hostname or ""  # an address of ours that the browser can reach
         self._port = place.port or 80
         self._server: asyncio.Server | None = None
-        self._proven = ""  # the address of the browser that was last shown to be fenced
+        self._proven = ""  # the address of the browser that passed the last check
         self._proving = asyncio.Lock()
 
+    def demand(self) -> None:
+        """Does nothing: the browser may be started later."""
+
     async def open(self) -> None:
-        """Have the proxy listen where the browser looks for it."""
+        """Make the proxy listen on the port that the browser connects to."""
         if self._port == self._proxy.port:
             return
         listener = socket.create_server(("", self._port))
@@ -85,7 +89,7 @@ class Remotes:
             self._server.close()
 
     async def launch(self, deadline: float) -> Remote:
-        """A connection to a browser that is shown to be fenced, before the event loop's clock says so."""
+        """Connect by `deadline`, on the event loop's clock, to a browser that passed the check."""
         try:
             async with asyncio.timeout_at(deadline):
                 address = await self._address()
@@ -93,7 +97,7 @@ class Remotes:
                     if address != self._proven:
                         await self._prove(address, deadline)
                         self._proven = address
-                return await _connected(address)
+                return await _connect(address)
         except TimeoutError:
             raise Unavailable("browser", "its DevTools address does not answer in time") from None
         except (OSError, WebSocketException, msgspec.MsgspecError) as error:
@@ -102,17 +106,17 @@ class Remotes:
     async def _address(self) -> str:
         if self._url.startswith(("ws:", "wss:")):
             return self._url
-        told = await asyncio.to_thread(_asked, f"{self._url.rstrip('/')}/json/version")
-        named = urlsplit(msgspec.json.decode(told, type=_Version).address)
-        place = urlsplit(self._url)  # the browser may not know by what name it is reached
+        version = await asyncio.to_thread(_get, f"{self._url.rstrip('/')}/json/version")
+        named = urlsplit(msgspec.json.decode(version, type=_Version).address)
+        place = urlsplit(self._url)  # the browser may not know the name that we reach it by
         return named._replace(scheme="wss" if place.scheme == "https" else "ws", netloc=place.netloc).geturl()
 
     async def _prove(self, address: str, deadline: float) -> None:
-        wire = await _connected(address)
-        connection = Connection(wire)
+        wire = await _connect(address)
+        connection = CdpConnection(wire)
         hosts = tuple(dict.fromkeys((self._ours, "127.0.0.1")))
         try:
-            await prove(connection, self._proxy, hosts, self.context, deadline)
+            await check_egress(connection, self._proxy, hosts, self.context, deadline)
         except Unavailable as refused:
             self._log.error("browser_not_fenced", "the Chromium elsewhere is not used", why=refused.detail)
             raise
@@ -122,11 +126,11 @@ class Remotes:
         self._log.info("browser_fenced", "the Chromium elsewhere has no way out but our proxy")
 
 
-async def _connected(address: str) -> Remote:
-    return Remote(await connect(address, max_size=LARGEST, compression=None, ping_interval=None))
+async def _connect(address: str) -> Remote:
+    return Remote(await connect(address, max_size=MAX_MESSAGE_BYTES, compression=None, ping_interval=None))
 
 
-def _asked(url: str) -> bytes:
-    with urlopen(url, timeout=ASKING) as answer:  # noqa: S310  (the operator's)
+def _get(url: str) -> bytes:
+    with urlopen(url, timeout=REQUEST_SECONDS) as answer:  # noqa: S310  (the operator's URL)
         body: bytes = answer.read(100_000)
     return body

@@ -1,14 +1,15 @@
-"""What the browser sees of the file system, by bubblewrap: programs, libraries, fonts, and its own folder.
+"""Limits the browser's view of the file system with bubblewrap: programs, libraries, fonts, its own folder.
 
-No home, no settings, no data, no other process, and no name server's address.
+It sees no home, no settings, no data, no other process, and no address of a name server.
 """
 
+import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-# What a browser reads of a system; what is not there is left out.
+# Paths that a browser reads; missing ones are left out.
 _READ: Final = (
     "/usr",
     "/opt",
@@ -34,7 +35,7 @@ def find() -> Path | None:
 
 
 def around(command: Sequence[str], bubblewrap: Path, binary: Path, profile: Path) -> list[str]:
-    """The command, jailed. It dies with whoever started it, and takes everything inside along."""
+    """The command inside bubblewrap. It dies with its parent, and everything inside dies with it."""
     return [
         str(bubblewrap),
         "--die-with-parent",
@@ -48,9 +49,9 @@ def around(command: Sequence[str], bubblewrap: Path, binary: Path, profile: Path
         "--dev",
         "/dev",
         "--tmpfs",
-        "/tmp",  # noqa: S108  (inside, and its own)
-        *_binds([*map(Path, _READ), _folder_of(binary)]),
-        *_linked(),
+        "/tmp",  # noqa: S108  (inside the sandbox)
+        *_binds([*map(Path, _READ), *_font_settings(), _folder_of(binary)]),
+        *_links(),
         "--bind",
         str(profile),
         str(profile),
@@ -61,8 +62,14 @@ def around(command: Sequence[str], bubblewrap: Path, binary: Path, profile: Path
     ]
 
 
+def _font_settings() -> list[Path]:
+    """The paths of fontconfig's settings in our environment, which the browser's environment has too."""
+    named = (os.environ.get(name, "") for name in ("FONTCONFIG_FILE", "FONTCONFIG_PATH"))
+    return [Path(path) for path in named if path.startswith("/")]
+
+
 def _folder_of(binary: Path) -> Path:
-    """Where its libraries and data lie; nothing, where everybody's programs do."""
+    """The folder with its libraries and data; /usr for a program in a shared folder."""
     folder = binary.resolve().parent
     return folder if folder not in (Path("/"), Path("/bin"), Path("/usr/bin")) else Path("/usr")
 
@@ -71,7 +78,7 @@ def _binds(paths: Sequence[Path]) -> list[str]:
     return [part for path in dict.fromkeys(paths) for part in ("--ro-bind-try", str(path), str(path))]
 
 
-def _linked() -> list[str]:
+def _links() -> list[str]:
     arguments: list[str] = []
     for link in map(Path, _LINKS):
         if link.is_symlink():

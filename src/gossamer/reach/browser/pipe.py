@@ -1,12 +1,12 @@
-"""Messages with a browser over a socket: JSON, each ended by a NUL, as `--remote-debugging-pipe` has it."""
+"""Exchanges messages with a browser over a socket: JSON, each ended by NUL (`--remote-debugging-pipe`)."""
 
 import asyncio
 import socket
 from collections import deque
 from typing import Final, cast
 
-LARGEST: Final = 256 * 1024 * 1024  # bytes of one message; a browser that says more has lost its mind
-MOST_WAITING: Final = 32 * 1024 * 1024  # bytes of messages that nobody has fetched yet
+MAX_MESSAGE_BYTES: Final = 256 * 1024 * 1024  # of one message; a browser that sends more is broken
+MAX_WAITING_BYTES: Final = 32 * 1024 * 1024  # of messages that were not received yet
 READ: Final = 256 * 1024
 
 
@@ -23,14 +23,14 @@ class Pipe(asyncio.Protocol):
         self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def send(self, message: bytes) -> None:
-        """One message. Waits while the browser is behind with reading."""
+        """Send one message. Waits while the browser does not read."""
         while self._room is not None and not self._lost:
             await asyncio.shield(self._room)
         if not self._lost:
             self._transport.write(message + b"\0")
 
     async def receive(self) -> bytes | None:
-        """The next message; None when the browser is gone. One waits at a time."""
+        """The next message; None when the browser is gone. Only one task may wait at a time."""
         while not self._messages:
             if self._lost:
                 return None
@@ -38,14 +38,14 @@ class Pipe(asyncio.Protocol):
             await self._arrival
         message = self._messages.popleft()
         self._waiting -= len(message)
-        if self._waiting < MOST_WAITING and not self._transport.is_closing():
+        if self._waiting < MAX_WAITING_BYTES and not self._transport.is_closing():
             self._transport.resume_reading()
         return message
 
     def close(self) -> None:
         self._transport.abort()
 
-    # What the event loop calls.
+    # Called by the event loop.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
@@ -60,9 +60,9 @@ class Pipe(asyncio.Protocol):
         if rest:
             self._parts.append(rest)
             self._partial += len(rest)
-        if self._partial > LARGEST:
+        if self._partial > MAX_MESSAGE_BYTES:
             self.close()
-        if self._waiting > MOST_WAITING:
+        if self._waiting > MAX_WAITING_BYTES:
             self._transport.pause_reading()
         if whole:
             self._wake(self._arrival)

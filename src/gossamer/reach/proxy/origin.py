@@ -1,7 +1,7 @@
-"""The proxy's side towards the web: one origin's answer, read with bounds and told to the browser anew.
+"""One connection of the proxy to an origin. Its answer is bounded, and framed again for the browser.
 
-Nothing that frames a message is passed on as it came. Where a body ends is decided here, once, so the browser
-and the proxy can never disagree about it, and an origin cannot speak into another's answer.
+The framing of an answer is never passed on. The end of a body is decided here, once, so the browser and the
+proxy can never disagree about it, and an origin cannot write into another's answer.
 """
 
 import asyncio
@@ -10,32 +10,37 @@ from typing import TYPE_CHECKING, Final, cast
 import httptools
 
 from gossamer.problems import Problem
-from gossamer.reach.failures import failed
-from gossamer.reach.passes import Pass
-from gossamer.reach.proxy_words import REFUSED, Fields, Target, end_to_end, head, values
+from gossamer.reach.http.failures import failed
+from gossamer.reach.http.intake import Intake
+from gossamer.reach.net.fetch_reason import FetchReason
+from gossamer.reach.proxy.credentials import VisitCredentials
+from gossamer.reach.proxy.wire import REFUSED, Fields, RequestTarget, end_to_end, head, values
 
 if TYPE_CHECKING:
-    from gossamer.reach.proxy_client import Client
+    from gossamer.reach.proxy.client import ProxyClient
 
 HEAD_BYTES: Final = 128 * 1024
 HEAD_FIELDS: Final = 256
-MOST_INTERIM: Final = 8
+MAX_INTERIM: Final = 8
 BODILESS: Final = frozenset({204, 304})
 LAST_CHUNK: Final = b"0\r\n\r\n"
 
 
-class Refused(Exception):
-    """Stops the parser; why is known already."""
+class OriginRefused(Exception):
+    """Stops the parser; the reason is known already."""
 
 
 class Origin(asyncio.Protocol):
-    """A connection with an origin, for the requests of one connection of the browser."""
+    """A connection to an origin, for the requests of one connection of the browser."""
 
-    def __init__(self, client: "Client", visit: Pass, target: Target) -> None:
+    def __init__(self, client: "ProxyClient", visit: VisitCredentials, target: RequestTarget) -> None:
         self.place = (target.host, target.port)
         self._client = client
         self._visit = visit
         self._transport: asyncio.Transport | None = None
+        self._intake = Intake(self._parse, self._rest)
+        self._held_back = False  # by the browser
+        self._resting = False  # until the event loop's next turn
         self._parser = httptools.HttpResponseParser(self)
         self._parser.set_dangerous_leniencies(
             # As browsers read them: lines that end in LF alone, folded fields, junk after the last answer.
@@ -51,9 +56,9 @@ class Origin(asyncio.Protocol):
         self._method = method
         self._fields: Fields = []
         self._head_bytes = 0
-        self._answering = False  # the head has been told to the browser
-        self._chunked = False  # as we tell it
-        self._until_close = False  # as it comes
+        self._answering = False  # the head has been sent to the browser
+        self._chunked = False  # as sent to the browser
+        self._until_close = False  # the body ends with the connection
         self._interim = 0
 
     @property
@@ -72,15 +77,24 @@ class Origin(asyncio.Protocol):
             self._transport.write(data)
 
     def hold_back(self, yes: bool) -> None:
-        """The browser takes no more for now, or does again."""
+        """Pause reading while the browser accepts no more, or resume it."""
+        self._held_back = yes
+        self._read_or_not()
+
+    def _rest(self, yes: bool) -> None:
+        self._resting = yes
+        self._read_or_not()
+
+    def _read_or_not(self) -> None:
         if self._transport is not None and not self._transport.is_closing():
-            self._transport.pause_reading() if yes else self._transport.resume_reading()
+            wait = self._held_back or self._resting
+            self._transport.pause_reading() if wait else self._transport.resume_reading()
 
     def cut(self) -> None:
         if self._transport is not None:
             self._transport.abort()
 
-    # What the event loop calls.
+    # Called by the event loop.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
@@ -94,21 +108,24 @@ class Origin(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         self._visit.take(len(data))
         self._client.moved += len(data)
-        if not self.asked:  # nobody did
+        if not self.asked:  # an answer without a request
             self.cut()
             return
+        self._intake.take(data)
+
+    def _parse(self, data: memoryview) -> None:
         if not self._answering:
             self._head_bytes += len(data)
         try:
             self._parser.feed_data(data)
             if not self._answering and self.asked and self._head_bytes > HEAD_BYTES:
-                self._refuse(failed("headers_too_large"))
+                self._refuse(failed(FetchReason.HEADERS_TOO_LARGE))
         except httptools.HttpParserUpgrade:
-            self._fail(failed("unexpected_upgrade"))
+            self._fail(failed(FetchReason.UNEXPECTED_UPGRADE))
         except httptools.HttpParserError as error:
-            if not isinstance(error.__context__, Refused):
-                self._fail(failed("not_http"))
-        except Refused:
+            if not isinstance(error.__context__, OriginRefused):
+                self._fail(failed(FetchReason.NOT_HTTP))
+        except OriginRefused:
             pass
 
     def eof_received(self) -> None:
@@ -116,23 +133,24 @@ class Origin(asyncio.Protocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         self._end(clean=error is None)
+        self._intake.close()
         self._client.origin_lost(self)
 
-    # What the parser calls.
+    # Called by the parser.
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if self._answering:  # a trailer, which nobody asked for
+        if self._answering:  # a trailer
             return
         self._fields.append((name.strip(), value.strip()))
         if len(self._fields) > HEAD_FIELDS:
-            self._refuse(failed("headers_too_large"))
+            self._refuse(failed(FetchReason.HEADERS_TOO_LARGE))
 
     def on_headers_complete(self) -> None:
         status = self._parser.get_status_code()
         if status < 200 or not self.asked:
             return
-        if status == 407:  # only a proxy says this, and this one is not the origin's
-            self._refuse(failed("not_http"))
+        if status == 407:  # only a proxy answers this, and the origin must not pose as one
+            self._refuse(failed(FetchReason.NOT_HTTP))
         try:
             framing = self._framing(status)
         except Problem as problem:
@@ -144,13 +162,13 @@ class Origin(asyncio.Protocol):
             self._finish(keep=False)
 
     def _framing(self, status: int) -> Fields:
-        """How the browser will know where the body ends; a body that says nothing of it goes in chunks."""
+        """The fields that tell the browser where the body ends. A body of unknown length goes in chunks."""
         lengths = values(self._fields, b"content-length")
         codings = b",".join(values(self._fields, b"transfer-encoding")).lower()
         if codings not in (b"", b"chunked"):
-            raise failed("unknown_encoding")
+            raise failed(FetchReason.UNKNOWN_ENCODING)
         if any(not length.isdigit() for length in lengths) or len(set(lengths)) > 1:
-            raise failed("not_http")
+            raise failed(FetchReason.NOT_HTTP)
         if self._method == b"HEAD" or status in BODILESS:
             return [(b"Content-Length", length) for length in lengths[:1] if status != 204]
         if lengths and not codings:
@@ -160,6 +178,7 @@ class Origin(asyncio.Protocol):
         return [(b"Transfer-Encoding", b"chunked")]
 
     def on_body(self, data: bytes) -> None:
+        self._intake.report()
         if self._answering and self.asked and data:
             self._client.tell(b"%x\r\n%b\r\n" % (len(data), data) if self._chunked else data)
 
@@ -170,10 +189,10 @@ class Origin(asyncio.Protocol):
             return
         self._interim += 1
         self._fields.clear()
-        if self._interim > MOST_INTERIM:
-            self._refuse(failed("not_http"))
+        if self._interim > MAX_INTERIM:
+            self._refuse(failed(FetchReason.NOT_HTTP))
 
-    # How an answer ends.
+    # The end of an answer.
 
     def _finish(self, *, keep: bool) -> None:
         self.asked = False
@@ -182,7 +201,7 @@ class Origin(asyncio.Protocol):
         if not keep:
             self._client.origin_used_up()
             self.cut()
-        self._client.answered()
+        self._client.end_answer()
 
     def _end(self, *, clean: bool) -> None:
         """The origin sends nothing more."""
@@ -191,21 +210,22 @@ class Origin(asyncio.Protocol):
         if self._answering and self._until_close and clean:
             self._finish(keep=False)
         elif self._answering or self._exchanges > 1:
-            # Incomplete, which the browser must notice; or never begun on a connection that had been used
-            # before, which the browser tries again by itself.
+            # The answer is incomplete, which the browser must notice. Or it never began, on a connection that
+            # was used before; then the browser tries again by itself.
             self.asked = False
             self._client.cut()
         else:
-            self._fail(failed("connection_closed" if clean else "connection_reset"))
+            self._fail(failed(FetchReason.CONNECTION_CLOSED if clean else FetchReason.CONNECTION_RESET))
 
     def _refuse(self, problem: Problem) -> None:
         self._fail(problem)
-        raise Refused
+        raise OriginRefused
 
     def _fail(self, problem: Problem) -> None:
         if not self.asked:
             return
         self.asked = False
+        self._intake.close()
         self.cut()
         if self._answering:
             self._client.cut()

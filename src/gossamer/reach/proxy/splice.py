@@ -1,22 +1,22 @@
-"""A tunnel: two connections whose bytes go from one to the other, unread but counted."""
+"""A tunnel between two connections. It counts the bytes and does not read them."""
 
 import asyncio
 from collections.abc import Callable
 from typing import cast
 
-from gossamer.reach.passes import Pass
-from gossamer.reach.proxy_words import ESTABLISHED
+from gossamer.reach.proxy.credentials import VisitCredentials
+from gossamer.reach.proxy.wire import ESTABLISHED
 
 
-class End(asyncio.Protocol):
-    """One end: what arrives here leaves at the other."""
+class SpliceEnd(asyncio.Protocol):
+    """One end of a tunnel. Its input is written to the other end."""
 
     __slots__ = ("_count", "_ended", "moved", "other", "transport")
 
     def __init__(self, count: Callable[[int], None], ended: Callable[[], None]) -> None:
         self.moved = 0
         self.transport: asyncio.Transport
-        self.other: End
+        self.other: SpliceEnd
         self._count = count
         self._ended = ended
 
@@ -40,22 +40,24 @@ class End(asyncio.Protocol):
             self.other.transport.resume_reading()
 
     def connection_lost(self, error: Exception | None) -> None:
-        # What is on its way to the other end still arrives; the visit's end or silence cuts it if not.
+        # Written bytes still arrive. If they do not, the end of the visit or a timeout cuts the other end.
         self.other.transport.close()
         self._ended()
 
 
 class Tunnel:
-    """Made before the origin is dialled, and joined when it answers: not a byte moves before."""
+    """Created before the origin is dialled, and joined when it answers. No byte moves before that."""
 
-    head_since: None = None  # what it carries has no heads
+    head_since: None = None  # a tunnel has no request heads
 
-    def __init__(self, visit: Pass, browser: asyncio.Transport, ended: Callable[["Tunnel"], None]) -> None:
+    def __init__(
+        self, visit: VisitCredentials, browser: asyncio.Transport, ended: Callable[["Tunnel"], None]
+    ) -> None:
         self._visit = visit
         self._ended = ended
         self._open = 2
-        self.browser = End(visit.give, self._end_lost)
-        self.origin = End(visit.take, self._end_lost)
+        self.browser = SpliceEnd(visit.give, self._end_lost)
+        self.origin = SpliceEnd(visit.take, self._end_lost)
         self.browser.other, self.origin.other = self.origin, self.browser
         self.browser.transport = browser
 

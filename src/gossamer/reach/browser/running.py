@@ -1,7 +1,7 @@
-"""A running browser: the process, the conversation with it, and a tab that is ready for the next visit.
+"""A running browser: the process, the connection to it, and a tab that is ready for the next visit.
 
-It serves one visit at a time. Beside what pages cost a browser costs little, and several are as quick as one;
-so whatever a page does to its browser, it does to nobody else, and a browser in doubt is ended.
+It serves one visit at a time, so a page can harm only its own visit, and a broken browser can be ended at
+once. A browser costs little compared with the pages in it, and several browsers are as quick as one.
 """
 
 import asyncio
@@ -11,20 +11,23 @@ from typing import Any, Final, Literal, Protocol
 
 import msgspec
 
-from gossamer.reach.cdp import Connection, Gone, Refused, Wire
-from gossamer.reach.tab import TOO_HEAVY, Tab
+from gossamer.concurrency.periodic import every
+from gossamer.reach.browser.cdp import CdpConnection, CdpGone, CdpRefused, Wire
+from gossamer.reach.page import fonts
+from gossamer.reach.page.tab import Tab
+from gossamer.reach.page.visit import PageTrouble
 
-CLOSE_SECONDS: Final = 3.0  # until a page that does not let go of its tab loses the browser
+CLOSE_SECONDS: Final = 3.0  # after which a browser that cannot close a tab is ended
 OPEN_SECONDS: Final = 10.0
-LOOK_SECONDS: Final = 1.0  # between two looks at the memory of a browser at work
-LOOK_VISITS: Final = 10  # between two looks at what visits left; a look costs as much as a fortieth of a page
+WATCH_SECONDS: Final = 1.0  # between two measurements of a browser during a visit
+WEIGH_VISITS: Final = 10  # between two measurements of an idle browser; one costs a fortieth of a page
 PING_SECONDS: Final = 2.0
 
 End = Literal["worn", "idle", "died", "hung", "memory", "closed"]  # why a browser was ended
 
 
 class Engine(Wire, Protocol):
-    """What a browser is, wherever it runs."""
+    """A browser process, here or on another machine."""
 
     def memory(self) -> int: ...
     async def kill(self) -> None: ...
@@ -42,16 +45,17 @@ class _Created(msgspec.Struct, rename="camel"):
 
 class Running:
     def __init__(
-        self, engine: Engine, *, context: Mapping[str, Any], most_bytes: int, clock: Callable[[], float]
+        self, engine: Engine, *, context: Mapping[str, Any], max_bytes: int, clock: Callable[[], float]
     ) -> None:
         self.visits = 0
         self.idle_since = clock()
-        self.end: End | None = None  # why it is of no more use
+        self.end: End | None = None  # why it cannot be used any more
         self._engine = engine
-        self._connection = Connection(engine)
+        self._connection = CdpConnection(engine)
         self._context = context
-        self._most_bytes = most_bytes
+        self._max_bytes = max_bytes
         self._clock = clock
+        self.missing_scripts: tuple[str, ...] | None = None  # None until it was asked
         self._spare: asyncio.Task[Tab] | None = None
         self._tab: Tab | None = None  # of the visit that is under way
         self._closing: set[asyncio.Task[None]] = set()
@@ -62,10 +66,10 @@ class Running:
         return self._connection.gone
 
     def warm(self) -> None:
-        """Have a tab ready before somebody needs it."""
+        """Open a tab before the next visit needs it."""
         if self._spare is None:
             self._spare = asyncio.create_task(self._open_tab())
-            self._spare.add_done_callback(_noticed)
+            self._spare.add_done_callback(_retrieve_exception)
 
     async def _open_tab(self) -> Tab:
         deadline = self._clock() + OPEN_SECONDS
@@ -76,52 +80,64 @@ class Running:
             )
         return await Tab.open(self._connection, deadline, **self._context)
 
-    async def tab(self, deadline: float) -> Tab:
-        """For one visit. Gone if the browser has none to give."""
+    async def take_tab(self, deadline: float) -> Tab:
+        """Take a tab for one visit. Raises `CdpGone` if the browser cannot open one."""
         self.warm()
         spare = self._spare
         assert spare is not None  # noqa: S101  (made by `warm`)
         try:
             async with asyncio.timeout_at(deadline):
-                # Who gives up waiting leaves it to the next: cut off, it would not know what to close.
+                # A visit that gives up leaves the tab to the next; a cancelled tab could not be closed.
                 tab = await asyncio.shield(spare)
-        except (Refused, Gone, TimeoutError) as error:
+        except (CdpRefused, CdpGone, TimeoutError) as error:
             if not spare.done():
                 raise  # the visit's time is up, not the browser's
             self.end = "hung" if isinstance(error, TimeoutError) else "died"
-            raise Gone from error
+            raise CdpGone from error
         self._spare = None
         self._tab = tab
         self.visits += 1
         return tab
 
     async def watch(self, tab: Tab) -> None:
-        """While a visit lasts: a page that takes more memory than there is for it loses its browser."""
-        while True:
-            await asyncio.sleep(LOOK_SECONDS)
-            if await self._weighs_too_much():
-                tab.give_up(TOO_HEAVY)
-                self.end = "memory"
-                await self._engine.kill()
-                return
+        """End the browser if the page of the current visit takes too much memory."""
+
+        async def look() -> bool:
+            if not await self._weighs_too_much():
+                return True
+            tab.give_up(PageTrouble.OUT_OF_MEMORY)
+            self.end = "memory"
+            await self._engine.kill()
+            return False
+
+        await every(WATCH_SECONDS, look)
 
     async def clear(self, tab: Tab) -> None:
-        """After a visit. What it left behind goes, or the browser does."""
+        """Close the tab after a visit. If that fails, mark the browser as broken."""
         for task in self._closing:
             task.cancel()
         self._tab = None
         try:
             await tab.close(self._clock() + CLOSE_SECONDS)
-        except (TimeoutError, Gone, Refused):
+        except (TimeoutError, CdpGone, CdpRefused):
             self.end = self.end or ("died" if self.gone else "hung")
         else:
-            if self.visits % LOOK_VISITS == 0 and await self._weighs_too_much():
+            if self.visits % WEIGH_VISITS == 0 and await self._weighs_too_much():
                 self.end = "memory"
         self.idle_since = self._clock()
 
     async def ping(self) -> None:
         """Raises if it does not answer."""
         await self._connection.browser.tell("Browser.getVersion", self._clock() + PING_SECONDS)
+
+    async def check_fonts(self) -> None:
+        """Find out which scripts it has no font for. Raises if it does not answer."""
+        deadline = self._clock() + OPEN_SECONDS
+        tab = await Tab.open(self._connection, deadline, **self._context)
+        try:
+            self.missing_scripts = await fonts.missing_in(tab, deadline)
+        finally:
+            await tab.close(self._clock() + CLOSE_SECONDS)
 
     async def kill(self) -> None:
         if self._spare is not None:
@@ -130,7 +146,7 @@ class Running:
         await self._engine.kill()
 
     def _on_event(self, method: str, params: msgspec.Raw) -> None:
-        """Pop-ups are closed as they open; a headless shell does not let them open to begin with."""
+        """Close pop-ups as they open. A headless shell does not open them at all."""
         if method == "Target.targetCreated" and self._tab is not None:
             target = msgspec.json.decode(params, type=_Created).target_info
             if target.opener_id and target.browser_context_id == self._tab.context:
@@ -139,16 +155,16 @@ class Running:
                 task.add_done_callback(self._closing.discard)
 
     async def _close(self, target: str) -> None:
-        with contextlib.suppress(TimeoutError, Gone, Refused):
+        with contextlib.suppress(TimeoutError, CdpGone, CdpRefused):
             await self._connection.browser.tell(
                 "Target.closeTarget", self._clock() + CLOSE_SECONDS, targetId=target
             )
 
     async def _weighs_too_much(self) -> bool:
-        return await asyncio.to_thread(self._engine.memory) > self._most_bytes
+        return await asyncio.to_thread(self._engine.memory) > self._max_bytes
 
 
-def _noticed(task: asyncio.Task[Tab]) -> None:
-    """What went wrong is found by whoever takes the tab, and by nobody if nobody does."""
+def _retrieve_exception(task: asyncio.Task[Tab]) -> None:
+    """The error is raised when the tab is taken. If it is never taken, asyncio must not log it."""
     with contextlib.suppress(asyncio.CancelledError):
         task.exception()

@@ -1,6 +1,6 @@
-"""A fresh folder for each browser, and the removal of those whose owners died without tidying up.
+"""Creates a folder for each browser, and removes folders whose processes died without doing so.
 
-Whoever made a folder holds a lock on it, which the system takes back when the process ends, however it ends.
+The process that created a folder holds a lock on it, which the system releases when the process ends.
 """
 
 import fcntl
@@ -26,7 +26,7 @@ class Profile:
 
 
 def sweep() -> None:
-    """Remove the folders that nobody holds; not an empty one, which may have been made a moment ago."""
+    """Remove folders that are not locked. An empty one stays, because it may have just been created."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         with suppress(OSError):  # another's, locked, or gone
             lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)

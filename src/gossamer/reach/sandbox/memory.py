@@ -1,4 +1,4 @@
-"""Memory that is left for more work: of the machine, and of the control groups that we are in."""
+"""Measures the memory that is left, of the machine and of our control groups."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -9,7 +9,7 @@ GROUPS: Final = Path("/sys/fs/cgroup")
 
 
 def available(proc: Path = PROC, groups: Path = GROUPS) -> int | None:
-    """Bytes; None where the system does not say."""
+    """Bytes; None if the system does not say."""
     rooms = [_of_machine(proc), *(_of_group(folder) for folder in _groups(proc, groups))]
     return min((room for room in rooms if room is not None), default=None)
 
@@ -23,7 +23,7 @@ def _of_machine(proc: Path) -> int | None:
 
 
 def _groups(proc: Path, groups: Path) -> list[Path]:
-    """The group we are in and those around it; within a container, its own is the root."""
+    """Our control group and its parents. Inside a container, its group is the root."""
     path = ""
     with suppress(OSError):
         for line in (proc / "self" / "cgroup").read_text().splitlines():
@@ -35,7 +35,7 @@ def _groups(proc: Path, groups: Path) -> list[Path]:
 
 
 def _of_group(folder: Path) -> int | None:
-    """What files keep in memory without using it is given up when it is needed."""
+    """The bytes that are left. Inactive cached files count as free, since the kernel drops them if needed."""
     with suppress(OSError, ValueError):
         limit = int((folder / "memory.max").read_text())
         used = int((folder / "memory.current").read_text())

@@ -1,53 +1,53 @@
-"""The pool of browsers: places for visits, a fair queue for them, and browsers that are replaced in time.
+"""The pool of browsers: a limited number of visits at a time, a fair queue, and replacement of worn browsers.
 
-    1  a visit waits for its turn: so many places, callers in turns, a queue of bounded length
-    2  it gets a browser to itself: one that is idle, or a new one if there is memory for it
-    3  and in it a tab of its own, behind a pass of its own at the proxy
-    4  when it ends, however it ends, its tab is closed in the background; the place is free after that
+    1  a visit waits for its turn: the number of places is limited, callers alternate, the queue is bounded
+    2  it gets a whole browser: an idle one, or a new one if there is memory for it
+    3  it gets a new tab in it, with new credentials at the proxy
+    4  when it ends, in any way, its tab is closed in the background; then the place is free
     5  a browser that is worn, too large, hung or dead is ended and replaced
 
-A browser that dies without our doing takes its visit with it. Such a visit is tried once more in another
-browser, if half of its time is left; a page whose browser we had to end had its chance, and so does one that
-two browsers died under.
+If a browser dies by itself, its visit is tried once more in another browser, provided that half of its time
+is left. There is no further attempt if we ended the browser because of the page, or if two browsers died.
 """
 
 import asyncio
 import contextlib
 import math
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from functools import partial
-from pathlib import Path
+from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
-from gossamer.logs import Log
-from gossamer.metrics import Metrics
+from gossamer.concurrency.periodic import every
+from gossamer.observe.logs import Log
+from gossamer.observe.metrics import Metrics
 from gossamer.problems import RENDER_FAILED, Problem, Unavailable
-from gossamer.reach import chromium, memory
-from gossamer.reach.cdp import Gone, Refused
-from gossamer.reach.failures import reason_of
-from gossamer.reach.proxy import Allowance, Proxy
-from gossamer.reach.rendering import Rendering, nothing
-from gossamer.reach.running import End, Engine, Running
-from gossamer.reach.turns import Full, Turns
-from gossamer.reach.visit import Rendered, Step, Visit, failed
+from gossamer.reach.browser.cdp import CdpGone, CdpRefused
+from gossamer.reach.browser.launcher import Launcher, NoBrowser
+from gossamer.reach.browser.running import End, Running
+from gossamer.reach.browser.turns import BrowserTurns, Full
+from gossamer.reach.http.failures import reason_of
+from gossamer.reach.page.rendering import Rendering, ignore_step
+from gossamer.reach.page.visit import Step, Visit, VisitResult, render_failed
+from gossamer.reach.proxy.credentials import Allowance
+from gossamer.reach.proxy.proxy import Proxy
+from gossamer.reach.sandbox import memory
+from gossamer.reach.sandbox.fence import Fence
+from gossamer.web.render.request import RenderErrorCode
 
 START_SECONDS: Final = 15.0
 CLOSE_SECONDS: Final = 20.0
 PAUSE: Final = 0.02
 GRACE: Final = 0.5  # seconds
 IDLE_SECONDS: Final = 300.0
-LOOK_SECONDS: Final = 5.0  # between two looks at idle browsers
+REAP_SECONDS: Final = 5.0  # between two checks of idle browsers
 NEEDED: Final = 300_000_000  # bytes that must be left before a visit begins
 USUAL_SECONDS: Final = 2.0  # of a visit, before any was measured
-
-Launch = Callable[[float], Awaitable[Engine]]  # before this moment
 
 
 class Browsers:
     def __init__(
         self,
         proxy: Proxy,
-        binary: Path | None,
+        launcher: Launcher,
         log: Log,
         metrics: Metrics,
         *,
@@ -56,33 +56,47 @@ class Browsers:
         megabytes_each: int,
         queue: int,
         user_agent: str,
-        launch: Launch | None = None,
-        context: Mapping[str, Any] | None = None,
         available: Callable[[], int | None] = memory.available,
     ) -> None:
         self._proxy = proxy
-        self._launch = launch or partial(_launched, binary, proxy)
-        self._context = context or {}  # what every browser context is made with
+        self._launcher = launcher
         self._log = log
         self._metrics = metrics
-        self._turns = Turns(places, queue)
+        self._turns = BrowserTurns(places, queue)
         self._visits_each = visits_each
-        self._most_bytes = megabytes_each * 1_000_000
+        self._max_bytes = megabytes_each * 1_000_000
         self._user_agent = user_agent
         self._available = available
         self._idle: list[Running] = []  # the one used last is at the end
         self._alive: set[Running] = set()
         self._chores: set[asyncio.Task[None]] = set()
-        self._seconds = USUAL_SECONDS  # that a visit takes, lately
+        self._seconds = USUAL_SECONDS  # average duration of recent visits
+        self._missing_scripts: tuple[str, ...] = ()  # as the last browser reported
         self._closed = False
         self._keeper: asyncio.Task[None] | None = None
 
-    async def visit(self, visit: Visit, step: Step | None = None) -> Rendered:
-        """What came of it; a `Problem` if nothing did. One deadline covers everything."""
+    @property
+    def has_browser(self) -> bool:
+        """Whether a browser runs or can be launched. One that is installed later is found."""
+        if self._alive:
+            return True
+        try:
+            self._launcher.demand()
+        except NoBrowser:
+            return False
+        return True
+
+    @property
+    def fence(self) -> Fence | None:
+        """The layers around the browsers; None if we do not start them."""
+        return self._launcher.fence
+
+    async def visit(self, visit: Visit, step: Step | None = None) -> VisitResult:
+        """Visit a page. Raises `Problem`. One deadline covers everything."""
         began = asyncio.get_running_loop().time()
         outcome = "cancelled"
         try:
-            rendered = await self._in_time(visit, began, step or nothing)
+            rendered = await self._visit_in_time(visit, began, step or ignore_step)
             outcome = "ok" if rendered.settled else "unsettled"
             return rendered
         except Problem as problem:
@@ -92,14 +106,23 @@ class Browsers:
             self._metrics.visit(outcome, asyncio.get_running_loop().time() - began)
 
     async def ping(self) -> None:
-        """That there is a browser, or can be."""
+        """Raises unless a browser answers or can be launched."""
         self._demand_open()
         for browser in list(self._idle):
-            with contextlib.suppress(Gone, Refused, TimeoutError):
+            with contextlib.suppress(CdpGone, CdpRefused, TimeoutError):
                 await browser.ping()
                 return
         if not self._alive:
             self._put_back(await self._start(self._now() + START_SECONDS))
+
+    async def missing_scripts(self) -> tuple[str, ...]:
+        """The scripts that the browsers have no font for. Each browser is asked once, while it is idle."""
+        for browser in list(self._idle):
+            if browser.missing_scripts is None:
+                with contextlib.suppress(CdpGone, CdpRefused, TimeoutError):
+                    await browser.check_fonts()
+            self._missing_scripts = browser.missing_scripts or ()
+        return self._missing_scripts
 
     async def close(self) -> None:
         self._closed = True
@@ -113,28 +136,34 @@ class Browsers:
 
     # A visit.
 
-    async def _in_time(self, visit: Visit, began: float, step: Step) -> Rendered:
-        """What is within has the visit's deadline; this is for what has none, as whoever is told of steps."""
+    async def _visit_in_time(self, visit: Visit, began: float, step: Step) -> VisitResult:
+        """Bound the steps that do not have the visit's deadline themselves, such as the callback."""
         try:
             async with asyncio.timeout_at(began + visit.timeout + GRACE):
                 return await self._visit(visit, began, step)
         except TimeoutError:
-            raise failed("render_timeout", f"The page was not done in {visit.timeout:g} seconds") from None
+            raise render_failed(
+                RenderErrorCode.RENDER_TIMEOUT, f"The page was not done in {visit.timeout:g} seconds"
+            ) from None
 
-    async def _visit(self, visit: Visit, began: float, step: Step) -> Rendered:
+    async def _visit(self, visit: Visit, began: float, step: Step) -> VisitResult:
         deadline = began + visit.timeout
+        if not self._alive:
+            self._launcher.demand()
         await step("Waiting for a browser", 5)
         for last in (False, True):
-            await self._turn(visit.caller, deadline)
+            await self._wait_for_turn(visit.caller, deadline)
             try:
-                return await self._once(visit, began, deadline, step)
-            except Gone:
+                return await self._visit_once(visit, began, deadline, step)
+            except CdpGone:
                 self._demand_open()
                 if last or self._now() > began + visit.timeout / 2:
                     break
-        raise failed("worker_error", "The browser ended while the page was being rendered")
+        raise render_failed(
+            RenderErrorCode.WORKER_ERROR, "The browser ended while the page was being rendered"
+        )
 
-    async def _turn(self, caller: str, deadline: float) -> None:
+    async def _wait_for_turn(self, caller: str, deadline: float) -> None:
         self._demand_open()
         try:
             async with asyncio.timeout_at(deadline):
@@ -146,34 +175,36 @@ class Browsers:
         finally:
             self._measure()
 
-    async def _once(self, visit: Visit, began: float, deadline: float, step: Step) -> Rendered:
-        """The visit in one browser. The place is given back when nothing of it is left."""
+    async def _visit_once(self, visit: Visit, began: float, deadline: float, step: Step) -> VisitResult:
+        """Run the visit in one browser. Its place is given back after everything of it is closed."""
         stack = contextlib.AsyncExitStack()
         try:
-            return await self._in_browser(stack, visit, began, deadline, step)
+            return await self._visit_in_browser(stack, visit, began, deadline, step)
         finally:
-            self._later(self._afterwards(stack))
+            self._run_later(self._clean_up(stack))
 
-    async def _in_browser(
+    async def _visit_in_browser(
         self, stack: contextlib.AsyncExitStack, visit: Visit, began: float, deadline: float, step: Step
-    ) -> Rendered:
+    ) -> VisitResult:
         self._demand_open()
         start = self._now()
-        browser = await self._browser(deadline)
+        browser = await self._take_browser(deadline)
         stack.push_async_callback(self._release, browser)
         try:
-            tab = await browser.tab(deadline)
+            tab = await browser.take_tab(deadline)
         except TimeoutError:
-            raise failed("render_timeout", "The browser had no time for the page") from None
+            raise render_failed(
+                RenderErrorCode.RENDER_TIMEOUT, "The browser had no time for the page"
+            ) from None
         stack.push_async_callback(browser.clear, tab)
-        admitted = self._proxy.admit(Allowance(visit.max_bytes, visit.max_requests), deadline)
-        stack.callback(admitted.close)
+        credentials = self._proxy.admit(Allowance(visit.max_bytes, visit.max_requests), deadline)
+        stack.callback(credentials.close)
         watching = asyncio.create_task(browser.watch(tab))
         stack.callback(watching.cancel)
         rendering = Rendering(
             tab,
             visit,
-            admitted,
+            credentials,
             user_agent=self._user_agent,
             queued=start - began,
             deadline=deadline,
@@ -182,7 +213,7 @@ class Browsers:
         self._seconds += (self._now() - start - self._seconds) / 8
         return rendered
 
-    async def _afterwards(self, stack: contextlib.AsyncExitStack) -> None:
+    async def _clean_up(self, stack: contextlib.AsyncExitStack) -> None:
         try:
             await stack.aclose()
         finally:
@@ -191,31 +222,31 @@ class Browsers:
 
     # Browsers.
 
-    async def _browser(self, deadline: float) -> Running:
+    async def _take_browser(self, deadline: float) -> Running:
         while self._idle:
             browser = self._idle.pop()
             if not browser.gone:
                 return browser
-            self._later(self._end(browser, "died"))
+            self._run_later(self._end(browser, "died"))
         return await self._start(deadline)
 
     async def _start(self, deadline: float) -> Running:
         room = self._available()
         if room is not None and room < NEEDED:
             raise Unavailable("browser", "memory is short", retry_after=self._retry_after())
-        engine = await self._launch(min(deadline, self._now() + START_SECONDS))
+        engine = await self._launcher.launch(min(deadline, self._now() + START_SECONDS))
         if self._closed:
             await engine.kill()
             self._demand_open()
         clock = asyncio.get_running_loop().time
-        browser = Running(engine, context=self._context, most_bytes=self._most_bytes, clock=clock)
+        browser = Running(engine, context=self._launcher.context, max_bytes=self._max_bytes, clock=clock)
         self._alive.add(browser)
         if self._keeper is None:
             self._keeper = asyncio.create_task(self._keep())
         return browser
 
     async def _release(self, browser: Running) -> None:
-        """Back among the idle, if it is still good for something."""
+        """Put the browser back among the idle ones, or end it if it is worn or broken."""
         if browser.end is None and browser.visits >= self._visits_each:
             browser.end = "worn"
         if browser.end is not None or browser.gone or self._closed:
@@ -234,26 +265,27 @@ class Browsers:
         self._alive.discard(browser)
         if browser in self._idle:
             self._idle.remove(browser)
-        self._metrics.browser_ended(why)
+        self._metrics.count_browser_end(why)
         if why in ("died", "hung", "memory"):
             self._log.warning("browser_ended", "a browser is replaced", why=why, visits=browser.visits)
         await browser.kill()
         self._measure()
 
     async def _keep(self) -> None:
-        """The dead are buried, and who has had nothing to do for long goes; the last one stays."""
-        while True:
-            await asyncio.sleep(LOOK_SECONDS)
-            for browser in list(self._idle):
-                if browser.gone:
-                    await self._end(browser, "died")
-                elif len(self._alive) > 1 and self._now() - browser.idle_since > IDLE_SECONDS:
-                    await self._end(browser, "idle")
+        await every(REAP_SECONDS, self._reap)
 
-    # Odds.
+    async def _reap(self) -> None:
+        """End dead browsers and those that were idle for long, but keep one."""
+        for browser in list(self._idle):
+            if browser.gone:
+                await self._end(browser, "died")
+            elif len(self._alive) > 1 and self._now() - browser.idle_since > IDLE_SECONDS:
+                await self._end(browser, "idle")
 
-    def _later(self, chore: Coroutine[Any, Any, None]) -> None:
-        """What must be done though nobody waits for it, and whoever asked may be gone."""
+    # Helpers.
+
+    def _run_later(self, chore: Coroutine[Any, Any, None]) -> None:
+        """Run a chore in the background that must be done even if the visit was cancelled."""
         task = asyncio.create_task(chore)
         self._chores.add(task)
         task.add_done_callback(self._chores.discard)
@@ -266,16 +298,10 @@ class Browsers:
         self._metrics.browsers(len(self._alive), self._turns.busy, self._turns.waiting)
 
     def _retry_after(self) -> int:
-        """Seconds until those who wait now will have been served."""
+        """Seconds until the visits that wait now will have been served."""
         seconds = self._seconds * (self._turns.waiting + 1) / self._turns.places
         return max(1, min(60, math.ceil(seconds)))
 
     @staticmethod
     def _now() -> float:
         return asyncio.get_running_loop().time()
-
-
-async def _launched(binary: Path | None, proxy: Proxy, deadline: float) -> Engine:
-    if binary is None:
-        raise Unavailable("browser", "no Chromium was found on this machine", retry_after=60)
-    return await chromium.launch(binary, proxy, deadline=deadline)

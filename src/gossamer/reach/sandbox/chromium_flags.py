@@ -1,10 +1,11 @@
 """The command line of a fenced Chromium.
 
-Layer one of the fence is here: the proxy for everything, loopback too; no names resolved; no datagrams. The
-rest makes it quiet (nothing asked for that no page asked for), alike on every machine, and quick to start.
+The first layer of the fence is here: everything goes through the proxy, including loopback, no names are
+resolved, and no datagrams are sent. The other flags suppress requests that no page made, make all machines
+alike, and make the start quick.
 
-Left out on purpose, though other tools pass them: the switches that take away the protection against floods
-of messages, pop-ups and pages that hang. There is one `--disable-features`: a second one would replace it.
+Some flags of other tools are left out on purpose: those that disable the protection against floods of
+messages, pop-ups and pages that hang. There is only one `--disable-features`, as a second would replace it.
 """
 
 from collections.abc import Sequence
@@ -17,20 +18,20 @@ _FEATURES_OFF: Final = (
     "CertificateTransparencyComponentUpdater",
     "DialMediaRouteProvider",
     "DestroyProfileOnBrowserClose",
-    "HttpsUpgrades",  # the address that was asked for is the one that is visited
+    "HttpsUpgrades",  # visit the requested address
     "InterestFeedContentSuggestions",
     "LensOverlay",
     "MediaRouter",
     "OptimizationHints",
     "PaintHolding",
     "Translate",
-    "WebRtcHideLocalIpsWithMdns",  # which would send multicast; no local address is looked at to begin with
+    "WebRtcHideLocalIpsWithMdns",  # it would send multicast, and local addresses are not used anyway
 )
 _COMMON: Final = (
     "--headless",
     "--remote-debugging-pipe",
     f"--disable-features={','.join(_FEATURES_OFF)}",
-    # Nothing that no page asked for.
+    # No requests that no page made.
     "--disable-background-networking",
     "--disable-breakpad",
     "--disable-client-side-phishing-detection",
@@ -48,7 +49,7 @@ _COMMON: Final = (
     "--no-first-run",
     "--no-pings",
     "--no-service-autorun",
-    # Nobody is there to be asked or to listen.
+    # There is no user to ask or to listen.
     "--block-new-web-contents",
     "--deny-permission-prompts",
     "--disable-notifications",
@@ -57,12 +58,12 @@ _COMMON: Final = (
     "--noerrdialogs",
     "--password-store=basic",
     "--use-mock-keychain",
-    # Alike everywhere.
+    # The same on every machine.
     "--font-render-hinting=none",
     "--force-color-profile=srgb",
     "--hide-scrollbars",
     "--lang=en-US",
-    # A page in the background is as quick as one in front.
+    # Pages in the background are as quick as those in front.
     "--disable-back-forward-cache",
     "--disable-background-timer-throttling",
     "--disable-backgrounding-occluded-windows",
@@ -72,7 +73,7 @@ _COMMON: Final = (
 
 
 def fence(port: int) -> tuple[str, ...]:
-    """Layer one. WebRTC's switch has another name in the headless shell, so both are given."""
+    """The flags of the first layer. WebRTC's flag has another name in the headless shell, so both are set."""
     return (
         f"--proxy-server=http://127.0.0.1:{port}",
         "--proxy-bypass-list=<-loopback>",
