@@ -14,8 +14,8 @@ from tests.site.bombs import bomb, zstd
 
 from gossamer import problems
 from gossamer.problems import Problem
-from gossamer.reach.decode import MOST_MEMBERS, Body, decoder_for
-from gossamer.reach.failures import reason_of
+from gossamer.reach.http.decode import MAX_MEMBERS, Body, decoder_for
+from gossamer.reach.http.failures import reason_of
 
 LARGEST = 10_000_000
 
@@ -128,8 +128,8 @@ def test_a_bomb_costs_what_a_page_costs(coding: str) -> None:
 @pytest.mark.parametrize(("coding", "compress"), [("gzip", gzip.compress), ("zstd", zstd.compress)])
 def test_a_million_empty_members_are_refused_early(coding: str, compress: Callable[[bytes], bytes]) -> None:
     member = compress(b"")
-    assert refused(coding, member * (MOST_MEMBERS + 1)) == "bad_encoding"
-    assert decoded(coding, member * MOST_MEMBERS) == b""
+    assert refused(coding, member * (MAX_MEMBERS + 1)) == "bad_encoding"
+    assert decoded(coding, member * MAX_MEMBERS) == b""
 
 
 def test_a_window_larger_than_the_standard_allows() -> None:

@@ -6,6 +6,7 @@ listen there must never see a connection.
 
 import asyncio
 import errno
+import io
 import os
 import resource
 import socket
@@ -18,6 +19,7 @@ from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address, ip_network
 from typing import Any
 
+import msgspec
 import pytest
 import trustme
 import uvloop
@@ -30,10 +32,11 @@ from tests.site.canary import canaries, canary, full, silent
 from tests.site.dns import Clock, NameServer, Reply, name_server
 
 from gossamer import problems
-from gossamer.problems import FETCH_FAILED, FETCH_TIMEOUT, INVALID_URL, Kind, Problem, Unavailable
-from gossamer.reach.dial import Dialer, Limits, client_context
-from gossamer.reach.names import SHORTEST, Names
-from gossamer.web.url import Url
+from gossamer.observe.logs import Log, concerning
+from gossamer.problems import FETCH_FAILED, FETCH_TIMEOUT, INVALID_URL, Problem, ProblemKind, Unavailable
+from gossamer.reach.net.dial import Dialer, DialLimits, client_context
+from gossamer.reach.net.names import MIN_LIFETIME, Names
+from gossamer.web.url.url import Url
 
 HERE = (ip_network("127.0.0.1/32"),)
 
@@ -71,7 +74,7 @@ async def greeted(dialer: Dialer, host: str, port: int, *, tls: bool = False) ->
     return peer
 
 
-async def refusal(attempt: Awaitable[Any], kind: Kind) -> dict[str, Any]:
+async def refusal(attempt: Awaitable[Any], kind: ProblemKind) -> dict[str, Any]:
     with pytest.raises(Problem) as caught:
         await attempt
     assert caught.value.kind is kind, caught.value
@@ -254,8 +257,8 @@ async def test_a_name_is_refused_if_any_of_its_addresses_is(
             await dial(dialer, "mixed.test", birds[0].port)
     assert [bird.connections for bird in birds] == [0, 0, 0]
     problem = caught.value
-    assert problem.kind is INVALID_URL
-    assert problem.members["details"]["reason"] == "hostname_blocked"
+    assert problem.kind is FETCH_FAILED
+    assert problem.members["details"] == {"host": "mixed.test", "reason": "dns_not_found"}
     told = str(problem.document("https://gossamer.test", "/fetch", "wl_1"))
     assert not any(address in told for address in answer)
 
@@ -264,12 +267,12 @@ async def test_rebinding_from_allowed_to_forbidden(dialer: Dialer, dns: NameServ
     dns.say("rebind.test", ("127.0.0.1",), ("127.0.0.2",))
     async with canaries("127.0.0.1", "127.0.0.2") as (public, forbidden):
         assert await greeted(dialer, "rebind.test", public.port) == "127.0.0.1"
-        clock.now += SHORTEST - 1
+        clock.now += MIN_LIFETIME - 1
         assert await greeted(dialer, "rebind.test", public.port) == "127.0.0.1"
         assert dns.count("rebind.test") == 1
         clock.now += 1
-        details = await refusal(dial(dialer, "rebind.test", public.port), INVALID_URL)
-        assert (details["reason"], details["rule"]) == ("hostname_blocked", "loopback")
+        details = await refusal(dial(dialer, "rebind.test", public.port), FETCH_FAILED)
+        assert details == {"host": "rebind.test", "reason": "dns_not_found"}
         assert dns.count("rebind.test") == 2
     assert (public.connections, forbidden.connections) == (2, 0)
 
@@ -277,11 +280,11 @@ async def test_rebinding_from_allowed_to_forbidden(dialer: Dialer, dns: NameServ
 async def test_rebinding_from_forbidden_to_allowed(dialer: Dialer, dns: NameServer, clock: Clock) -> None:
     dns.say("rebind.test", ("127.0.0.2",), ("127.0.0.1",), ("127.0.0.2",))
     async with canaries("127.0.0.1", "127.0.0.2") as (public, forbidden):
-        await refusal(dial(dialer, "rebind.test", public.port), INVALID_URL)
-        clock.now += SHORTEST
+        await refusal(dial(dialer, "rebind.test", public.port), FETCH_FAILED)
+        clock.now += MIN_LIFETIME
         assert await greeted(dialer, "rebind.test", public.port) == "127.0.0.1"
-        clock.now += SHORTEST
-        await refusal(dial(dialer, "rebind.test", public.port), INVALID_URL)
+        clock.now += MIN_LIFETIME
+        await refusal(dial(dialer, "rebind.test", public.port), FETCH_FAILED)
     assert (public.connections, forbidden.connections) == (1, 0)
 
 
@@ -293,10 +296,40 @@ async def test_rebinding_at_every_question(dialer: Dialer, dns: NameServer, cloc
             if answer == ("127.0.0.1",):
                 assert await greeted(dialer, "rebind.test", public.port) == "127.0.0.1"
             else:
-                await refusal(dial(dialer, "rebind.test", public.port), INVALID_URL)
-            clock.now += SHORTEST
+                await refusal(dial(dialer, "rebind.test", public.port), FETCH_FAILED)
+            clock.now += MIN_LIFETIME
     assert public.connections == 10
     assert [bird.connections for bird in forbidden] == [0, 0]
+
+
+async def test_decision11_a_name_that_leads_inside_looks_like_one_that_does_not_exist(
+    names: Names, dns: NameServer, clock: Clock
+) -> None:
+    stream = io.StringIO()
+    dialer = Dialer(names, allow=HERE, ports="*", log=Log(stream))
+    dns.say("inside.test", Reply(("127.0.0.2",), ttl=300))
+    told = []
+    for name in ("inside.test", "nowhere.test"):
+        for _ in range(2):  # is it remembered for as long?
+            clock.now += MIN_LIFETIME
+            with concerning("wl_1_abcdef"), pytest.raises(Problem) as caught:
+                await dial(dialer, name, 80)
+        document = caught.value.document("https://gossamer.test", "/fetch", "wl_1")
+        told.append(str(document).replace(name, "NAME"))
+        assert dns.count(name) == 2
+    assert told[0] == told[1]
+    assert "log" in str(caught.value.hint)
+    for line in map(msgspec.json.decode, stream.getvalue().splitlines()):
+        del line["timestamp"], line["message"]
+        assert line == {
+            "level": "warning",
+            "event": "address_refused",
+            "host": "inside.test",
+            "port": 80,
+            "rule": "loopback",
+            "requestId": "wl_1_abcdef",
+        }
+    assert len(stream.getvalue().splitlines()) == 2
 
 
 async def test_ports(names: Names, dns: NameServer) -> None:
@@ -459,7 +492,7 @@ async def test_a_hung_connection_ends_at_the_deadline(dialer: Dialer) -> None:
 
 
 async def test_a_hung_connection_ends_at_its_own_limit(names: Names) -> None:
-    dialer = Dialer(names, allow=HERE, ports="*", limits=Limits(connect=0.2))
+    dialer = Dialer(names, allow=HERE, ports="*", limits=DialLimits(connect=0.2))
     async with full() as port:
         started = time.monotonic()
         assert (await refusal(dial(dialer, "127.0.0.1", port), FETCH_TIMEOUT))["reason"] == "connect"
@@ -467,7 +500,7 @@ async def test_a_hung_connection_ends_at_its_own_limit(names: Names) -> None:
 
 
 async def test_a_hung_handshake_ends_at_its_limit(names: Names) -> None:
-    dialer = Dialer(names, allow=HERE, ports="*", limits=Limits(handshake=0.2))
+    dialer = Dialer(names, allow=HERE, ports="*", limits=DialLimits(handshake=0.2))
     async with silent() as port:
         before = open_files()
         details = await refusal(dial(dialer, "127.0.0.1", port, tls=True), FETCH_TIMEOUT)
@@ -518,7 +551,7 @@ async def test_no_files_left_is_our_own_trouble(dialer: Dialer) -> None:
 
 
 def test_errors_of_the_system_have_reasons() -> None:
-    from gossamer.reach.dial import _problem
+    from gossamer.reach.net.dial import _problem
 
     for error, reason in (
         (ConnectionResetError(errno.ECONNRESET, "reset"), "connection_reset"),
@@ -543,11 +576,11 @@ def test_the_same_under_uvloop() -> None:
             dns.say("site.test", ("127.0.0.1",))
             dns.say("mixed.test", ("127.0.0.1", "127.0.0.2"))
             names = Names([dns.address])
-            dialer = Dialer(names, allow=HERE, ports="*", context=context, limits=Limits(0.3, 0.3))
+            dialer = Dialer(names, allow=HERE, ports="*", context=context, limits=DialLimits(0.3, 0.3))
             async with canary("127.0.0.1", context=serving(authority.issue_cert("site.test"))) as bird:
                 assert await greeted(dialer, "site.test", bird.port, tls=True) == "127.0.0.1"
                 await refusal(dial(dialer, "127.0.0.1", bird.port, tls=True), FETCH_FAILED)
-                await refusal(dial(dialer, "mixed.test", bird.port), INVALID_URL)
+                await refusal(dial(dialer, "mixed.test", bird.port), FETCH_FAILED)
             async with full() as port:
                 await refusal(dial(dialer, "site.test", port), FETCH_TIMEOUT)
                 assert await cancelled_midway(lambda: dial(dialer, "site.test", port))

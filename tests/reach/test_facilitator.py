@@ -2,22 +2,24 @@
 
 import io
 from collections.abc import AsyncIterator, Iterator
+from typing import Any
 
 import msgspec
 import pytest
-from tests.flows.test_pay import RESOURCE, Ledgerless, signed
+from tests.flows.counters import RESOURCE, TRANSACTION, Ledgerless, signed
 from tests.servers.chains import facilitator as servers
 from tests.servers.chains.facilitator import Fault
 
-from gossamer.breaker import Breaker
-from gossamer.logs import Log
+from gossamer.concurrency.breaker import Breaker
+from gossamer.observe.logs import Log
 from gossamer.problems import Unavailable
-from gossamer.reach.facilitator import KINDS_SECONDS, RETRY_SECONDS, Facilitator, Uncertain
-from gossamer.web import x402
-from gossamer.web.x402 import BASE_SEPOLIA
+from gossamer.reach.services.facilitator import KINDS_SECONDS, RETRY_SECONDS, Facilitator, Uncertain
+from gossamer.web.pay import x402
+from gossamer.web.pay.x402 import BASE_SEPOLIA
 
 TERMS = x402.terms(BASE_SEPOLIA, "0x" + "bb" * 20, 5_000, 300, {})
-SECONDS = 0.5
+PATIENT_SECONDS = 30.0  # a busy machine answers late, and that is not what is tested
+HASTY_SECONDS = 2.0  # for what never answers
 TURNED_AWAY = {
     Fault.UNAUTHORIZED: "key refused",
     Fault.FORBIDDEN: "key refused",
@@ -53,16 +55,18 @@ def stream() -> io.StringIO:
 
 @pytest.fixture
 async def facilitator(
-    server: servers.Facilitator, clock: Clock, stream: io.StringIO
+    request: pytest.FixtureRequest, server: servers.Facilitator, clock: Clock, stream: io.StringIO
 ) -> AsyncIterator[Facilitator]:
+    """Patient, or with the deadline that the test gives it."""
     server.reset()
+    seconds = getattr(request, "param", PATIENT_SECONDS)
     opened = Facilitator(
         "cdp",
         f"{server.url}/platform/v2/x402",
         Breaker(failures=3, seconds=60.0),
         Log(stream),
-        verify_seconds=SECONDS,
-        settle_seconds=SECONDS,
+        verify_seconds=seconds,
+        settle_seconds=seconds,
         clock=clock,
     )
     yield opened
@@ -78,7 +82,7 @@ async def test_what_it_says_is_a_value(facilitator: Facilitator, server: servers
     payment = wire()
     assert (await facilitator.verify(payment, TERMS)).valid
     settlement = await facilitator.settle(payment, TERMS)
-    assert (settlement.success, settlement.transaction) == (True, "0xabc")
+    assert (settlement.success, settlement.transaction) == (True, TRANSACTION)
     verdict = await facilitator.verify(payment, TERMS)
     assert (verdict.valid, verdict.spent) == (False, True)
     assert verdict.reason == "invalid_exact_evm_nonce_already_used"
@@ -92,7 +96,12 @@ async def test_what_it_says_is_a_value(facilitator: Facilitator, server: servers
     assert asked.requirements["amount"] == "5000"
 
 
-@pytest.mark.parametrize("fault", NO_ANSWER, ids=lambda fault: fault.name.lower())
+@pytest.mark.parametrize(
+    ("fault", "facilitator"),
+    [(fault, HASTY_SECONDS if fault is Fault.HANG else PATIENT_SECONDS) for fault in NO_ANSWER],
+    ids=[fault.name.lower() for fault in NO_ANSWER],
+    indirect=["facilitator"],
+)
 async def test_what_it_does_not_say_is_unavailable_and_of_money_uncertain(
     fault: Fault, facilitator: Facilitator, server: servers.Facilitator
 ) -> None:
@@ -106,6 +115,93 @@ async def test_what_it_does_not_say_is_unavailable_and_of_money_uncertain(
         assert type(caught.value) is doubt
         assert server.url not in caught.value.detail
         assert "apology" not in caught.value.detail
+
+
+OTHER = "0x" + "0e" * 20
+HASH = "0x" + "5c" * 32
+SIGNATURE = "5" * 87  # 64 bytes in base58: as Solana's are
+NO_TRUTH = ["yes", "true", 1, 1.0, None, [], [True], {}, ...]
+NO_TRANSACTION = [
+    ...,
+    None,
+    "",
+    "0x",
+    HASH[:-1],
+    HASH + "0",
+    HASH[2:],
+    "0x" + "zz" * 32,
+    SIGNATURE,
+    7,
+    [HASH],
+]
+ELSEWHERE = [{"payer": OTHER}, {"payer": "nobody"}, {"payer": 1}]
+OF_ANOTHER_NETWORK = [{"network": "eip155:137"}, {"network": "base"}, {"network": 84532}]
+
+
+@pytest.mark.parametrize(
+    "told",
+    [*({"isValid": value} for value in NO_TRUTH), *ELSEWHERE, {"isValid": "no"}, {"invalidReason": 1}],
+    ids=str,
+)
+async def test_a_verdict_that_is_not_well_formed_is_none(
+    told: dict[str, Any], facilitator: Facilitator, server: servers.Facilitator
+) -> None:
+    server.lie("verify", **told)
+    with pytest.raises(Unavailable, match="makes no sense"):
+        await facilitator.verify(wire(), TERMS)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        *({"success": value} for value in NO_TRUTH),
+        *({"transaction": value} for value in NO_TRANSACTION),
+        *ELSEWHERE,
+        *OF_ANOTHER_NETWORK,
+    ],
+    ids=str,
+)
+async def test_a_settlement_that_is_not_well_formed_leaves_open_whether_money_was_moved(
+    told: dict[str, Any], facilitator: Facilitator, server: servers.Facilitator
+) -> None:
+    server.lie("settle", **told)
+    with pytest.raises(Uncertain, match="makes no sense"):
+        await facilitator.settle(wire(), TERMS)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [{}, {"payer": ...}, {"payer": None}, {"network": ...}, {"network": "base-sepolia"}, {"extra": [1]}],
+    ids=str,
+)
+async def test_what_it_need_not_say_it_may_leave_out(
+    told: dict[str, Any], facilitator: Facilitator, server: servers.Facilitator
+) -> None:
+    server.lie("verify", **told)
+    server.lie("settle", **told)
+    payment = wire()
+    assert (await facilitator.verify(payment, TERMS)).valid
+    settlement = await facilitator.settle(payment, TERMS)
+    assert (settlement.success, settlement.transaction) == (True, HASH)
+
+
+@pytest.mark.parametrize("transaction", [..., None, "", HASH, "made up"])
+async def test_a_refusal_names_a_transaction_or_none(
+    transaction: Any, facilitator: Facilitator, server: servers.Facilitator
+) -> None:
+    server.lie("settle", success=False, errorReason="insufficient_funds", transaction=transaction)
+    settlement = await facilitator.settle(wire(), TERMS)
+    assert (settlement.success, settlement.reason) == (False, "insufficient_funds")
+    assert settlement.transaction == (HASH if transaction == HASH else "")
+
+
+def test_transactions_are_called_as_on_their_network() -> None:
+    assert x402.BASE.is_transaction(HASH)
+    assert x402.BASE.is_transaction(HASH.upper().replace("X", "x"))
+    assert not x402.BASE.is_transaction(SIGNATURE)
+    assert x402.SOLANA.is_transaction(SIGNATURE)
+    for wrong in (HASH, SIGNATURE[:-3], SIGNATURE + "55", SIGNATURE[:-1] + "0", "", "5" * 100_000):
+        assert not x402.SOLANA.is_transaction(wrong)
 
 
 async def test_a_refusal_with_400_is_a_value_too(

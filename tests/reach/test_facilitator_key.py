@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from tests.servers.chains.doorman import Doorman, Private, decoded, ec_secret, ed25519_secret
 
-from gossamer.reach.facilitator_key import FacilitatorKey, read_private
+from gossamer.reach.services.facilitator_key import FacilitatorKey, read_private
 
 KEY_ID = "organizations/a1/apiKeys/b2"
 SEED = hashlib.sha256(b"a key of the tests").digest()

@@ -14,14 +14,15 @@ from tests.site.server import Site
 
 from gossamer import problems
 from gossamer.problems import Problem
-from gossamer.reach.dial import Dialer, client_context
-from gossamer.reach.failures import is_transient, reason_of
-from gossamer.reach.fetch import Ask, Fetcher
-from gossamer.reach.http import Bounds
-from gossamer.reach.names import Names
-from gossamer.reach.retry import retry_after
-from gossamer.web.page import Hop
-from gossamer.web.url import Url
+from gossamer.reach.http.client import HttpBounds
+from gossamer.reach.http.failures import is_transient, reason_of
+from gossamer.reach.http.fetch import Fetcher
+from gossamer.reach.http.retry import retry_after
+from gossamer.reach.net.dial import Dialer, client_context
+from gossamer.reach.net.names import Names
+from gossamer.web.pages.fetch_spec import FetchSpec
+from gossamer.web.pages.page import Hop
+from gossamer.web.url.url import Url
 
 USER_AGENT = "Gossamer/0 (+mailto:web@example.com)"
 unique = itertools.count()
@@ -52,7 +53,7 @@ async def make_fetcher(site: Site, pauses: Pauses) -> AsyncIterator[Callable[...
             context=client_context(authorities=str(site.authority)),
         )
         clock: dict[str, Any] = {"sleep": pauses, "randomness": lambda: 0.5, "now": lambda: 1_700_000_000.0}
-        fetchers.append(Fetcher(dialer, USER_AGENT, bounds=Bounds(**bounds), **clock))
+        fetchers.append(Fetcher(dialer, USER_AGENT, bounds=HttpBounds(**bounds), **clock))
         return fetchers[-1]
 
     yield make
@@ -66,8 +67,8 @@ def fetcher(make_fetcher: Callable[..., Fetcher]) -> Fetcher:
     return make_fetcher()
 
 
-def ask(url: str, **options: Any) -> Ask:
-    return Ask(url=Url.parse(url), **options)
+def ask(url: str, **options: Any) -> FetchSpec:
+    return FetchSpec(url=Url.parse(url), **options)
 
 
 async def refusal(fetcher: Fetcher, url: str, **options: Any) -> Problem:
@@ -123,7 +124,7 @@ async def test_whatever_the_target_says_is_a_page(fetcher: Fetcher, site: Site, 
     ],
 )
 async def test_a_page_in_every_wrapping(fetcher: Fetcher, site: Site, path: str) -> None:
-    page = await fetcher.fetch(ask(site.url(f"/{path}"), attempts=1, timeout=5))
+    page = await fetcher.fetch(ask(site.url(f"/{path}"), attempts=1, timeout=30))
     assert (page.status, page.text) == (200, PAGE.decode())
 
 
@@ -321,7 +322,7 @@ async def test_an_idle_connection_that_was_closed_costs_no_attempt(fetcher: Fetc
 async def test_at_most_so_many_at_once_with_one_place(
     make_fetcher: Callable[..., Fetcher], site: Site
 ) -> None:
-    fetcher = make_fetcher(exchanges_per_place=2)
+    fetcher = make_fetcher(exchanges_per_origin=2)
     target = f"/ok?few={next(unique)}"
     await asyncio.gather(*(fetcher.fetch(ask(site.url(target))) for _ in range(20)))
     assert len({request.connection for request in site.seen(target)}) <= 2
@@ -330,7 +331,7 @@ async def test_at_most_so_many_at_once_with_one_place(
 async def test_waiting_for_a_turn_ends_at_the_deadline(
     make_fetcher: Callable[..., Fetcher], site: Site
 ) -> None:
-    fetcher = make_fetcher(exchanges_per_place=1)
+    fetcher = make_fetcher(exchanges_per_origin=1)
     slow = asyncio.create_task(fetcher.fetch(ask(site.url("/first-byte-late"), timeout=5)))
     await asyncio.sleep(0)
     problem = await refusal(fetcher, site.url("/ok"), timeout=0.1)
@@ -344,7 +345,7 @@ async def test_waiting_for_a_turn_ends_at_the_deadline(
 
 
 async def test_cancelling_closes_the_connection(make_fetcher: Callable[..., Fetcher], site: Site) -> None:
-    fetcher = make_fetcher(exchanges=1, exchanges_per_place=1)
+    fetcher = make_fetcher(exchanges=1, exchanges_per_origin=1)
     for path in ("first-byte-late", "stall", "huge"):
         fetch = asyncio.create_task(fetcher.fetch(ask(site.url(f"/{path}?cancel"), max_bytes=10**12)))
         while not site.seen(f"/{path}?cancel"):

@@ -12,11 +12,12 @@ from tests.site.paths import PAGE
 from tests.site.server import Site
 
 from gossamer.problems import Problem
-from gossamer.reach.dial import Dialer
-from gossamer.reach.fetch import Ask, Fetcher
-from gossamer.reach.http import Bounds
-from gossamer.reach.names import Names
-from gossamer.web.url import Url
+from gossamer.reach.http.client import HttpBounds
+from gossamer.reach.http.fetch import Fetcher
+from gossamer.reach.net.dial import Dialer
+from gossamer.reach.net.names import Names
+from gossamer.web.pages.fetch_spec import FetchSpec
+from gossamer.web.url.url import Url
 
 MEBIBYTE = 1024 * 1024
 MOST_BYTES = 32 * MEBIBYTE
@@ -107,7 +108,7 @@ def test_the_whole_deadline_holds_whatever_comes(site: Site) -> None:
 async def test_200_hostile_origins_at_once_and_a_good_one_beside_them(site: Site) -> None:
     names = Names()
     dialer = Dialer(names, allow=(ip_network("127.0.0.0/8"),), ports="*")
-    bounds = Bounds(first_byte=1.0, slow_after=1.0)
+    bounds = HttpBounds(first_byte=1.0, slow_after=1.0)
     fetcher = Fetcher(dialer, "Gossamer/0 (tests)", bounds=bounds)
     loop = asyncio.get_running_loop()
     paths = (
@@ -123,7 +124,9 @@ async def test_200_hostile_origins_at_once_and_a_good_one_beside_them(site: Site
     async def suffer(origin: str, path: str) -> float:
         started = loop.time()
         with pytest.raises(Problem):
-            await fetcher.fetch(Ask(url=Url.parse(origin + path), timeout=2.0, attempts=1, max_bytes=100_000))
+            await fetcher.fetch(
+                FetchSpec(url=Url.parse(origin + path), timeout=2.0, attempts=1, max_bytes=100_000)
+            )
         return loop.time() - started
 
     origins = site.origins(200)
@@ -131,7 +134,10 @@ async def test_200_hostile_origins_at_once_and_a_good_one_beside_them(site: Site
         asyncio.create_task(suffer(origin, paths[number % len(paths)]))
         for number, origin in enumerate(origins)
     ]
-    good = [await fetcher.fetch(Ask(url=Url.parse(site.url("/ok")), timeout=MOST_SECONDS)) for _ in range(20)]
+    good = [
+        await fetcher.fetch(FetchSpec(url=Url.parse(site.url("/ok")), timeout=MOST_SECONDS))
+        for _ in range(20)
+    ]
     assert all(page.status == 200 for page in good)
     assert max(await asyncio.gather(*hostile)) < MOST_SECONDS
     await fetcher.close()

@@ -7,7 +7,7 @@ import pytest
 from tests.servers.messages_api import KEY, MODEL, Cut, MessagesApi, Status, found, messages_api
 
 from gossamer.problems import Unavailable
-from gossamer.reach.llm import Answer, Model
+from gossamer.reach.services.llm import Model, ModelReply
 
 SCHEMA = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
 
@@ -18,7 +18,7 @@ async def api() -> AsyncIterator[MessagesApi]:
         yield opened
 
 
-async def asked(api: MessagesApi, *, key: str = KEY, seconds: float = 20.0) -> Answer:
+async def asked(api: MessagesApi, *, key: str = KEY, seconds: float = 20.0) -> ModelReply:
     model = Model(key, MODEL, base_url=api.url, seconds=seconds)
     try:
         return await model.answer("Rules.", "Question?", SCHEMA)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from tests.site.dns import AAAA, REFUSED, SERVFAIL, A, Clock, NameServer, Reply, name_server
 
-from gossamer.problems import FETCH_FAILED, FETCH_TIMEOUT, Kind, Problem
-from gossamer.reach.names import LONGEST, SHORTEST, Names
+from gossamer.problems import FETCH_FAILED, FETCH_TIMEOUT, Problem, ProblemKind
+from gossamer.reach.net.names import MAX_LIFETIME, MIN_LIFETIME, Names
 
 HERE = ip_address("127.0.0.1")
 THERE = ip_address("127.0.0.2")
@@ -33,7 +33,7 @@ async def names(dns: NameServer, clock: Clock) -> AsyncIterator[Names]:
     await names.close()
 
 
-async def refusal(names: Names, name: str, kind: Kind) -> Any:
+async def refusal(names: Names, name: str, kind: ProblemKind) -> Any:
     with pytest.raises(Problem) as caught:
         await names.addresses(name)
     assert caught.value.kind is kind
@@ -82,7 +82,7 @@ async def test_one_question_for_all_who_wait(names: Names, dns: NameServer) -> N
     ],
 )
 async def test_names_without_addresses(
-    reply: Reply, kind: Kind, reason: str, names: Names, dns: NameServer
+    reply: Reply, kind: ProblemKind, reason: str, names: Names, dns: NameServer
 ) -> None:
     dns.say("site.test", reply)
     assert await refusal(names, "site.test", kind) == reason
@@ -100,15 +100,15 @@ async def test_that_there_is_no_such_name_is_remembered_briefly(
     for _ in range(3):
         assert await refusal(names, "nowhere.test", FETCH_FAILED) == "dns_not_found"
     assert dns.count("nowhere.test") == 1
-    clock.now += SHORTEST
+    clock.now += MIN_LIFETIME
     dns.say("nowhere.test", Reply())
     assert await refusal(names, "nowhere.test", FETCH_FAILED) == "dns_not_found"
-    clock.now += SHORTEST
+    clock.now += MIN_LIFETIME
     dns.say("nowhere.test", ("127.0.0.1",))
     assert await names.addresses("nowhere.test") == (HERE,)
 
 
-@pytest.mark.parametrize(("ttl", "seconds"), [(0, SHORTEST), (60, 60), (86400, LONGEST)])
+@pytest.mark.parametrize(("ttl", "seconds"), [(0, MIN_LIFETIME), (60, 60), (86400, MAX_LIFETIME)])
 async def test_answers_are_remembered_by_their_ttl_within_bounds(
     ttl: int, seconds: float, names: Names, dns: NameServer, clock: Clock
 ) -> None:

@@ -6,11 +6,9 @@ import pytest
 from tests.servers.search_engines import KEY, SILENT, Engines, Page, Raw, Said, Status, search_engines
 
 from gossamer.problems import Unavailable
-from gossamer.reach.search import Provider
-from gossamer.reach.search_brave import Brave
-from gossamer.reach.search_searxng import SearXNG
-from gossamer.web.fusion import Hit
-from gossamer.web.question import Question
+from gossamer.reach.services.search import Brave, Provider, SearXNG
+from gossamer.web.search.fusion import SearchHit
+from gossamer.web.search.question import Question
 
 ROPE = Question.parse('"silk rope" -hemp')
 NAMES = ("searxng", "brave")
@@ -28,7 +26,9 @@ def provider(name: str, engines: Engines, *, key: str = KEY, seconds: float = 5.
     return SearXNG(f"{engines.url}/instance", "Gossamer/test", seconds=seconds)
 
 
-async def asked(name: str, engines: Engines, question: Question = ROPE, seconds: float = 5.0) -> list[Hit]:
+async def asked(
+    name: str, engines: Engines, question: Question = ROPE, seconds: float = 5.0
+) -> list[SearchHit]:
     opened = provider(name, engines, seconds=seconds)
     try:
         return await opened.search(question)
@@ -49,7 +49,7 @@ async def test_what_they_find(engines: Engines, name: str) -> None:
         Page("javascript:alert(1)"),
     ]
     first, second, third = await asked(name, engines)
-    assert first == Hit(url="https://a.example/", title="A & B", snippet="The **silk** rope's end")
+    assert first == SearchHit(url="https://a.example/", title="A & B", snippet="The **silk** rope's end")
     assert (second.title, second.snippet) == ("T [31m", "x y 1 < 2")
     assert second.published_at == 1_767_323_045.0
     assert third.url == "javascript:alert(1)"  # left out where rankings are joined

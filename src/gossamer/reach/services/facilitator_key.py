@@ -1,4 +1,4 @@
-"""The key that Coinbase's facilitator knows us by: each request carries a token that it signs.
+"""The API key for Coinbase's facilitator: it signs a token for each request.
 
 A token is a JWT (RFC 7519) for one method of one address, and holds for two minutes. Ed25519 keys come as 64
 bytes in base64, the second half of which is public (EdDSA, RFC 8037); older keys are EC keys in PEM (ES256,
@@ -43,7 +43,7 @@ class FacilitatorKey:
             "exp": now + TOKEN_SECONDS,
             "uris": [f"{method} {host}{path}"],
         }
-        signed = f"{_encoded(head)}.{_encoded(claims)}"
+        signed = f"{_encode(head)}.{_encode(claims)}"
         return f"{signed}.{_base64url(self._signature(signed.encode()))}"
 
     @property
@@ -58,7 +58,7 @@ class FacilitatorKey:
 
 
 def read_private(secret: str) -> Private:
-    """The key in a secret. Raises `ValueError`, which says what is wrong with it and not what it is."""
+    """The key in a secret. Raises `ValueError`, whose message does not repeat the secret."""
     text = secret.replace("\\n", "\n").strip()  # on one line, as environments hold it
     return _pem(text) if text.startswith(_PEM) else _pair(text)
 
@@ -88,7 +88,7 @@ def _pair(text: str) -> Ed25519PrivateKey:
     return found
 
 
-def _encoded(value: Any) -> str:
+def _encode(value: Any) -> str:
     return _base64url(msgspec.json.encode(value))
 
 

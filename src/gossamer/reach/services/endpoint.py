@@ -1,6 +1,6 @@
-"""An endpoint that whoever runs the server has set: asked directly, not through the fence, and bounded.
+"""Requests to a service that the operator configured: without the rules for targets, but bounded.
 
-Redirects are not followed, and what went wrong is told without anything that was sent: it may be a secret.
+Redirects are not followed. Errors repeat nothing of the request, because it may contain a secret.
 """
 
 import asyncio
@@ -13,29 +13,30 @@ from typing import Final
 from urllib.parse import urlencode
 
 from gossamer.problems import Problem, Unavailable
-from gossamer.reach.decode import ACCEPT_ENCODING
-from gossamer.reach.dial import client_context
-from gossamer.reach.failures import reason_of
-from gossamer.reach.http import Bounds, Terms
-from gossamer.reach.pool import Place, Pool
-from gossamer.web.url import Url
+from gossamer.reach.http.client import ExchangeTerms, HttpBounds
+from gossamer.reach.http.decode import ACCEPT_ENCODING
+from gossamer.reach.http.failures import reason_of
+from gossamer.reach.http.pool import ConnectionKey, Pool
+from gossamer.reach.net.dial import client_context
+from gossamer.reach.net.fetch_reason import FetchReason
+from gossamer.web.url.url import Url
 
-MOST_BYTES: Final = 5_000_000
-BOUNDS: Final = Bounds(exchanges=128, exchanges_per_place=64, idle_connections=32)
+MAX_BYTES: Final = 5_000_000
+BOUNDS: Final = HttpBounds(exchanges=128, exchanges_per_origin=64, idle_connections=32)
 _NONE: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ServiceReply:
     status: int
     body: bytes
 
 
-class Unanswered(Unavailable):
-    """It was reached, and what became of what it was sent is not known."""
+class ServiceSilent(Unavailable):
+    """The service was reached and did not answer: it may have acted on the request."""
 
 
-class Endpoint:
+class ServiceEndpoint:
     """One service and its base URL."""
 
     def __init__(
@@ -46,16 +47,16 @@ class Endpoint:
         headers: Mapping[str, str],
         seconds: float,
         context: ssl.SSLContext | None = None,
-        bounds: Bounds = BOUNDS,
+        bounds: HttpBounds = BOUNDS,
     ) -> None:
         self.service = service
         self._base = Url.parse(f"{base_url}/")
-        self.host = self._base.origin.partition("://")[2]  # as it is called in requests, with its port
+        self.host = self._base.origin.partition("://")[2]  # as in the Host header, with its port
         self._headers = {"accept": "application/json", "accept-encoding": ACCEPT_ENCODING, **headers}
         self._seconds = seconds
         self._pool = Pool(_Unfenced(context), bounds)
 
-    async def get(self, path: str, query: Mapping[str, str]) -> Answer:
+    async def get(self, path: str, query: Mapping[str, str]) -> ServiceReply:
         return await self.ask("GET", f"{path}?{urlencode(query, errors='replace')}")
 
     async def ask(
@@ -67,29 +68,30 @@ class Endpoint:
         headers: Mapping[str, str] = _NONE,
         seconds: float | None = None,
         once: bool = False,
-    ) -> Answer:
-        """Whatever it answers. Raises `Unavailable` when it is not reached, `Unanswered` when it then says
-        nothing; what is asked `once` is not sent anew where a kept connection breaks."""
+    ) -> ServiceReply:
+        """Send a request. Raises `Unavailable` if the service is not reached, `ServiceSilent` if it does not
+        answer. With `once`, the request is not repeated when a kept connection breaks."""
         limit = self._seconds if seconds is None else seconds
         deadline = asyncio.get_running_loop().time() + limit
         try:
             answer = await self._pool.exchange(
-                Place(self._base.scheme == "https", self._base.host, self._base.port),
+                ConnectionKey(self._base.scheme == "https", self._base.host, self._base.port),
                 self._request(method, path, body, headers),
-                Terms(deadline, MOST_BYTES, once=once),
+                ExchangeTerms(deadline, MAX_BYTES, once=once),
             )
         except Problem as problem:
-            away = isinstance(problem, Unavailable) or reason_of(problem) == "busy"
-            kind = Unavailable if away else Unanswered
+            away = isinstance(problem, Unavailable) or problem.reason == FetchReason.BUSY
+            kind = Unavailable if away else ServiceSilent
             raise kind(self.service, reason_of(problem).replace("_", " ")) from None
-        return Answer(answer.status, answer.body)
+        return ServiceReply(answer.status, answer.body)
 
     async def close(self) -> None:
         await self._pool.close()
 
     def target(self, path: str) -> str:
-        """What is asked for, as it is called in requests."""
-        return self._base.path.rstrip("/") + path
+        """The path for the request line."""
+        found = self._base.path.rstrip("/") + path
+        return found if found.startswith("/") else f"/{found}"
 
     def _request(self, method: str, path: str, body: bytes, headers: Mapping[str, str]) -> bytes:
         named = {"host": self.host, **self._headers, **headers}
@@ -100,7 +102,7 @@ class Endpoint:
 
 
 class _Unfenced:
-    """A dialer for addresses that neither a caller nor a page has chosen."""
+    """A dialer for addresses from the operator, not from a caller or a page."""
 
     def __init__(self, context: ssl.SSLContext | None) -> None:
         self._given_context = context

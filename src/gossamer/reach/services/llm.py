@@ -1,6 +1,6 @@
-"""A language model behind Anthropic's Messages API, whose answers hold to a schema.
+"""The client of a language model behind Anthropic's Messages API, with answers that follow a schema.
 
-The SDK is an extra (`gossamer[llm]`) and slow to import, so it is imported when it is first needed, aside.
+The SDK is an extra (`gossamer[llm]`) and slow to import, so a thread imports it when it is first needed.
 """
 
 import asyncio
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 SECONDS: Final = 60.0  # for one answer, retries included
 RETRIES: Final = 1
-MOST_TOKENS: Final = 16_000  # of an answer, and of what the model thinks before it
+MAX_TOKENS: Final = 16_000  # of an answer, with the thinking before it
 SERVICE: Final = "language model"
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    value: Any  # JSON, as the model gave it; nothing is checked
+class ModelReply:
+    value: Any  # JSON from the model, unchecked
     input_tokens: int
     output_tokens: int
 
@@ -37,16 +37,16 @@ class Model:
         self._client: AsyncAnthropic | None = None
         self._opening = asyncio.Lock()
 
-    async def answer(self, system: str, prompt: str, schema: Mapping[str, Any]) -> Answer:
-        """What the model says, asked to hold to the schema. Raises `Unavailable`, and nothing else."""
-        client = await self._opened()
+    async def answer(self, system: str, prompt: str, schema: Mapping[str, Any]) -> ModelReply:
+        """Ask the model for an answer that follows the schema. Raises only `Unavailable`."""
+        client = await self._get_client()
         import anthropic
 
         try:
             async with asyncio.timeout(self._seconds):
                 message = await client.messages.create(
                     model=self.name,
-                    max_tokens=MOST_TOKENS,
+                    max_tokens=MAX_TOKENS,
                     system=system,
                     messages=[{"role": "user", "content": prompt}],
                     output_config={"format": {"type": "json_schema", "schema": dict(schema)}},
@@ -56,7 +56,7 @@ class Model:
         except anthropic.APIStatusError as error:
             raise Unavailable(SERVICE, f"it answers with status {error.status_code}") from None
         except anthropic.AnthropicError as error:
-            # Its kind and no more: what it says may repeat what was sent.
+            # Only the kind of the error, because its text may repeat the request.
             raise Unavailable(SERVICE, type(error).__name__) from None
         return _answer(message)
 
@@ -64,7 +64,7 @@ class Model:
         if self._client is not None:
             await self._client.close()
 
-    async def _opened(self) -> "AsyncAnthropic":
+    async def _get_client(self) -> "AsyncAnthropic":
         async with self._opening:
             if self._client is None:
                 self._client = await asyncio.to_thread(self._open)
@@ -80,10 +80,10 @@ class Model:
         )
 
 
-def _answer(message: "Message") -> Answer:
+def _answer(message: "Message") -> ModelReply:
     text = "".join(block.text for block in message.content if block.type == "text")
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
         raise Unavailable(SERVICE, f"its answer is not complete ({message.stop_reason})") from None
-    return Answer(value, message.usage.input_tokens, message.usage.output_tokens)
+    return ModelReply(value, message.usage.input_tokens, message.usage.output_tokens)

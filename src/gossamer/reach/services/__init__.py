@@ -1,0 +1,1 @@
+"""Services that the operator configured: facilitators, chain nodes, search providers, a language model."""
