@@ -1,1 +1,1 @@
-"""Everything that lasts."""
+"""Everything that lasts: database, hot store and blobs, and the tables by subject."""

@@ -1,7 +1,7 @@
 """Blobs: bodies too large for the database, which last until they are deleted. The interface, and names.
 
-An object is written whole or not at all; the same name again replaces it. What the bytes are is the caller's
-business: whoever compresses says so with `coding`, and gets back the same bytes. `blobs_folder` keeps them in
+An object is written whole or not at all; the same name again replaces it. The bytes are opaque:
+a caller who compresses says so with `coding`, and gets back the same bytes. `blobs_folder` keeps them in
 a folder, `blobs_s3` in a bucket of any S3-compatible store; one contract suite runs on both.
 
 Every method may raise `problems.Unavailable("blobs", …)`, within its deadline. After a `put` or a `drop` that
@@ -19,7 +19,7 @@ CHUNK: Final = 262_144  # bytes that a stream hands out at a time, about
 
 # Lower case, because some file systems know no other; no part begins with a dot, so none is `..` or hidden.
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]*(/[a-z0-9][a-z0-9._-]*)*")
-_LONGEST_NAME: Final = 200
+_MAX_NAME_CHARS: Final = 200
 
 
 class Missing(LookupError):
@@ -30,7 +30,7 @@ class Blobs(Protocol):
     async def put(
         self, name: str, body: bytes, *, media_type: str = "application/octet-stream", coding: str = ""
     ) -> None:
-        """`media_type` and `coding` are for those who look into the store; it may be unable to keep them."""
+        """`media_type` and `coding` are for people who look into the store; it may be unable to keep them."""
         ...
 
     async def get(self, name: str) -> bytes | None: ...
@@ -40,7 +40,7 @@ class Blobs(Protocol):
         ...
 
     async def drop(self, names: Sequence[str]) -> None:
-        """What is not there is no error. When it fails, some of them may be gone."""
+        """A missing object is no error. If it fails, some of them may be gone."""
         ...
 
     async def ping(self) -> None: ...
@@ -53,22 +53,22 @@ def open_blobs(url: str, environ: Mapping[str, str], *, deadline: float = DEADLI
     AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in `environ`. Nothing is created or connected yet."""
     scheme = url.partition("://")[0]
     if scheme == "file":
-        from gossamer.state.blobs_folder import FolderBlobs
+        from gossamer.state.blobs.blobs_folder import FolderBlobs
 
         return FolderBlobs(_folder(url), deadline=deadline)
     if scheme == "s3":
         try:
-            from gossamer.state.blobs_s3 import S3Blobs
+            from gossamer.state.blobs.blobs_s3 import S3Blobs
         except ModuleNotFoundError as error:
             raise ValueError("S3 needs its client: install gossamer[s3]") from error
         return S3Blobs(url, environ, deadline=deadline)
     raise ValueError(f"{scheme}:// is not a store of blobs; use file:///folder or s3://bucket/prefix")
 
 
-def checked(name: str) -> str:
+def check_name(name: str) -> str:
     """The name, if it is one. Anything else is a defect of ours, never a caller's choice."""
-    if len(name) > _LONGEST_NAME or not _NAME.fullmatch(name):
-        raise ValueError(f"{name[:_LONGEST_NAME]!r} cannot name a blob")
+    if len(name) > _MAX_NAME_CHARS or not _NAME.fullmatch(name):
+        raise ValueError(f"{name[:_MAX_NAME_CHARS]!r} cannot name a blob")
     return name
 
 

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import asyncpg
 
-from gossamer.state.job_statements import CHANNEL
-from gossamer.state.wakeups import RETRY_SECONDS, Wakeups
+from gossamer.state.jobs.job_statements import CHANNEL
+from gossamer.state.wakeups.wakeups import RETRY_SECONDS, Wakeups
 
 PING_SECONDS: Final = 30.0  # a connection that a firewall forgot looks like one on which nothing happens
 ANSWER_SECONDS: Final = 5.0
@@ -32,22 +32,22 @@ class PostgresWakeups(Wakeups):
             await asyncio.sleep(RETRY_SECONDS)
 
     async def _listen(self) -> None:
-        """Until the connection is lost."""
+        """Listen until the connection is lost."""
         connection = await asyncpg.connect(
             self._url, timeout=ANSWER_SECONDS, server_settings={"application_name": "gossamer wakeups"}
         )
         lost = asyncio.Event()
         try:
             connection.add_termination_listener(lambda _connection: lost.set())
-            await connection.add_listener(CHANNEL, self._told)
+            await connection.add_listener(CHANNEL, self._receive)
             self._listening = True
-            self.wake()  # for what was told before
+            self.wake()  # for what was announced before
             while not await _is_set(lost, PING_SECONDS):
                 await connection.fetchval("SELECT 1", timeout=ANSWER_SECONDS)
         finally:
             connection.terminate()
 
-    def _told(self, _connection: Any, _process: int, _channel: str, kinds: str) -> None:
+    def _receive(self, _connection: Any, _process: int, _channel: str, kinds: str) -> None:
         self.wake(kinds.split(","))
 
 

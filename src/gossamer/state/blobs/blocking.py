@@ -23,7 +23,7 @@ class Blocking:
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix=service)
 
     async def call(self, work: Callable[[], T], abandon: Callable[[T], object] | None = None) -> T:
-        """`abandon` gets the result that came too late for anybody to take it."""
+        """`abandon` gets a result that came after the deadline."""
         try:
             running = self._threads.submit(work)
         except RuntimeError as error:
@@ -41,7 +41,7 @@ class Blocking:
         return result
 
     def tidy(self, work: Callable[[], object]) -> None:
-        """Nobody waits for it, and it is done also when we are closed before its turn comes."""
+        """Run it without waiting, even if this is closed before its turn comes."""
         try:
             running = self._threads.submit(work)
         except RuntimeError:

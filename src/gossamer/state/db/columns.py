@@ -1,4 +1,4 @@
-"""Columns: what tables are made of. Times are milliseconds since the epoch, ids are ULIDs."""
+"""Column types that all tables share. Times are milliseconds since the epoch, ids are ULIDs."""
 
 from typing import Any, Final
 
@@ -28,5 +28,5 @@ def time_(name: str, *, nullable: bool = False) -> Column[int]:
 
 
 def where_(condition: str) -> dict[str, Any]:
-    """What makes an index partial; both databases know it, and SQLAlchemy spells it twice."""
+    """Make an index partial. Both databases support it, and SQLAlchemy has one option for each."""
     return {"sqlite_where": text(condition), "postgresql_where": text(condition)}

@@ -1,12 +1,12 @@
-# ruff: noqa: S608 - what is put into these statements are other parts of them
-"""Given: raw statements that work on many rows at once, written once for both databases.
+# ruff: noqa: S608 - only constants are put into these statements
+"""Bulk statements: raw SQL that works on many rows at once, written once for both databases.
 
-    RAISE = given("UPDATE hosts SET pages = pages + given.more FROM {given} WHERE …", rows={"more": "bigint"})
-    await RAISE(hand, now, [(1,), (2,)])
+    RAISE = bulk("UPDATE hosts SET pages = pages + given.more FROM {given} WHERE …", rows={"more": "bigint"})
+    await RAISE(executor, now, [(1,), (2,)])
 
-PostgreSQL takes the rows as columns of values, SQLite as JSON. In the text, `{given}` is where they come
-from, `{now}` the time that a test passes in or else the database's own, and each single value has a name of
-its own. What only one of the databases knows, or spells differently, is in `_WORDS`.
+PostgreSQL takes the rows as columns of values, SQLite as JSON. In the text, `{given}` stands for the rows,
+`{now}` for the time that a test passes in or else the database's own, and each single value for itself by
+name. `_WORDS` has what the databases spell differently, or what only one of them has.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,8 +15,8 @@ from typing import Any, Final
 
 import msgspec
 
-from gossamer.state.alone import Hand, Rows, run
-from gossamer.state.database import CLOCK
+from gossamer.state.db.database import CLOCK
+from gossamer.state.db.single import Executor, Rows, run
 
 _WORDS: Final[Mapping[str, Mapping[str, str]]] = {
     "postgresql": {
@@ -28,7 +28,7 @@ _WORDS: Final[Mapping[str, Mapping[str, str]]] = {
     "sqlite": {
         "now": f"COALESCE(?1, {CLOCK['sqlite']})",
         "greatest": "max",
-        "for_update": "",  # who writes is alone
+        "for_update": "",  # there is one writer
         "skip_locked": "",
     },
 }
@@ -37,29 +37,29 @@ _encode: Final = msgspec.json.Encoder().encode
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class BulkStatement:
     postgresql: str
     sqlite: str
     takes_time: bool
     takes_rows: bool
 
     async def __call__(
-        self, hand: Hand, now: int | None, rows: Sequence[tuple[Any, ...]] = (), **values: Any
+        self, executor: Executor, now: int | None, rows: Sequence[tuple[Any, ...]] = (), **values: Any
     ) -> Rows:
         """`values` in the order in which the statement names them."""
         if self.takes_rows and not rows:
             return ()
         single = ((now,) if self.takes_time else ()) + tuple(values.values())
-        if hand.dialect.name == "postgresql":
+        if executor.dialect.name == "postgresql":
             columns = [list(column) for column in zip(*rows, strict=True)]
-            return await run(hand, self.postgresql, *single, *columns)
+            return await run(executor, self.postgresql, *single, *columns)
         many = (_encode(rows).decode(),) if self.takes_rows else ()
-        return await run(hand, self.sqlite, *single, *many)
+        return await run(executor, self.sqlite, *single, *many)
 
 
-def given(
+def bulk(
     text: str, *, values: Mapping[str, str] | None = None, rows: Mapping[str, str] | None = None
-) -> Statement:
+) -> BulkStatement:
     """Names and PostgreSQL's types of single values and of the columns of the rows."""
     single, columns = values or {}, rows or {}
     takes_time = "{now}" in text
@@ -68,7 +68,7 @@ def given(
     names = ", ".join(columns)
     arrays = ", ".join(f"${place}::{kind}[]" for place, kind in enumerate(columns.values(), first))
     items = ", ".join(f"json_extract(value, '$[{place}]') AS {name}" for place, name in enumerate(columns))
-    return Statement(
+    return BulkStatement(
         text.format(
             given=f"unnest({arrays}) AS given({names})",
             **{name: f"${place}::{kind}" for place, (name, kind) in enumerate(single.items(), second)},

@@ -1,10 +1,9 @@
-"""Wake-ups: how who waits for jobs learns that there may be some, without asking all the time.
+"""Wake-ups: tell workers that wait for jobs that there may be some, so that they need not poll.
 
-Within a process by a signal. From other processes on PostgreSQL by LISTEN, on a connection of its own that is
-opened again whenever it is lost; on SQLite by looking every 100 ms whether anybody has written to the file,
-which reads a few bytes of shared memory, and only while somebody waits. A wake-up is a hint: it may come for
-nothing and, when the connection is lost, not at all, so who waits also looks by itself now and then.
-The two are `wakeups_sqlite` and `wakeups_postgres`.
+Within a process they are signals. From other processes they come by LISTEN on PostgreSQL, on a connection
+that is opened again whenever it is lost. On SQLite, a check every 100 ms sees whether the file was written
+to; it reads a few bytes of shared memory, and runs only while a worker waits. A wake-up is a hint: it may
+come for nothing or, when the connection is lost, not at all, so waiting workers also poll now and then.
 """
 
 import asyncio
@@ -20,7 +19,7 @@ RETRY_SECONDS: Final = 1.0
 
 
 class Waiter:
-    """One who waits for jobs of some kinds."""
+    """A worker that waits for jobs of some kinds."""
 
     def __init__(self, kinds: Collection[str]) -> None:
         self.kinds = frozenset(kinds)
@@ -32,7 +31,7 @@ class Waiter:
         self._woken.set()
 
     async def wait(self, seconds: float) -> bool:
-        """Whether there was a wake-up; the next one is waited for anew."""
+        """Whether there was a wake-up; the next call waits for the next one."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._woken.wait()
@@ -48,7 +47,7 @@ class Wakeups(ABC):
 
     @property
     def poll_seconds(self) -> float:
-        """How often to look all the same."""
+        """How often to poll all the same."""
         return POLL_SECONDS
 
     @abstractmethod
@@ -63,7 +62,7 @@ class Wakeups(ABC):
 
     @contextmanager
     def waiting(self, kinds: Collection[str]) -> Iterator[Waiter]:
-        """From now on, nothing is missed."""
+        """No wake-up is missed from now on."""
         waiter = Waiter(kinds)
         self._waiters.add(waiter)
         if self._watching is None or self._watching.done():
@@ -80,12 +79,14 @@ class Wakeups(ABC):
 
 
 def open_wakeups(url: str) -> Wakeups:
-    """Wake-ups of the database at `url`, which is spelt as for `open_database`. Nothing is opened yet."""
+    """Wake-ups of the database at `url`, written as for `open_database`. Nothing is opened yet."""
     scheme, separator, rest = url.partition("://")
     if scheme in ("postgresql", "postgres"):
-        from gossamer.state.wakeups_postgres import PostgresWakeups  # an extra: imported where it is chosen
+        from gossamer.state.wakeups.wakeups_postgres import (
+            PostgresWakeups,  # an extra: imported where it is chosen
+        )
 
         return PostgresWakeups(url)
-    from gossamer.state.wakeups_sqlite import SqliteWakeups
+    from gossamer.state.wakeups.wakeups_sqlite import SqliteWakeups
 
     return SqliteWakeups(Path(rest.removeprefix("/") if separator else url))

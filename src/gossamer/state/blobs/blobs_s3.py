@@ -3,8 +3,8 @@
     s3://bucket/prefix?endpoint=https://s3.example:9000&region=eu-west-1&style=virtual
 
 All but the bucket may be left out. Buckets stand in the path unless `style` is `virtual`; then the endpoint
-names the bucket. The key needs GetObject, PutObject, DeleteObject and, so that what is missing can be told
-from what is forbidden, ListBucket.
+names the bucket. The key needs GetObject, PutObject, DeleteObject and ListBucket; without the
+last one a missing object looks like a forbidden one.
 
 The client is Rust's object_store. We call it from threads: its own futures may wake up after the interpreter
 has gone, and take the process down with them.
@@ -22,8 +22,8 @@ from obstore.exceptions import BaseError, PermissionDeniedError, Unauthenticated
 from obstore.store import S3Store
 
 from gossamer.problems import Unavailable
-from gossamer.state.blobs import CHUNK, DEADLINE, Missing, checked
-from gossamer.state.blocking import Blocking
+from gossamer.state.blobs.blobs import CHUNK, DEADLINE, Missing, check_name
+from gossamer.state.blobs.blocking import Blocking
 
 if TYPE_CHECKING:
     from obstore import Attributes, BytesStream
@@ -33,15 +33,15 @@ T = TypeVar("T")
 
 THREADS: Final = 32
 RETRIES: Final = 2
-LONGEST_STREAM: Final = 3600.0  # for a reader who is slow; the store itself keeps to the deadline
-NOBODY: Final = "ping"  # a name that no object has
+MAX_STREAM_SECONDS: Final = 3600.0  # for a slow reader; the store itself keeps to the deadline
+PING_NAME: Final = "ping"  # no object has this name
 _FORM: Final = "the bucket must be given as s3://bucket/prefix?endpoint=https://…&region=…"
 _PART: Final = r"[A-Za-z0-9_][A-Za-z0-9._-]*"
 
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """Where it is and how to enter. What is empty, the client looks for where Amazon's own tools do."""
+    """Its address and credentials. Empty values are looked up by the client as Amazon's own tools do."""
 
     name: str
     prefix: str
@@ -105,42 +105,44 @@ class S3Blobs:
     def __init__(self, url: str, environ: Mapping[str, str], *, deadline: float = DEADLINE) -> None:
         bucket = Bucket.parse(url, environ)
         self._store = bucket.store(longest=deadline, silence=deadline)
-        self._streams = bucket.store(longest=LONGEST_STREAM, silence=deadline)
+        self._streams = bucket.store(longest=MAX_STREAM_SECONDS, silence=deadline)
         self._blocking = Blocking("blobs", threads=THREADS, deadline=deadline)
 
     async def put(
         self, name: str, body: bytes, *, media_type: str = "application/octet-stream", coding: str = ""
     ) -> None:
-        # Some stores unpack what is marked as packed, unless they are told not to.
+        # Some stores decompress objects that are marked as compressed, unless this forbids it.
         kept: Attributes = {"Content-Type": media_type, "Cache-Control": "private, no-transform"}
         if coding:
             kept["Content-Encoding"] = coding
         # In parts it would not appear at once, and a crash would leave parts that are paid for.
-        await self._call(partial(self._store.put, checked(name), body, attributes=kept, use_multipart=False))
+        await self._call(
+            partial(self._store.put, check_name(name), body, attributes=kept, use_multipart=False)
+        )
 
     async def get(self, name: str) -> bytes | None:
         try:
-            return await self._call(partial(_found, partial(self._read, checked(name))))
+            return await self._call(partial(_translate_missing, partial(self._read, check_name(name))))
         except Missing:
             return None
 
     async def stream(self, name: str) -> AsyncGenerator[bytes]:
-        chunks = await self._call(partial(_found, partial(self._open, checked(name))))
+        chunks = await self._call(partial(_translate_missing, partial(self._open, check_name(name))))
         while (chunk := await self._call(partial(next, chunks, None))) is not None:
             yield bytes(chunk)
 
     async def drop(self, names: Sequence[str]) -> None:
         if names:
-            await self._call(partial(self._store.delete, [checked(name) for name in names]))
+            await self._call(partial(self._store.delete, [check_name(name) for name in names]))
 
     async def ping(self) -> None:
-        await self.get(NOBODY)
+        await self.get(PING_NAME)
 
     async def close(self) -> None:
         self._blocking.close()
 
     async def _call(self, work: Callable[[], T]) -> T:
-        return await self._blocking.call(partial(_translated, work))
+        return await self._blocking.call(partial(_translate, work))
 
     def _read(self, name: str) -> bytes:
         return self._store.get(name).bytes().to_bytes()
@@ -149,16 +151,17 @@ class S3Blobs:
         return self._streams.get(name).stream(min_chunk_size=CHUNK)
 
 
-def _found(work: Callable[[], T]) -> T:
+def _translate_missing(work: Callable[[], T]) -> T:
     try:
         return work()
     except FileNotFoundError as error:
+        # S3's own error code: the client has one exception for a missing object and a missing bucket.
         if "NoSuchBucket" in str(error):
             raise
         raise Missing from error
 
 
-def _translated(work: Callable[[], T]) -> T:
+def _translate(work: Callable[[], T]) -> T:
     try:
         return work()
     except FileNotFoundError as error:

@@ -1,19 +1,22 @@
-"""Database: what must not be lost. One face; SQLite and PostgreSQL behind it.
+"""Database: one interface to SQLite and PostgreSQL, for everything that must not be lost.
 
     async with database.read() as connection:     # each statement by itself; writing is refused
+    async with database.scan() as connection:     # the same for slow queries: searches, lists
     async with database.write() as connection:    # one transaction, committed at the end
-    async with database.alone() as hand:          # one statement where that suffices, else a transaction
-    await run(database.single, statement, …)      # what is one statement on either: committed when it returns
+    async with database.executor() as executor:   # one statement where that suffices, else a transaction
+    await run(database.single, statement, …)      # one statement on either: committed when it returns
 
 All end within a deadline, whatever the database does. When it is away, full, frozen or locked, they raise
 `problems.Unavailable`; constraint violations and defects of ours pass through as SQLAlchemy raises them.
-The embedded implementation is `database_sqlite`, the server's `database_postgres`.
+Scans have a few connections of their own, so that they delay nothing else. Too many scans, and scans that
+take too long, raise `problems.Busy`. `sqlite` has the embedded implementation, `postgres` the server's.
 """
 
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
@@ -25,15 +28,20 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql import ColumnElement
 from sqlalchemy.sql.compiler import SQLCompiler
 
-from gossamer.breaker import Breaker
-from gossamer.problems import Unavailable
-from gossamer.state.alone import Alone, Hand
+from gossamer.concurrency.breaker import Breaker
+from gossamer.problems import Busy, Unavailable
+from gossamer.state.db.single import Executor, SingleStatement
+from gossamer.state.db.slots import Slots
 
-HEAD: Final = "0012"  # the newest revision in migrations/versions
+HEAD: Final = "0001"  # the newest revision in migrations/versions
 DEADLINE: Final = 5.0
 MIGRATION_DEADLINE: Final = 600.0
-SILENT_TIMES: Final = 3  # in a row that no connection was had in time: then nobody waits for one,
-SILENT_SECONDS: Final = 1.0  # and who comes after that finds out for all
+SCANS: Final = 2  # at a time
+MAX_WAITING: Final = 32  # scans that wait for their turn
+SCAN_WAIT: Final = 0.2  # how long a scan waits for its turn, as a share of the deadline
+SCAN_TIME: Final = 0.6  # how long a scan may take, as a share of the deadline
+SILENT_TIMES: Final = 3  # connections in a row that were not made in time: then none is waited for
+SILENT_SECONDS: Final = 1.0  # until the next use tries again, on behalf of all
 
 # A database that goes away while it commits may have done so, or not.
 UNCERTAIN: Final = (
@@ -52,16 +60,29 @@ class DatabaseTooNew(Exception):
     """The schema was made by a later release than this one."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Connections:
+    """Connections of one kind, and how many uses of them there may be."""
+
+    engine: AsyncEngine
+    slots: Slots
+    writing: bool = False
+    scanning: bool = False
+
+
 class Database(ABC):
     dialect: ClassVar[str]
     _probe: ClassVar[str]
-    # What may come of connecting besides a DBAPIError. The pool's own: what it had, and what it had instead,
-    # was closed before it could be used.
+    # What connecting may raise besides a DBAPIError. The pool raises this one when a connection, and then its
+    # replacement, was closed before it could be used.
     _unconnected: ClassVar[tuple[type[Exception], ...]] = (InvalidRequestError,)
 
-    def __init__(self, reader: AsyncEngine, writer: AsyncEngine, deadline: float) -> None:
+    def __init__(
+        self, reader: Connections, writer: Connections, scanner: Connections, deadline: float
+    ) -> None:
         self._reader = reader
         self._writer = writer
+        self._scanner = scanner
         self._deadline = deadline
         self._uses: set[asyncio.Future[None]] = set()  # each is done when its use is over
         self._breaker = Breaker(failures=SILENT_TIMES, seconds=SILENT_SECONDS, successes=1)
@@ -69,6 +90,11 @@ class Database(ABC):
     @asynccontextmanager
     async def read(self, *, seconds: float | None = None) -> AsyncIterator[AsyncConnection]:
         async with self._use(self._reader, seconds) as connection:
+            yield connection
+
+    @asynccontextmanager
+    async def scan(self) -> AsyncIterator[AsyncConnection]:
+        async with self._use(self._scanner, None) as connection:
             yield connection
 
     @asynccontextmanager
@@ -86,14 +112,14 @@ class Database(ABC):
             raise
 
     @asynccontextmanager
-    async def alone(self) -> AsyncIterator[Hand]:
+    async def executor(self) -> AsyncIterator[Executor]:
         """For a change that each database makes with as few statements as it can, in raw SQL."""
         async with self.write() as connection:
             yield connection
 
     @property
     @abstractmethod
-    def single(self) -> Alone:
+    def single(self) -> SingleStatement:
         """For a change that is one statement on either database."""
 
     async def ping(self) -> None:
@@ -112,34 +138,53 @@ class Database(ABC):
                 await connection.run_sync(_upgrade)
 
     async def close(self) -> None:
-        """After those who use it, within their deadline: what comes back later would be closed by nobody."""
+        """Wait for the uses under way, within their deadline: a connection returned later would stay open."""
         if self._uses:
             await asyncio.wait(self._uses, timeout=self._deadline)
-        await self._reader.dispose()
-        await self._writer.dispose()
+        for connections in (self._reader, self._writer, self._scanner):
+            await connections.engine.dispose()
 
     @asynccontextmanager
-    async def _use(self, engine: AsyncEngine, seconds: float | None) -> AsyncIterator[AsyncConnection]:
+    async def _use(self, connections: Connections, seconds: float | None) -> AsyncIterator[AsyncConnection]:
         limit = self._deadline if seconds is None else seconds
         loop = asyncio.get_running_loop()
         until = loop.time() + limit
         self._uses.add(use := loop.create_future())
         try:
             async with AsyncExitStack() as stack:
-                connection, driver = await self._connect(engine, stack, until)
-                # Cut, not cancelled: what the body awaits besides the database is none of our business, and
-                # a server that is frozen would let a polite cancellation wait as well.
+                await self._admit(connections, stack, until)
+                connection, driver = await self._connect(connections.engine, stack, until)
+                # Cut, not cancelled: the body may await other things, and a frozen server would delay a
+                # polite cancellation as well.
                 stack.callback(loop.call_at(until, self._cut, driver).cancel)
+                if connections.scanning:
+                    enough = loop.call_later(limit * SCAN_TIME, self._interrupt, driver)
+                    stack.callback(enough.cancel)
                 yield connection
         except DBAPIError as error:
-            why = self._why_away(error, writing=engine is self._writer)
-            if why is None:
+            if connections.scanning and self.is_too_long(error):
+                raise Busy("database", "it took too long to go through so much") from error
+            away = self._away(error, writing=connections.writing)
+            if away is None:
                 raise
-            late = loop.time() >= until
-            raise Unavailable("database", f"no answer within {limit:g} s" if late else why) from error
+            if loop.time() >= until:
+                away = Unavailable("database", f"no answer within {limit:g} s")
+            raise away from error
         finally:
             self._uses.discard(use)
             use.set_result(None)
+
+    async def _admit(self, connections: Connections, stack: AsyncExitStack, until: float) -> None:
+        """Wait for a turn. Too many scans are no sign that the database is away, and do not count as one."""
+        loop = asyncio.get_running_loop()
+        patient = min(until, loop.time() + self._deadline * SCAN_WAIT) if connections.scanning else until
+        try:
+            await stack.enter_async_context(connections.slots.hold(patient))
+        except TimeoutError as error:
+            if connections.scanning:
+                raise connections.slots.too_late() from error
+            self._breaker.record_failure(loop.time())
+            raise Unavailable("database", "no connection could be had in time") from error
 
     async def _connect(
         self, engine: AsyncEngine, stack: AsyncExitStack, until: float
@@ -149,61 +194,64 @@ class Database(ABC):
             raise Unavailable("database", "it was silent a moment ago")
         try:
             async with asyncio.timeout_at(until):
-                await stack.enter_async_context(self._turn(engine))
                 connection = await stack.enter_async_context(engine.connect())
                 raw = await connection.get_raw_connection()
         except TimeoutError as error:
-            breaker.failed(clock())
+            breaker.record_failure(clock())
             raise Unavailable("database", "no connection could be had in time") from error
         except BaseException as error:
-            breaker.given_up()  # whoever refuses at once need not be spared
+            breaker.record_unknown()  # a database that refuses at once need not be spared
             if isinstance(error, self._unconnected):
                 raise Unavailable("database", "the connection was lost") from error
             raise
-        breaker.succeeded(clock())
+        breaker.record_success(clock())
         return connection, raw.driver_connection
-
-    def _turn(self, engine: AsyncEngine) -> AbstractAsyncContextManager[Any]:
-        """What is waited for before a connection is."""
-        return nullcontext()
 
     @abstractmethod
     async def _prepare(self) -> None:
-        """What must be there before the first connection."""
+        """Create what the first connection needs."""
 
     @abstractmethod
     async def _lock_out(self, connection: AsyncConnection) -> None:
-        """Wait until no other process migrates; lasts until the end of the transaction."""
+        """Wait until no other process migrates, and keep others out until the end of the transaction."""
 
     @abstractmethod
     async def _grant(self, connection: AsyncConnection, seconds: float) -> None:
-        """Have the database itself expect that this transaction takes as long."""
+        """Tell the database itself how long this transaction may take."""
 
     @abstractmethod
     def _cut(self, driver: Any) -> None:
         """End what the driver's connection is doing, now and without waiting for the database."""
 
     @abstractmethod
-    def _why_away(self, error: DBAPIError, *, writing: bool) -> str | None:
-        """Why the database could not do it; None when the fault is the statement's."""
+    def _interrupt(self, driver: Any) -> None:
+        """End the current statement and nothing else, where the database does not do so by itself."""
+
+    @abstractmethod
+    def is_too_long(self, error: DBAPIError) -> bool:
+        """Whether the statement was ended because it took too long."""
+
+    @abstractmethod
+    def _away(self, error: DBAPIError, *, writing: bool) -> Unavailable | None:
+        """Why the database could not do it; None when the statement is at fault."""
 
 
 def open_database(url: str, *, deadline: float = DEADLINE, connections: int = 5) -> Database:
     """The database behind `sqlite:///path`, a plain path, `postgresql://…` or `postgres://…`.
 
     Nothing is connected yet. `connections` bounds how many are open for reading, and as many for writing
-    (SQLite has one writer).
+    (SQLite has one writer). Scans have `SCANS` more.
     """
     scheme, separator, rest = url.partition("://")
     if not separator:
         scheme, rest = "sqlite", "/" + url
     if scheme == "sqlite":
-        from gossamer.state.database_sqlite import SqliteDatabase
+        from gossamer.state.db.sqlite import SqliteDatabase
 
         return SqliteDatabase(Path(rest.removeprefix("/")), deadline, connections)
     if scheme in ("postgresql", "postgres"):
         try:
-            from gossamer.state.database_postgres import PostgresDatabase
+            from gossamer.state.db.postgres import PostgresDatabase
         except ModuleNotFoundError as error:
             raise ValueError("PostgreSQL needs its driver: install gossamer[postgres]") from error
         return PostgresDatabase(url, deadline, connections)

@@ -6,10 +6,10 @@ import threading
 from pathlib import Path
 from typing import Final
 
-from gossamer.state.wakeups import RETRY_SECONDS, Wakeups
+from gossamer.state.wakeups.wakeups import RETRY_SECONDS, Wakeups
 
 EVERY_SECONDS: Final = 0.1
-LINGER: Final = 10  # looks after the last one who waited: most wait again soon
+LINGER: Final = 10  # checks after the last waiter has left: most wait again soon
 
 
 class SqliteWakeups(Wakeups):
@@ -19,7 +19,7 @@ class SqliteWakeups(Wakeups):
 
     async def _watch(self) -> None:
         try:
-            version = await asyncio.to_thread(Version, self._path)
+            version = await asyncio.to_thread(DataVersion, self._path)
         except sqlite3.Error:
             await asyncio.sleep(RETRY_SECONDS)
             self.wake()
@@ -31,7 +31,7 @@ class SqliteWakeups(Wakeups):
         finally:
             version.close()
 
-    async def _compare(self, version: "Version") -> None:
+    async def _compare(self, version: "DataVersion") -> None:
         known, idle = -1, 0
         while idle < LINGER:
             idle = 0 if self._waiters else idle + 1
@@ -42,9 +42,9 @@ class SqliteWakeups(Wakeups):
             await asyncio.sleep(EVERY_SECONDS)
 
 
-class Version:
-    """The number. Whoever waits for it may be cancelled while a thread still reads it: a connection that is
-    closed under a statement would crash the process."""
+class DataVersion:
+    """The number. A reader may be cancelled while its thread still reads: closing the connection under a
+    statement would crash the process, so a lock orders the two."""
 
     def __init__(self, path: Path) -> None:
         address = f"{path.absolute().as_uri()}?mode=ro"

@@ -20,13 +20,13 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from gossamer.problems import Unavailable
-from gossamer.state.blobs import CHUNK, DEADLINE, Missing, checked
-from gossamer.state.blocking import Blocking
+from gossamer.state.blobs.blobs import CHUNK, DEADLINE, Missing, check_name
+from gossamer.state.blobs.blocking import Blocking
 
 T = TypeVar("T")
 
 THREADS: Final = 8
-LEFT_BEHIND: Final = 3600.0  # seconds after which nobody can still be writing it
+LEFT_BEHIND: Final = 3600.0  # seconds after which no process can still be writing it
 _WHY: Final = {
     errno.ENOSPC: "the disk is full",
     errno.EDQUOT: "the disk's quota is used up",
@@ -81,13 +81,13 @@ class FolderBlobs:
         self._blocking.close()
 
     def _path(self, name: str) -> Path:
-        shard = hashlib.sha256(checked(name).encode()).hexdigest()[:2]
+        shard = hashlib.sha256(check_name(name).encode()).hexdigest()[:2]
         return self._folder / shard / name.replace("/", "~")
 
     async def _call(self, work: Callable[[], T], abandon: Callable[[T], object] | None = None) -> T:
-        return await self._blocking.call(partial(self._translated, work), abandon)
+        return await self._blocking.call(partial(self._translate, work), abandon)
 
-    def _translated(self, work: Callable[[], T]) -> T:
+    def _translate(self, work: Callable[[], T]) -> T:
         try:
             self._prepare()
             return work()

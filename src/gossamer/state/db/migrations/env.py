@@ -2,8 +2,9 @@
 
 from alembic import context
 
-from gossamer.state import crawl_tables  # noqa: F401  (with these, all tables are known)
-from gossamer.state.columns import metadata
+from gossamer.state.crawl import crawl_tables  # noqa: F401  (with these, all tables are known)
+from gossamer.state.db.columns import metadata
+from gossamer.state.pay import pay_tables  # noqa: F401
 
 context.configure(connection=context.config.attributes["connection"], target_metadata=metadata)
 context.run_migrations()

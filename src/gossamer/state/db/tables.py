@@ -1,6 +1,6 @@
-"""The tables, except those of crawls; hashes are SHA-256 in hex.
+"""The tables, except those of crawls and payments. Hashes are SHA-256 in hex.
 
-A change here needs a revision in `migrations/versions` and a new `HEAD` in `database.py`; a test compares.
+A change needs a revision in `migrations/versions` and a new `HEAD` in `database.py`; a test compares them.
 """
 
 from typing import Final
@@ -20,7 +20,7 @@ from sqlalchemy import (
     Text,
 )
 
-from gossamer.state.columns import id_, metadata, text_, time_, where_
+from gossamer.state.db.columns import id_, metadata, text_, time_, where_
 
 tenants: Final = Table(
     "tenants",
@@ -53,7 +53,7 @@ api_keys: Final = Table(
     Index(None, "tenant_id", "id"),
 )
 
-# No foreign keys: the log outlives what it speaks of.
+# No foreign keys: the log outlives keys and tenants.
 key_events: Final = Table(
     "key_events",
     metadata,
@@ -83,13 +83,13 @@ once: Final = Table(
     Index(None, "expires_at"),
 )
 
-# The state machine is drawn in `job.py`. `locked_until` is the end of a running job's lease, and the time
-# before which a queued one must wait; it is empty when nothing needs to be waited for.
+# `job.py` shows the state machine. `locked_until` is the end of a running job's lease, or the time until
+# which a queued job waits; it is empty if the job need not wait.
 jobs: Final = Table(
     "jobs",
     metadata,
     id_("job_id", primary_key=True),
-    # Who puts a job looks that there is such a tenant: a foreign key would lock its row once for every job.
+    # The statement that puts a job looks up its tenant: a foreign key would lock that row for every job.
     id_("tenant_id", nullable=False),
     text_("kind"),
     text_("status"),
@@ -105,7 +105,7 @@ jobs: Final = Table(
     Column("lease_token", String(32), nullable=True),
     Column("cancel_requested", Boolean, nullable=False),
     Column("idempotency_key", String(64), nullable=True),
-    # Text, not JSONB: nobody looks inside it here, and JSONB refuses what JSON allows (\u0000).
+    # Text, not JSONB: it is never queried, and JSONB refuses a character that JSON allows (\u0000).
     Column("payload_json", Text, nullable=False),
     Column("result_json", Text, nullable=True),
     Column("last_error", Text, nullable=True),
@@ -145,8 +145,8 @@ jobs: Final = Table(
     Index(None, "tenant_id", "job_id"),
 )
 
-# What a job's own row does not tell; see `job_events.py`. Each is written by the statement that counts it in
-# the job's row, so a foreign key would only look up again what that statement holds.
+# Events that do not follow from a job's own row; see `job_events.py`. The statement that writes an event also
+# updates the job's row, so a foreign key would only look up that row once more.
 job_events: Final = Table(
     "job_events",
     metadata,
@@ -187,14 +187,14 @@ audits: Final = Table(
     time_("finished_at", nullable=True),
     Column("score", SmallInteger, nullable=True),
     Column("report_json", Text, nullable=True),
-    id_("crawl_id", nullable=True),  # of the pages of a site; no foreign key: a report outlives it
+    id_("crawl_id", nullable=True),  # the crawl of a site audit; no foreign key: a report outlives it
     CheckConstraint("score BETWEEN 0 AND 100", name="score"),
     CheckConstraint("(score IS NULL) = (report_json IS NULL)", name="scored_when_reported"),
     Index(None, "tenant_id", "id"),
 )
 
-# Many pages that are read by one job, whose id is the batch's. No foreign key to the job: what it has read is
-# deleted after it, a piece at a time.
+# Many pages that one job reads; the batch has the job's id. No foreign key to the job: the results are
+# deleted after it, a few at a time.
 batches: Final = Table(
     "batches",
     metadata,
@@ -203,7 +203,7 @@ batches: Final = Table(
     text_("tier"),
     Column("total", Integer, nullable=False),
     time_("created_at"),
-    Column("headers_json", Text, nullable=True),  # sent along with each request; empty when the job is over
+    Column("headers_json", Text, nullable=True),  # sent with each request; deleted when the job is over
     Column("plan_json", Text, nullable=False),
     Column("urls_json", Text, nullable=False),
     CheckConstraint("total > 0", name="total"),
@@ -218,26 +218,26 @@ batch_results: Final = Table(
     text_("status"),
     Column("ok", Boolean, nullable=False),
     Column("size", Integer, nullable=False),  # bytes, not compressed
-    Column("body", LargeBinary, nullable=True),  # compressed; empty where a blob has it
+    Column("body", LargeBinary, nullable=True),  # compressed; empty if it is in a blob
     Column("blob", String, nullable=True),
     CheckConstraint("status IN ('done', 'failed')", name="status"),
     CheckConstraint("status = 'done' OR NOT ok", name="ok_when_done"),
     CheckConstraint("(body IS NULL) <> (blob IS NULL)", name="kept_once"),
 )
 
-# A page that the render face keeps; `page_cache.py` says how its parts stay together.
+# A page that `/api/render` caches; `page_cache.py` explains how its row and its tiers stay consistent.
 cached_pages: Final = Table(
     "cached_pages",
     metadata,
-    Column("name", String(64), primary_key=True),  # SHA-256 of tenant, URL and variant
+    Column("name", String(64), primary_key=True),  # SHA-256 of tenant, visited URL and variant
     id_("tenant_id", ForeignKey(tenants.c.id), nullable=False),
     text_("site"),
     Column("url", Text, nullable=False),  # in its cache form
     text_("variant"),
-    Column("edition", BigInteger, nullable=False),  # only grows, in the order of the transactions
-    Column("blob", String, nullable=True),  # empty: the cold tier does not have it
+    Column("edition", BigInteger, nullable=False),  # grows with every transaction that changes the page
+    Column("blob", String, nullable=True),  # empty: the page is not in the cold tier
     Column("hot_behind", Boolean, nullable=False),  # the hot tier may have an older edition
-    time_("due_at", nullable=True),  # when repair has to look at it; empty: all is well
+    time_("due_at", nullable=True),  # when repair checks it; empty: nothing to repair
     time_("changed_at"),
     time_("deleted_at", nullable=True),
     Column("asked_url", Text, nullable=False),
@@ -259,7 +259,7 @@ cached_pages: Final = Table(
     Index("ix_cached_pages_due", "due_at", **where_("due_at IS NOT NULL")),
 )
 
-# Blobs that no row speaks of: not yet, or no more. Whatever is still here when it is due is dropped.
+# Orphan blobs: no row names them yet, or any more. A blob that is still here when it is due is dropped.
 stray_blobs: Final = Table(
     "stray_blobs",
     metadata,
@@ -269,7 +269,7 @@ stray_blobs: Final = Table(
     Index(None, "due_at"),
 )
 
-# No foreign keys: what was used stays counted, and one that is gone does not stop the counting of others.
+# No foreign keys: usage stays counted after its key or tenant is deleted.
 usage_days: Final = Table(
     "usage_days",
     metadata,
@@ -283,8 +283,20 @@ usage_days: Final = Table(
     Column("failures", BigInteger, nullable=False),
 )
 
-# What can be searched for; its words are in `search_words`, which each database has in a shape of its own.
-# A page that is read again gets a new id, so ids are in the order of reading.
+# The counts of deleted pages, by URL; see `past_usage.py`.
+past_usage: Final = Table(
+    "past_usage",
+    metadata,
+    Column("name", String(64), primary_key=True),  # SHA-256 of tenant and URL
+    id_("tenant_id", nullable=False),
+    Column("url", Text, nullable=False),  # in its cache form
+    Column("renders", BigInteger, nullable=False),
+    Column("accesses", BigInteger, nullable=False),
+    Index(None, "tenant_id"),
+)
+
+# Pages that can be searched. Their words are in `search_words`, whose shape depends on the database.
+# A page that is read again gets a new id, so the order of ids is the order of reading.
 search_pages: Final = Table(
     "search_pages",
     metadata,
@@ -293,7 +305,7 @@ search_pages: Final = Table(
     id_("tenant_id", nullable=False),
     text_("site"),
     Column("url", Text, nullable=False),  # in its cache form
-    Column("final_url", Text, nullable=False),  # where it was read
+    Column("final_url", Text, nullable=False),  # after redirects
     time_("seen_at"),
     time_("published_at", nullable=True),
     Column("title", Text, nullable=False),
@@ -311,7 +323,7 @@ search_tenants: Final = Table(
     Column("pages", BigInteger, nullable=False),
 )
 
-# What was taken out, for as long as there are pages from before that are still to come.
+# Deletions, kept as long as pages read before them may still be waiting for the index.
 search_drops: Final = Table(
     "search_drops",
     metadata,
@@ -322,58 +334,4 @@ search_drops: Final = Table(
     time_("dropped_at"),
     CheckConstraint("extent IN ('page', 'below', 'beginning')", name="extent"),
     Index(None, "tenant_id", "dropped_at"),
-)
-
-# A payment for a request; the state machine is drawn in `ledger.py`. There is one row for each authorisation,
-# beside those of times when it was released. No foreign keys: the ledger outlives what it speaks of.
-payments: Final = Table(
-    "payments",
-    metadata,
-    id_(primary_key=True),
-    text_("network"),
-    text_("payer"),
-    text_("nonce"),
-    text_("state"),
-    Column("token", String(32), nullable=False),  # of who works on it
-    time_("held_until"),  # for so long nobody else does
-    Column("version", SmallInteger, nullable=False),
-    text_("asset"),
-    text_("pay_to"),
-    Column("amount", BigInteger, nullable=False),  # in the asset's atomic units
-    text_("endpoint"),
-    Column("request_hash", String(64), nullable=False),
-    text_("request_id"),
-    Column("identifier", String(64), nullable=True),  # SHA-256 of payer and what the client calls it
-    Column("wire_json", Text, nullable=True),  # the payment, as long as something may have to be asked of it
-    time_("lasts_until"),  # after that it can move no money
-    text_("reason"),
-    text_("transaction_id"),
-    time_("created_at"),
-    time_("verified_at", nullable=True),
-    time_("served_at", nullable=True),
-    time_("settled_at", nullable=True),
-    time_("ended_at", nullable=True),
-    time_("delivered_at", nullable=True),
-    CheckConstraint(
-        "state IN ('reserved', 'verified', 'served', 'pending', 'settled', 'released')", name="state"
-    ),
-    CheckConstraint("amount > 0", name="amount_is_positive"),
-    CheckConstraint("(state IN ('settled', 'released')) = (ended_at IS NOT NULL)", name="ended_when_it_ends"),
-    CheckConstraint("(state = 'settled') = (settled_at IS NOT NULL)", name="settled_when_it_is"),
-    CheckConstraint("length(request_hash) = 64", name="request_hash_is_sha256"),
-    Index(
-        "uq_payments_authorization",
-        "network",
-        "payer",
-        "nonce",
-        unique=True,
-        **where_("state <> 'released'"),
-    ),
-    Index(
-        "uq_payments_identifier",
-        "identifier",
-        unique=True,
-        **where_("identifier IS NOT NULL AND state <> 'released'"),
-    ),
-    Index("ix_payments_open", "held_until", **where_("ended_at IS NULL")),
 )

@@ -1,0 +1,1 @@
+"""Blobs: bytes by name, in a folder or in S3."""

@@ -1,0 +1,368 @@
+"""The embedded database: one SQLite file, with one writer in this process and other processes beside it."""
+
+import asyncio
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Final
+
+from sqlalchemy import URL, Dialect, event
+from sqlalchemy.dialects.sqlite.base import SQLiteDialect
+from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+
+from gossamer.problems import Damaged, Unavailable
+from gossamer.state.db.database import MAX_WAITING, SCANS, UNCERTAIN, Connections, Database
+from gossamer.state.db.single import Rows
+from gossamer.state.db.slots import Slots
+
+_RETRY_SECONDS: Final = 0.02
+_POLL_SECONDS: Final = 0.02  # in which SQLite checks four times whether another writer is done
+# FULL: what was answered must survive a power cut; NORMAL may lose the last transactions then.
+_WRITING: Final = ("synchronous=FULL", "foreign_keys=ON", "journal_size_limit=67108864")
+_AWAY: Final = {
+    sqlite3.SQLITE_PERM: "access to the file is denied",
+    sqlite3.SQLITE_BUSY: "locked by another process",
+    sqlite3.SQLITE_LOCKED: "locked",
+    sqlite3.SQLITE_NOMEM: "out of memory",
+    sqlite3.SQLITE_READONLY: "the file is read-only",
+    sqlite3.SQLITE_INTERRUPT: "the statement took too long",
+    sqlite3.SQLITE_IOERR: "the disk reports an error",
+    sqlite3.SQLITE_FULL: "the disk is full",
+    sqlite3.SQLITE_CANTOPEN: "the file cannot be opened",
+    sqlite3.SQLITE_PROTOCOL: "locked by another process",
+}
+_DAMAGED: Final = {
+    sqlite3.SQLITE_CORRUPT: "the file is damaged",
+    sqlite3.SQLITE_NOTADB: "the file is not a database",
+}
+_REMEDY: Final = (
+    "Stop Gossamer, move the file away together with its -wal and -shm, and put back a copy of it; "
+    "`sqlite3 FILE .recover` saves what can be read. Without a copy, Gossamer starts with a new one."
+)
+
+
+class SqliteRow(sqlite3.Row):
+    """Values by attribute, as SQLAlchemy's rows have them."""
+
+    def __getattr__(self, name: str) -> Any:
+        return self[name]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Change:
+    statement: str
+    parameters: Sequence[Any]
+    rows: asyncio.Future[Rows]
+    served: int  # writers in this process, before it came
+
+
+class SqliteSingleStatement:
+    """Runs single statements on a connection and a thread of its own; those that wait commit together.
+
+    A commit waits for the disk. The statements that come meanwhile become one transaction, so that many pay
+    for the disk once. A statement that fails undoes its own changes, and nothing of the others.
+    """
+
+    dialect: Final[Dialect] = SQLiteDialect()
+
+    def __init__(
+        self,
+        connect: Callable[[], sqlite3.Connection],
+        begin: Callable[[sqlite3.Connection], None],
+        away: Callable[[Exception], Unavailable | None],
+        turn: Slots,
+        *,
+        deadline: float,
+    ) -> None:
+        self._connect = connect
+        self._begin = begin
+        self._away = away
+        self._turn = turn  # of the writers in this process
+        self._deadline = deadline
+        self._thread: ThreadPoolExecutor | None = None
+        self._connection: sqlite3.Connection | None = None
+        self._waiting: list[_Change] = []
+        self._writing: asyncio.Task[None] | None = None
+
+    async def fetch(self, statement: str, parameters: Sequence[Any]) -> Rows:
+        made: asyncio.Future[Rows] = asyncio.get_running_loop().create_future()
+        change = _Change(statement, parameters, made, self._turn.served)
+        self._waiting.append(change)
+        if self._writing is None or self._writing.done():
+            self._writing = asyncio.create_task(self._write())
+        try:
+            async with asyncio.timeout(self._deadline):
+                return await change.rows
+        except TimeoutError as error:
+            raise self._late(change) from error
+
+    async def close(self) -> None:
+        """Wait for what was begun, within its deadline."""
+        if self._writing is not None:
+            await asyncio.wait([self._writing], timeout=self._deadline)
+        thread, self._thread = self._thread, None
+        if thread is not None:
+            dropped = asyncio.wrap_future(thread.submit(self._drop))
+            thread.shutdown(wait=False)
+            await asyncio.wait([dropped], timeout=self._deadline)
+
+    async def _write(self) -> None:
+        while self._waiting:
+            async with self._turn.hold():
+                given, self._waiting = self._waiting, []
+                batch = [
+                    change for change in given if not change.rows.done()
+                ]  # the others have no caller any more
+                if batch:
+                    await self._commit(batch)
+
+    async def _commit(self, batch: Sequence[_Change]) -> None:
+        loop = asyncio.get_running_loop()
+        self._thread = self._thread or ThreadPoolExecutor(1, "gossamer-sqlite")
+        cut = loop.call_later(self._deadline, self._interrupt)
+        made: Sequence[Rows | Exception]
+        try:
+            made = await loop.run_in_executor(self._thread, self._make, batch)
+        except Exception as error:  # noqa: BLE001  (each caller gets it)
+            made = [error] * len(batch)
+        finally:
+            cut.cancel()
+        for change, rows in zip(batch, made, strict=True):
+            if change.rows.done():
+                continue
+            if isinstance(rows, Exception):
+                change.rows.set_exception(self._translate(rows, change.statement))
+            else:
+                change.rows.set_result(rows)
+
+    def _late(self, change: _Change) -> Unavailable:
+        if change in self._waiting:
+            if self._turn.served > change.served:
+                return self._turn.too_late()
+            return Unavailable("database", "no connection could be had in time")
+        away = Unavailable("database", f"no answer within {self._deadline:g} s")
+        away.hint = UNCERTAIN
+        return away
+
+    def _interrupt(self) -> None:
+        connection = self._connection
+        if connection is not None:
+            with suppress(sqlite3.Error):  # closed in the meantime
+                connection.interrupt()
+
+    def _translate(self, error: Exception, statement: str) -> Exception:
+        away = self._away(error)
+        if away is not None:
+            away.__cause__ = error
+            return away
+        return (IntegrityError if isinstance(error, sqlite3.IntegrityError) else DBAPIError)(
+            statement, None, error
+        )
+
+    # In the thread.
+
+    def _make(self, batch: Sequence[_Change]) -> list[Rows | Exception]:
+        if self._connection is None:
+            self._connection = self._connect()
+        connection = self._connection
+        self._begin(connection)
+        try:
+            made = [self._run(connection, change) for change in batch]
+            connection.execute("COMMIT")
+        except BaseException:
+            self._drop()  # whatever is wrong with it, the next batch gets a new one
+            raise
+        return made
+
+    def _run(self, connection: sqlite3.Connection, change: _Change) -> Rows | Exception:
+        try:
+            return connection.execute(change.statement, change.parameters).fetchall()
+        except sqlite3.Error as error:
+            if self._away(error) is not None or not connection.in_transaction:
+                raise
+            return error
+
+    def _drop(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+
+class _Connection(sqlite3.Connection):
+    """Rolls back when it is closed in the middle of a transaction, as when a use is cancelled. SQLite's own
+    would keep the lock until the collector has found the last statement."""
+
+    def close(self) -> None:
+        with suppress(sqlite3.Error):
+            self.rollback()
+        super().close()
+
+
+class SqliteDatabase(Database):
+    dialect: ClassVar[str] = "sqlite"
+    _probe: ClassVar[str] = "SELECT count(*) FROM sqlite_master"
+
+    def __init__(self, path: Path, deadline: float, connections: int) -> None:
+        # The busy timeout is a little shorter than the deadline, so that "locked" is what is reported.
+        self._busy = deadline * 0.8
+        self._path = path
+        self._interrupts: set[asyncio.Task[None]] = set()
+        self._damage: Damaged | None = None  # found last; a file does not repair itself
+        reading: dict[str, Any] = {"isolation_level": "AUTOCOMMIT", "skip_autocommit_rollback": True}
+        reader = self._engine(connections, self._busy, "query_only=ON", **reading)
+        scanner = self._engine(SCANS, self._busy, "query_only=ON", **reading)
+        writer = self._engine(1, _POLL_SECONDS, *_WRITING)
+        event.listen(writer.sync_engine, "begin", lambda begun: self._begin_immediate(begun.exec_driver_sql))
+        # Writers of this process take turns here: SQLite's own waiting is polling.
+        turns = Slots(1, service="database")
+        super().__init__(
+            Connections(reader, Slots(connections, service="database")),
+            Connections(writer, turns, writing=True),
+            Connections(scanner, Slots(SCANS, service="database", max_waiting=MAX_WAITING), scanning=True),
+            deadline,
+        )
+        self._single = SqliteSingleStatement(
+            self._open_single,
+            lambda connection: self._begin_immediate(connection.execute),
+            lambda error: self._translate(error, writing=True),
+            turns,
+            deadline=deadline,
+        )
+
+    @property
+    def single(self) -> SqliteSingleStatement:
+        return self._single
+
+    async def ping(self) -> None:
+        """Raises `Damaged` where it answers, but a part of it could not be read."""
+        try:
+            await super().ping()
+        except Damaged as damaged:
+            raise Unavailable("database", damaged.reason or "") from damaged
+        if self._damage is not None:
+            raise self._damage
+
+    async def close(self) -> None:
+        await self._single.close()
+        await super().close()
+
+    def _engine(self, connections: int, busy: float, *pragmas: str, **options: Any) -> AsyncEngine:
+        engine = create_async_engine(
+            URL.create("sqlite+aiosqlite", database=str(self._path)),
+            connect_args={"timeout": busy, "isolation_level": None, "factory": _Connection},
+            pool_size=connections,
+            max_overflow=0,
+            pool_timeout=None,  # waiting ends with the deadline of the use
+            **options,
+        )
+
+        def set_up(connection: Any, _record: Any) -> None:
+            cursor = connection.cursor()
+            for pragma in pragmas:
+                cursor.execute(f"PRAGMA {pragma}")
+            cursor.close()
+
+        event.listen(engine.sync_engine, "connect", set_up)
+        return engine
+
+    def _open_single(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            self._path,
+            timeout=_POLL_SECONDS,
+            isolation_level=None,
+            check_same_thread=False,  # it is interrupted by another
+            factory=_Connection,
+        )
+        connection.row_factory = SqliteRow
+        try:
+            for pragma in _WRITING:
+                connection.execute(f"PRAGMA {pragma}")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _begin_immediate(self, execute: Callable[[str], object]) -> None:
+        """Take the write lock at once: a reader that turns writer later cannot wait for it, only fail. SQLite
+        polls ever more rarely, so one of two busy processes could wait for seconds: ask again instead."""
+        until = time.monotonic() + self._busy
+        while True:
+            try:
+                execute("BEGIN IMMEDIATE")
+                return
+            except (DBAPIError, sqlite3.Error) as error:
+                busy = _code(getattr(error, "orig", error)) == sqlite3.SQLITE_BUSY
+                if not busy or time.monotonic() > until:
+                    raise
+
+    async def _prepare(self) -> None:
+        try:
+            await asyncio.to_thread(_create, self._path, self._busy)
+        except OSError as error:
+            raise Unavailable("database", "the file cannot be created") from error
+        except sqlite3.Error as error:
+            known = self._translate(error, writing=True)
+            raise known or Unavailable("database", "the file cannot be opened") from error
+
+    async def _lock_out(self, connection: AsyncConnection) -> None:
+        """BEGIN IMMEDIATE has done so."""
+
+    async def _grant(self, connection: AsyncConnection, seconds: float) -> None:
+        """SQLite has no limits of its own."""
+
+    def _cut(self, driver: Any) -> None:
+        task = asyncio.ensure_future(_interrupt(driver))
+        self._interrupts.add(task)
+        task.add_done_callback(self._interrupts.discard)
+
+    def _interrupt(self, driver: Any) -> None:
+        self._cut(driver)
+
+    def is_too_long(self, error: DBAPIError) -> bool:
+        return _code(error.orig) == sqlite3.SQLITE_INTERRUPT
+
+    def _away(self, error: DBAPIError, *, writing: bool) -> Unavailable | None:
+        return self._translate(error.orig, writing=writing)
+
+    def _translate(self, error: BaseException | None, *, writing: bool) -> Unavailable | None:
+        code = _code(error)
+        if code in _DAMAGED:
+            what = str(self._path.absolute())
+            self._damage = Damaged("database", _DAMAGED[code], what=what, remedy=_REMEDY)
+            return self._damage
+        if code is None or code not in _AWAY or (code == sqlite3.SQLITE_READONLY and not writing):
+            return None
+        return Unavailable("database", _AWAY[code])
+
+
+async def _interrupt(driver: Any) -> None:
+    with suppress(ValueError):  # closed in the meantime
+        await driver.interrupt()
+
+
+def _code(error: BaseException | None) -> int | None:
+    code: int | None = getattr(error, "sqlite_errorcode", None)
+    return None if code is None else code & 0xFF
+
+
+def _create(path: Path, seconds: float) -> None:
+    """Create the file, readable by its owner only, in WAL mode, which it keeps."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    os.close(os.open(path, os.O_RDONLY | os.O_CREAT, 0o600))
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            with closing(sqlite3.connect(path, timeout=seconds)) as connection:
+                connection.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            # While two processes change the mode at once, SQLite says "locked" without waiting.
+            if _code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(_RETRY_SECONDS)

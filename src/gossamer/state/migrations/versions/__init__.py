@@ -1,1 +1,0 @@
-"""How the schema came to be, one revision at a time."""

@@ -1,0 +1,1 @@
+"""Wake-ups between processes: NOTIFY on PostgreSQL, the change counter on SQLite."""
