@@ -1,4 +1,4 @@
-"""What is asked of the table of jobs on an open connection, so that several can be one transaction."""
+"""Queries on the table of jobs. They work on an open connection, so that several can be one transaction."""
 
 from collections.abc import Collection, Sequence
 from typing import Any, Final
@@ -7,11 +7,11 @@ from sqlalchemy import Select, delete, func, literal, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
 
-from gossamer.state import job_statements as statements
-from gossamer.state import tables
-from gossamer.state.alone import Hand
-from gossamer.state.database import clock
-from gossamer.state.job import COLUMNS, Depth, Filter, Head, Job, NewJob, State, job_of
+from gossamer.state.db import tables
+from gossamer.state.db.database import clock
+from gossamer.state.db.single import Executor
+from gossamer.state.jobs import job_statements as statements
+from gossamer.state.jobs.job import COLUMNS, EventHead, Job, JobFilter, JobState, NewJob, QueueDepth, job_of
 
 DAY: Final = 86_400_000
 FORGET_BATCH: Final = 1_000  # a short transaction: others wait for it
@@ -20,17 +20,17 @@ _jobs: Final = tables.jobs.c
 _all: Final = select(*(_jobs[name] for name in COLUMNS))
 
 
-async def put(hand: Hand, new: NewJob, *, now: int | None = None) -> Job:
-    """The job, or the one that is already queued or running under the same key: `job_id` tells."""
-    return job_of(await statements.put(hand, new.as_row(), now))
+async def put(executor: Executor, new: NewJob, *, now: int | None = None) -> Job:
+    """The job, or the one that is already queued or running under the same key: compare `job_id`."""
+    return job_of(await statements.put(executor, new.as_row(), now))
 
 
-async def put_many(hand: Hand, new: Sequence[NewJob], *, now: int | None = None) -> list[str]:
+async def put_many(executor: Executor, new: Sequence[NewJob], *, now: int | None = None) -> list[str]:
     """The ids of the jobs in the order given; for a key that was there already, its job's."""
-    # Of those that have the same key, the first: PostgreSQL would meet its own row again.
+    # Of jobs with the same key only the first: PostgreSQL cannot update a row twice in one statement.
     given = {(job.tenant_id, job.idempotency_key or job.job_id): job for job in reversed(new)}
     rows = [job.as_row() for job in reversed(given.values())]
-    found = await statements.put_many(hand, rows, now) if rows else ()
+    found = await statements.put_many(executor, rows, now) if rows else ()
     known = {(row.tenant_id, row.idempotency_key): row.job_id for row in found if row.idempotency_key}
     return [known.get((job.tenant_id, job.idempotency_key), job.job_id) for job in new]
 
@@ -40,8 +40,8 @@ async def get(connection: AsyncConnection, job_id: str) -> Job | None:
     return None if row is None else job_of(row)
 
 
-async def listing(
-    connection: AsyncConnection, which: Filter, *, before: str | None = None, limit: int = 50
+async def list_jobs(
+    connection: AsyncConnection, which: JobFilter, *, before: str | None = None, limit: int = 50
 ) -> Sequence[Job]:
     """The newest first; `before` is the id of the last one already seen."""
     query = _all.order_by(_jobs.job_id.desc()).limit(limit)
@@ -56,35 +56,37 @@ async def listing(
     return [job_of(row) for row in await connection.execute(query)]
 
 
-async def depths(connection: AsyncConnection, *, now: int | None = None) -> Sequence[Depth]:
-    """How many jobs wait and run, of every kind that does. Those whose time has not come are not counted."""
-    waiting = _depth(State.QUEUED, _jobs.run_at).where(_jobs.status == "queued", _jobs.locked_until.is_(None))
-    running = _depth(State.RUNNING, _jobs.started_at).where(
+async def depths(connection: AsyncConnection, *, now: int | None = None) -> Sequence[QueueDepth]:
+    """How many jobs wait and run, by kind. Jobs that are not due yet are not counted."""
+    waiting = _depth(JobState.QUEUED, _jobs.run_at).where(
+        _jobs.status == "queued", _jobs.locked_until.is_(None)
+    )
+    running = _depth(JobState.RUNNING, _jobs.started_at).where(
         _jobs.status == "running", _jobs.locked_until.is_not(None)
     )
     time = await connection.scalar(select(clock(now))) or 0
     rows = [*await connection.execute(waiting), *await connection.execute(running)]
     return [
-        Depth(kind, State(status), count, max(0, time - oldest) / 1000)
+        QueueDepth(kind, JobState(status), count, max(0, time - oldest) / 1000)
         for kind, status, count, oldest in rows
     ]
 
 
-async def to_be_canceled(connection: AsyncConnection, job_ids: Collection[str]) -> set[str]:
-    """Which of these somebody does not want any more."""
+async def find_canceled(connection: AsyncConnection, job_ids: Collection[str]) -> set[str]:
+    """Which of these are to be canceled."""
     query = select(_jobs.job_id).where(_jobs.job_id.in_(job_ids), _jobs.cancel_requested)
     return set((await connection.scalars(query)).all())
 
 
-async def heads(connection: AsyncConnection, job_ids: Collection[str]) -> dict[str, Head]:
-    """Of those that there are, by their ids."""
+async def heads(connection: AsyncConnection, job_ids: Collection[str]) -> dict[str, EventHead]:
+    """The last events of those that exist, by the ids of their jobs."""
     query = select(_jobs.job_id, _jobs.event_seq, _jobs.status).where(_jobs.job_id.in_(job_ids))
     rows = await connection.execute(query)
-    return {job_id: Head(seq, State(status).is_over) for job_id, seq, status in rows}
+    return {job_id: EventHead(seq, JobState(status).is_over) for job_id, seq, status in rows}
 
 
 async def forget_old(connection: AsyncConnection, *, days: float, now: int | None = None) -> int:
-    """Delete a batch of what has been over for so long; how much it was. 0: nothing is left to forget."""
+    """Delete a batch of jobs that ended more than `days` ago, and return how many. 0: none is left."""
     since = (await connection.scalar(select(clock(now))) or 0) - round(days * DAY)
     # Ids begin with the time at which they were made, which saves an index on the time of the end.
     before = str(ULID.from_timestamp(max(0, since) / 1000 + 1))
@@ -97,5 +99,5 @@ async def forget_old(connection: AsyncConnection, *, days: float, now: int | Non
     return len(ids)
 
 
-def _depth(status: State, since: Any) -> Select[Any]:
+def _depth(status: JobState, since: Any) -> Select[Any]:
     return select(_jobs.kind, literal(status.value), func.count(), func.min(since)).group_by(_jobs.kind)

@@ -1,7 +1,7 @@
 """Hot in this process: plain dictionaries, exact and bounded, for one process alone.
 
-Nothing here runs in the background. What has died is found by whoever comes upon it, and otherwise two
-entries are looked at for each one that is added, so that the dead never outnumber the living for long.
+Nothing here runs in the background. Expired entries are removed when they are read; besides, two entries are
+checked for each one that is added, so that expired ones never outnumber the others for long.
 """
 
 import asyncio
@@ -13,19 +13,19 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
 
-from gossamer.state.hot import FENCE_SECONDS, Claim, Heard, Question, Tally, Window
+from gossamer.state.kv.hot import FENCE_SECONDS, Claim, HitFacts, HitQuestion, Tally, Window
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 Stamps = deque[int]  # the microseconds at which units were counted, oldest first
 
 
-class Shelf(dict[K, V], Generic[K, V]):
-    """A dictionary that is swept a little each time something is added to it."""
+class ExpiringDict(dict[K, V], Generic[K, V]):
+    """A dictionary that checks two entries for expiry each time one is added."""
 
-    def __init__(self, is_dead: Callable[[K, V, float], bool]) -> None:
+    def __init__(self, has_expired: Callable[[K, V, float], bool]) -> None:
         super().__init__()
-        self._is_dead = is_dead
+        self._has_expired = has_expired
         self._unswept: list[K] = []
 
     def add(self, key: K, value: V, now: float) -> None:
@@ -35,12 +35,12 @@ class Shelf(dict[K, V], Generic[K, V]):
                 self._unswept = list(self)
             candidate = self._unswept.pop()
             found = self.get(candidate)
-            if found is not None and self._is_dead(candidate, found, now):
+            if found is not None and self._has_expired(candidate, found, now):
                 del self[candidate]
 
 
 @dataclass(slots=True)
-class Held:
+class HeldClaim:
     """A claim as it is kept: running under a token, or done with a value."""
 
     token: str
@@ -58,17 +58,21 @@ class MemoryHot:
         self,
         max_pages: int = 1_000,
         max_page_bytes: int = 256_000_000,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] | None = None,
     ) -> None:
         self._max_pages = max_pages
         self._max_page_bytes = max_page_bytes
-        self._clock = clock
-        self._keys: Shelf[str, tuple[bytes, float]] = Shelf(lambda _, entry, now: entry[1] <= now)
-        self._windows: Shelf[tuple[str, int], Stamps] = Shelf(_is_over)
-        self._claims: Shelf[str, Held] = Shelf(lambda _, held, now: held.expires <= now)
+        self._clock = clock or _steady_clock()
+        self._keys: ExpiringDict[str, tuple[bytes, float]] = ExpiringDict(
+            lambda _, entry, now: entry[1] <= now
+        )
+        self._windows: ExpiringDict[tuple[str, int], Stamps] = ExpiringDict(_is_over)
+        self._claims: ExpiringDict[str, HeldClaim] = ExpiringDict(lambda _, held, now: held.expires <= now)
         self._waiting: dict[str, set[asyncio.Future[None]]] = {}
         self._pages: OrderedDict[str, KeptPage] = OrderedDict()
-        self._fences: Shelf[str, tuple[int, float]] = Shelf(lambda _, fence, now: fence[1] <= now)
+        self._fences: ExpiringDict[str, tuple[int, float]] = ExpiringDict(
+            lambda _, fence, now: fence[1] <= now
+        )
         self._page_bytes = 0
 
     async def get(self, key: str) -> bytes | None:
@@ -99,9 +103,9 @@ class MemoryHot:
     async def take(self, windows: Sequence[Window], *, now: float | None = None) -> list[Tally]:
         return self._take(windows, now)
 
-    def question(self, windows: Sequence[Window], key: str, page: str, start: int) -> Question:
-        async def ask() -> Heard:
-            return Heard(self._take(windows), self._get(key), self._page(page, start))
+    def hit_question(self, windows: Sequence[Window], key: str, page: str, start: int) -> HitQuestion:
+        def ask(receive: Callable[[HitFacts | Exception], None]) -> None:
+            receive(HitFacts(self._take(windows), self._get(key), self._page(page, start)))
 
         return ask
 
@@ -116,7 +120,7 @@ class MemoryHot:
         return [self._count(window, stamps, stamp) for window, stamps in pairs]
 
     def _slide(self, window: Window, now: int) -> Stamps:
-        """What is in the window, after dropping what has left it."""
+        """The units in the window, without those that have left it."""
         name = (window.key, window.seconds)
         stamps = self._windows.get(name)
         if not stamps:
@@ -155,9 +159,9 @@ class MemoryHot:
         held = self._claims.get(key)
         if held is None or held.expires <= now:
             token = secrets.token_hex(16)
-            self._claims.add(key, Held(token, now + lease), now)
+            self._claims.add(key, HeldClaim(token, now + lease), now)
             return Claim(key, token=token)
-        return Claim(key, value=held.value)
+        return Claim(key, holder=held.token) if held.value is None else Claim(key, value=held.value)
 
     async def renew(self, claim: Claim, lease: float) -> bool:
         held = self._running(claim.key)
@@ -199,7 +203,7 @@ class MemoryHot:
             if not waiting and self._waiting.get(key) is waiting:
                 del self._waiting[key]
 
-    def _running(self, key: str) -> Held | None:
+    def _running(self, key: str) -> HeldClaim | None:
         held = self._claims.get(key)
         if held is None or held.value is not None or held.expires <= self._clock():
             return None
@@ -261,7 +265,7 @@ class MemoryHot:
         return len(self._pages), self._page_bytes
 
     async def ping(self) -> None:
-        """There is nothing that could be away."""
+        """Memory is always available."""
 
     async def close(self) -> None:
         for key in tuple(self._waiting):
@@ -269,7 +273,7 @@ class MemoryHot:
 
 
 def _look(window: Window, stamps: Stamps, now: int) -> Tally:
-    """How a window stands in which nothing was counted."""
+    """The state of a window in which nothing was counted."""
     used = len(stamps)
     reset_at = stamps[0] / 1_000_000 + window.seconds if stamps else now / 1_000_000
     return Tally(used + window.cost <= window.limit, window.limit, used, reset_at, now)
@@ -285,3 +289,9 @@ def _moved_back(stamps: Stamps, now: int) -> Stamps:
     leaves before its time, and none stays longer than the window from here."""
     by = stamps[-1] - now
     return deque(stamp - by for stamp in stamps)
+
+
+def _steady_clock() -> Callable[[], float]:
+    """Unix seconds that continue when the machine's clock is set back: otherwise nothing would expire."""
+    began = time.time() - time.monotonic()
+    return lambda: began + time.monotonic()

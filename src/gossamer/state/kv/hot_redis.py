@@ -3,13 +3,13 @@
     {prefix}:key:{key}                  short-lived keys
     {prefix}:window:{seconds}:{key}     list of the microseconds at which units were counted, oldest first
     {prefix}:claim:{key}                r + token while the work is running, d + value once it is done; also
-                                        the channel on which those who wait are woken
+                                        the channel that wakes waiting callers
     {prefix}:page:{key}                 bodies; with {prefix}:pages:recency, :sizes, :bytes, :tick, :editions
     {prefix}:fence:{key}                the newest edition of a page that was dropped
 
-What must happen at once is a Lua script (`lua/`), and the clock is the server's. The server should run
-without eviction: pages are trimmed here, by our own index, so that nothing else is ever pushed out by them.
-One primary, not a cluster: the scripts touch several keys.
+Atomic steps are Lua scripts (`lua/`), and the clock is the server's. The server should run without eviction:
+our own index trims the pages, so that they never push out anything else. It must be one primary, not a
+cluster, because the scripts touch several keys.
 """
 
 import asyncio
@@ -17,20 +17,22 @@ import contextlib
 import math
 import secrets
 import time
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from importlib import resources
-from typing import Final
+from typing import Any, Final, cast
 
-from gossamer.state.hot import FENCE_SECONDS, Claim, Heard, Question, Tally, Window
-from gossamer.state.resp import DEADLINE, Client, Script, ServerError, packed
-from gossamer.state.resp_address import Address, Part
+from gossamer.problems import Unavailable
+from gossamer.state.kv.hot import FENCE_SECONDS, Claim, HitFacts, HitQuestion, Tally, Window
+from gossamer.state.kv.resp import DEADLINE, LuaScript, RespClient, pack
+from gossamer.state.kv.resp_address import Address, Part
 
 RUNNING: Final = b"r"
 DONE: Final = b"d"
-TOUCH_SECONDS: Final = 1.0  # who asks about a page again and again tells so often that it is in use
+TOUCH_SECONDS: Final = 1.0  # between two notes that a page is in use
 HOLDER_BYTES: Final = 64  # enough of a claim's value to tell one holder from the next
 BEYOND: Final = 1_000  # milliseconds that a window outlives its last unit
-BEYOND_GIVEN_TIME: Final = 3_600_000  # the same where the caller's time runs, and the server's does not count
+BEYOND_GIVEN_TIME: Final = 3_600_000  # the same where the caller's clock is used instead of the server's
 
 
 class RedisHot:
@@ -43,7 +45,7 @@ class RedisHot:
         *,
         deadline: float = DEADLINE,
     ) -> None:
-        self._client = Client(Address.parse(url), deadline=deadline)
+        self._client = RespClient(Address.parse(url), deadline=deadline)
         self._prefix = prefix
         self._max_pages = max_pages
         self._max_page_bytes = max_page_bytes
@@ -71,32 +73,28 @@ class RedisHot:
     async def take(self, windows: Sequence[Window], *, now: float | None = None) -> list[Tally]:
         if not windows:
             return []
-        counted, stamp, *standings = await self._client.run(
+        counted, stamp, *counts = await self._client.run(
             self._take, self._windows(windows), _arguments(windows, now)
         )
-        return _tallies(windows, counted, stamp, standings)
+        return _tallies(windows, counted, stamp, counts)
 
-    def question(self, windows: Sequence[Window], key: str, page: str, start: int) -> Question:
+    def hit_question(self, windows: Sequence[Window], key: str, page: str, start: int) -> HitQuestion:
         keys = [*self._windows(windows), f"{self._prefix}:key:{key}", f"{self._prefix}:page:{page}"]
-        arguments = _arguments(windows, None, start)
-        command = packed(*self._take.command(keys, arguments))
+        command = pack(*self._take.command(keys, _arguments(windows, None, start)))
         touched_at = -TOUCH_SECONDS
 
-        async def ask() -> Heard:
+        def ask(receive: Callable[[HitFacts | Exception], None]) -> None:
             nonlocal touched_at
-            now = time.monotonic()
             try:
-                answer = self._client.ask(command)
-                if now - touched_at >= TOUCH_SECONDS:
-                    touched_at = now
-                    self._touch(page)
-                reply = await answer
-            except ServerError as error:
-                if error.code != "NOSCRIPT":
-                    raise
-                reply = await self._client.run(self._take, keys, arguments)
-            value, began, counted, stamp, *standings = reply
-            return Heard(_tallies(windows, counted, stamp, standings), value, began)
+                reply = self._client.send(command)
+            except Unavailable as error:
+                receive(error)
+                return
+            now = time.monotonic()
+            if now - touched_at >= TOUCH_SECONDS:
+                touched_at = now
+                self._touch(page)
+            reply.add_done_callback(partial(_receive_facts, windows, receive))
 
         return ask
 
@@ -120,7 +118,8 @@ class RedisHot:
         )
         if found is None:
             return Claim(key, token=token)
-        return Claim(key, value=found[1:]) if found.startswith(DONE) else Claim(key)
+        rest = found[1:]
+        return Claim(key, value=rest) if found.startswith(DONE) else Claim(key, holder=rest.decode())
 
     async def renew(self, claim: Claim, lease: float) -> bool:
         return await self._as_holder(self._renew, claim, _milliseconds(lease))
@@ -131,7 +130,7 @@ class RedisHot:
     async def release(self, claim: Claim) -> None:
         await self._as_holder(self._release, claim)
 
-    async def _as_holder(self, script: Script, claim: Claim, *arguments: Part) -> bool:
+    async def _as_holder(self, script: LuaScript, claim: Claim, *arguments: Part) -> bool:
         if claim.token is None:
             return False
         holding = RUNNING + claim.token.encode()
@@ -175,7 +174,7 @@ class RedisHot:
         return body
 
     def _touch(self, page: str) -> None:
-        # By its text, since nobody would notice that the server has forgotten its digest.
+        # By its text: the reply is dropped, so a forgotten digest would go unnoticed.
         self._client.tell("EVAL", self._touch_page.text, 2, self._recency, self._tick, page)
 
     async def keep_page(self, key: str, body: bytes, *, edition: int = 0) -> bool:
@@ -222,7 +221,7 @@ def _arguments(windows: Sequence[Window], now: float | None, start: int = 0) -> 
     return [*clock, start, *bounds]
 
 
-def _tallies(windows: Sequence[Window], counted: int, stamp: int, standings: Sequence[int]) -> list[Tally]:
+def _tallies(windows: Sequence[Window], counted: int, stamp: int, counts: Sequence[int]) -> list[Tally]:
     return [
         Tally(
             bool(counted) or used + window.cost <= window.limit,
@@ -231,13 +230,26 @@ def _tallies(windows: Sequence[Window], counted: int, stamp: int, standings: Seq
             oldest / 1_000_000 + window.seconds if oldest else stamp / 1_000_000,
             stamp,
         )
-        for window, used, oldest in zip(windows, standings[::2], standings[1::2], strict=True)
+        for window, used, oldest in zip(windows, counts[::2], counts[1::2], strict=True)
     ]
+
+
+def _receive_facts(
+    windows: Sequence[Window],
+    receive: Callable[[HitFacts | Exception], None],
+    reply: asyncio.Future[Any],
+) -> None:
+    error = reply.exception()
+    if error is not None:  # such as NOSCRIPT: the caller's `take` loads the script again
+        receive(cast("Exception", error))
+        return
+    key_record, page_start, counted, stamp, *counts = reply.result()
+    receive(HitFacts(_tallies(windows, counted, stamp, counts), key_record, page_start))
 
 
 def _milliseconds(seconds: float) -> int:
     return max(1, math.ceil(seconds * 1000))
 
 
-def _script(name: str) -> Script:
-    return Script.of(resources.files("gossamer.state").joinpath("lua", f"{name}.lua").read_text())
+def _script(name: str) -> LuaScript:
+    return LuaScript.of(resources.files("gossamer.state.kv").joinpath("lua", f"{name}.lua").read_text())

@@ -1,7 +1,7 @@
-"""News: how whoever follows jobs learns what happens in them.
+"""Follow the events of jobs.
 
-However many follow, and whatever they follow: there is one look for all of them, and what is new in a job is
-read once for all who lack the same. While the database is away, nothing is new.
+One query looks at all followed jobs at once, and new events are read once for all followers that lack them.
+While the database is away, there are no new events.
 """
 
 import asyncio
@@ -10,36 +10,37 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Final
 
+from gossamer.concurrency.single_flight import SingleFlight
 from gossamer.problems import Unavailable
-from gossamer.state.job import Head
-from gossamer.state.job_events import Event
-from gossamer.state.jobs import Jobs
+from gossamer.state.jobs.job import EventHead
+from gossamer.state.jobs.job_events import Event
+from gossamer.state.jobs.jobs import Jobs
 
-LOOK_SECONDS: Final = 0.5
+POLL_SECONDS: Final = 0.5
 
 
 @dataclass(slots=True, eq=False)
 class _Followed:
-    """A job that somebody follows."""
+    """A job that has followers."""
 
     followers: int = 0
-    head: Head | None = None  # None: it has to be looked for
+    head: EventHead | None = None  # None: it has to be looked up
     moved: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
-    def move(self, head: Head) -> None:
+    def move(self, head: EventHead) -> None:
         if head != self.head:
             self.head = head
             moved, self.moved = self.moved, asyncio.get_running_loop().create_future()
             moved.set_result(None)
 
 
-class News:
+class EventFeed:
     def __init__(self, jobs: Jobs) -> None:
         self._jobs = jobs
         self._followed: dict[str, _Followed] = {}
         self._joined = asyncio.Event()
         self._watching: asyncio.Task[None] | None = None
-        self._reading: dict[tuple[str, int], asyncio.Task[Sequence[Event]]] = {}
+        self._reading: SingleFlight[tuple[str, int], Sequence[Event]] = SingleFlight()
 
     @asynccontextmanager
     async def following(self, job_id: str) -> AsyncIterator["Follower"]:
@@ -62,28 +63,17 @@ class News:
             watching.cancel()
             await asyncio.wait((watching,))
 
-    async def moved(self, followed: _Followed, seconds: float) -> None:
-        """Until there is news of the job, or for so long."""
-        assert self._watching is not None  # noqa: S101  (while somebody follows)
+    async def wait(self, followed: _Followed, seconds: float) -> None:
+        """Wait until the job has new events, at most for `seconds`."""
+        assert self._watching is not None  # noqa: S101  (while there are followers)
         watching = self._watching
         await asyncio.wait((followed.moved, watching), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         if watching.done():
             watching.result()
 
     async def read(self, job_id: str, after: int) -> Sequence[Event]:
-        """Who lacks the same events asks for them at the same moment: one reads, the others wait."""
-        task = self._reading.get((job_id, after))
-        if task is None:
-            task = self._reading[job_id, after] = asyncio.create_task(
-                self._jobs.events(job_id, after_seq=after)
-            )
-            task.add_done_callback(lambda ended: self._has_read(job_id, after, ended))
-        return await asyncio.shield(task)
-
-    def _has_read(self, job_id: str, after: int, task: asyncio.Task[Sequence[Event]]) -> None:
-        del self._reading[job_id, after]
-        if not task.cancelled():
-            task.exception()  # heard by who waits, if anybody still does
+        """Followers that lack the same events ask for them at the same moment, and share one read."""
+        return await self._reading.share((job_id, after), lambda: self._jobs.events(job_id, after_seq=after))
 
     async def _watch(self) -> None:
         while True:
@@ -91,37 +81,37 @@ class News:
             with suppress(Unavailable):
                 await self._look()
             with suppress(TimeoutError):
-                async with asyncio.timeout(LOOK_SECONDS):
+                async with asyncio.timeout(POLL_SECONDS):
                     await self._joined.wait()
 
     async def _look(self) -> None:
         wanted = dict(self._followed)
         found = await self._jobs.heads(wanted)
         for job_id, followed in wanted.items():
-            followed.move(found.get(job_id, Head(0, is_over=True)))
+            followed.move(found.get(job_id, EventHead(0, is_over=True)))
 
 
 @dataclass(frozen=True, slots=True)
 class Follower:
-    """One who follows a job."""
+    """A reader of the events of a job."""
 
-    _news: News
+    _feed: EventFeed
     _job_id: str
     _followed: _Followed
 
     async def since(self, after: int, seconds: float) -> Sequence[Event] | None:
-        """What was told since event number `after`, as soon as something was; empty when that takes longer
-        than `seconds`; None when the job is over and there is nothing more to tell."""
+        """The events after number `after`, as soon as there are some; empty if that takes longer than
+        `seconds`; None when the job is over and all of its events were read."""
         loop = asyncio.get_running_loop()
         until = loop.time() + seconds
         while (left := until - loop.time()) > 0:
             head = self._followed.head
             if head is not None and head.seq > after:
                 with suppress(Unavailable):
-                    if events := await self._news.read(self._job_id, after):
+                    if events := await self._feed.read(self._job_id, after):
                         return events
                 self._followed.head = None  # the job is gone, or the database
             elif head is not None and head.is_over:
                 return None
-            await self._news.moved(self._followed, left)
+            await self._feed.wait(self._followed, left)
         return ()

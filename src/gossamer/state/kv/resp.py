@@ -3,12 +3,12 @@
     Client        what callers hold: connects at first use, and again by itself when the connection is lost
     └── Connection    one connection's life: commands out in batches, replies back in their order
 
-Commands made in one turn of the event loop leave in one write. A reply belongs to the oldest command that has
-none; a caller who was cancelled leaves its place in that order behind, so nobody gets another's reply.
-Written by hand on hiredis because a general client costs ten times the CPU for each command.
+Commands made in one turn of the event loop leave in one write. A reply belongs to the oldest command without
+one; a cancelled caller keeps its place in that order, so no caller gets another's reply. A general client
+costs ten times the CPU for each command (`scripts/bench components`).
 
-Whatever keeps a command from being answered is `problems.Unavailable("cache", …)`; what the server itself
-refuses is `ServerError`, and that is a defect of ours.
+A command that is not answered raises `problems.Unavailable("cache", …)`; one that the server refuses raises
+`ServerError`, which is a defect of ours.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from typing import Any, Final, Self, cast
 import hiredis
 
 from gossamer.problems import Unavailable
-from gossamer.state.resp_address import Address, Part
+from gossamer.state.kv.resp_address import Address, Part
 
 Listener = Callable[[bytes | None], None]  # None: messages may have been missed
 
@@ -51,7 +51,7 @@ class ServerError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Script:
+class LuaScript:
     """A Lua script, run by the digest of its text."""
 
     text: str
@@ -65,7 +65,7 @@ class Script:
         return ("EVALSHA", self.digest, len(keys), *keys, *arguments)
 
 
-class Connection(asyncio.Protocol):
+class RespConnection(asyncio.Protocol):
     def __init__(
         self, loop: asyncio.AbstractEventLoop, deadline: float, hear: Callable[[bytes, bytes], None]
     ) -> None:
@@ -80,7 +80,7 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._unsent: list[bytes] = []
         self._sent = self._answered = 0
-        self._due: deque[tuple[int, float]] = deque()  # so many commands must be answered by then
+        self._due: deque[tuple[int, float]] = deque()  # how many commands must be answered by when
         self._watchdog: asyncio.TimerHandle | None = None
         self._alarm = 0.0
 
@@ -109,7 +109,7 @@ class Connection(asyncio.Protocol):
             self._watch_until(self._due[0][1])
 
     def end(self, why: str) -> None:
-        """Take nothing more, and tell everybody who waits."""
+        """Take nothing more, and fail all outstanding commands."""
         if self.why is not None:
             return
         self.why = why
@@ -193,14 +193,14 @@ class Connection(asyncio.Protocol):
             self.end(f"no answer within {self._deadline:g} s")
 
 
-class Client:
+class RespClient:
     def __init__(
         self, address: Address, *, deadline: float = DEADLINE, max_outstanding: int = MAX_OUTSTANDING
     ) -> None:
         self._address = address
         self._deadline = deadline
         self._max_outstanding = max_outstanding
-        self._connection: Connection | None = None
+        self._connection: RespConnection | None = None
         self._why = "not connected"
         self._keeper: asyncio.Task[None] | None = None
         self._tried: asyncio.Future[None] | None = None  # done once connecting was tried a first time
@@ -209,13 +209,17 @@ class Client:
 
     def call(self, *command: Part) -> Awaitable[Any]:
         """Send a command, in order with all others; the reply is what the awaitable gives."""
-        return self.ask(packed(*command))
+        return self.ask(pack(*command))
 
     def ask(self, command: bytes) -> Awaitable[Any]:
         """`call` for a command that was packed before."""
+        return self._ask_once_open(command) if self._connection is None else self.send(command)
+
+    def send(self, command: bytes) -> asyncio.Future[Any]:
+        """`ask` on the connection that is open; Unavailable without one."""
         connection = self._connection
         if connection is None:
-            return self._ask_once_open(command)
+            raise Unavailable("cache", self._why)
         if len(connection.outstanding) >= self._max_outstanding or connection.congested:
             raise Unavailable("cache", "too many commands are outstanding")
         return connection.send(command)
@@ -230,9 +234,9 @@ class Client:
         if connection is None or connection.why is not None or connection.congested:
             return
         if len(connection.outstanding) < self._max_outstanding:
-            connection.post(packed(*command), None)
+            connection.post(pack(*command), None)
 
-    async def run(self, script: Script, keys: Sequence[Part], arguments: Sequence[Part] = ()) -> Any:
+    async def run(self, script: LuaScript, keys: Sequence[Part], arguments: Sequence[Part] = ()) -> Any:
         try:
             return await self.call(*script.command(keys, arguments))
         except ServerError as error:
@@ -311,7 +315,7 @@ class Client:
                 self._wake_listeners()
             await asyncio.sleep(PAUSES[min(failures, len(PAUSES) - 1)])
 
-    async def _connect(self) -> Connection:
+    async def _connect(self) -> RespConnection:
         async with asyncio.timeout(self._deadline):
             connection = await self._dial()
             try:
@@ -321,36 +325,36 @@ class Client:
                 raise
             return connection
 
-    async def _dial(self) -> Connection:
+    async def _dial(self) -> RespConnection:
         loop, address = asyncio.get_running_loop(), self._address
 
-        def connection() -> Connection:
-            return Connection(loop, self._deadline, self._hear)
+        def connection() -> RespConnection:
+            return RespConnection(loop, self._deadline, self._hear)
 
         if address.path is not None:
             return (await loop.create_unix_connection(connection, address.path))[1]
         tls = ssl.create_default_context() if address.tls else None
         return (await loop.create_connection(connection, address.host, address.port, ssl=tls))[1]
 
-    async def _greet(self, connection: Connection) -> None:
-        greeting = [connection.send(packed(*command)) for command in self._address.greeting()]
-        channels = [connection.send(packed("SUBSCRIBE", channel)) for channel in self._listeners]
+    async def _greet(self, connection: RespConnection) -> None:
+        greeting = [connection.send(pack(*command)) for command in self._address.greeting()]
+        channels = [connection.send(pack("SUBSCRIBE", channel)) for channel in self._listeners]
         hello, *_ = await asyncio.gather(*greeting, *channels)
         version = hello[b"version"].decode() if isinstance(hello, dict) else "0"
         if int(version.partition(".")[0]) < OLDEST_SERVER:
             raise Unavailable("cache", f"it is older than version {OLDEST_SERVER}")
 
 
-def packed(*command: Part) -> bytes:
+def pack(*command: Part) -> bytes:
     """A command as it is sent."""
     return cast("bytes", hiredis.pack_command(cast("tuple[Part]", command)))
 
 
 def reason(error: Exception) -> str:
-    """Why there is no connection, in words that give away no address and no secret."""
+    """Why there is no connection, without an address or a secret."""
     match error:
         case Unavailable():
-            return str(error.members["details"]["reason"])
+            return error.reason or ""
         case ServerError():
             return f"it says {error.code}"
         case TimeoutError():

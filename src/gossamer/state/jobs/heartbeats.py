@@ -1,4 +1,4 @@
-"""Heartbeats: which workers are alive, and what they work on."""
+"""Heartbeats: which workers are alive, and the kinds of jobs they work on."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -7,10 +7,10 @@ from typing import Final
 from sqlalchemy import delete, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from gossamer.state.database import clock, insert_into
-from gossamer.state.tables import workers
+from gossamer.state.db.database import clock, insert_into
+from gossamer.state.db.tables import workers
 
-CRAWL: Final = "crawl"  # the kind of those that crawl
+CRAWL: Final = "crawl"  # the kind of workers that crawl
 EVERY_SECONDS: Final = 15.0
 ALIVE_SECONDS: Final = 3 * EVERY_SECONDS
 

@@ -1,9 +1,9 @@
-# ruff: noqa: S608 - what is put into these statements are other parts of them
-"""The statements on which jobs live, in raw SQL: the PostgreSQL and the SQLite twin side by side.
+# ruff: noqa: S608 - only constants are put into these statements
+"""The statements of the job queue in raw SQL, for PostgreSQL and SQLite side by side.
 
-Each changes all of its rows at once and writes down what changed in the same transaction. PostgreSQL takes
-columns as arrays and does it in one statement; SQLite takes rows as JSON. The first parameter of each is the
-time that a test passes in, or null for the database's own. What a worker does under its lease is in
+Each changes all of its rows at once and writes the events of the change in the same transaction. PostgreSQL
+takes columns as arrays and does it in one statement; SQLite takes rows as JSON. The first parameter of each
+is the time that a test passes in, or null for the database's own. The statements under a lease are in
 `lease_statements`.
 """
 
@@ -12,15 +12,15 @@ from typing import Any, Final
 
 import msgspec
 
-from gossamer.state import job
-from gossamer.state.alone import Hand, Rows, run
-from gossamer.state.database import CLOCK
-from gossamer.state.job_events import DATA, MESSAGE
+from gossamer.state.db.database import CLOCK
+from gossamer.state.db.single import Executor, Rows, run
+from gossamer.state.jobs import job
+from gossamer.state.jobs.job_events import DATA, MESSAGE_P, MESSAGE_S
 
 CHANNEL: Final = "gossamer_jobs"
 COLUMNS: Final = ", ".join(job.COLUMNS)
-RIPENED_AT_ONCE: Final = 1_000  # a short transaction: others wait for it
-_LEAST_VISITED: Final = 4  # tenants, for when the first one's jobs are all being claimed by others
+MAX_RIPENED: Final = 1_000  # a short transaction: others wait for it
+_MIN_TENANTS: Final = 4  # to visit, in case all jobs of the first are being claimed by others
 
 _encode: Final = msgspec.json.Encoder().encode
 
@@ -37,18 +37,19 @@ TIME_S: Final = f"COALESCE(?1, {CLOCK['sqlite']})"
 _CLAIMABLE: Final = "status = 'queued' AND locked_until IS NULL"
 _KEYED: Final = "idempotency_key IS NOT NULL AND status IN ('queued', 'running')"
 
-# What is told of a change follows from the row as it now is. Of most changes the row itself goes on to tell
-# (`job_events`): that the job was put, that it was begun for the first time, and how it ended.
-_NOTE: Final = f"""
+# The event of a change follows from the row as it now is. Most changes need no event row, since the job's own
+# row shows them (`job_events`): that the job was put, that it was first begun, and how it ended.
+_NOTE: Final = """
 INSERT INTO job_events (job_id, seq, event_type, message, data_json, progress_pct, created_at)
-SELECT job_id, event_seq, 'status_changed', {MESSAGE}, {DATA}, progress_pct,"""
+SELECT job_id, event_seq, 'status_changed', {message}, {data}, progress_pct,"""
 _UNTOLD: Final = "event_seq > 2 AND finished_at IS NULL"
 NOTED: Final = (
     "jobs.job_id, kind, jobs.status, attempt, jobs.last_error, progress_pct, event_seq, finished_at"
 )
-NOTE_P: Final = f"{_NOTE} {TIME_P} FROM changed WHERE {_UNTOLD}"
+NOTE_P: Final = f"{_NOTE.format(message=MESSAGE_P, data=DATA)} {TIME_P} FROM changed WHERE {_UNTOLD}"
 _NOTE_S: Final = f"""
-{_NOTE} {TIME_S} FROM jobs WHERE job_id IN (SELECT value FROM json_each(?2)) AND {_UNTOLD}"""
+{_NOTE.format(message=MESSAGE_S, data=DATA)} {TIME_S}
+FROM jobs WHERE job_id IN (SELECT value FROM json_each(?2)) AND {_UNTOLD}"""
 
 
 # Put. A tenant that does not exist is null, which the column refuses. On a key that is there already, an
@@ -63,7 +64,7 @@ SELECT job_id, (SELECT id FROM tenants WHERE id = given.tenant_id), kind, 'queue
 FROM given WHERE true"""
 _UNLESS_THERE: Final = f"""
 ON CONFLICT (tenant_id, idempotency_key) WHERE {_KEYED} DO UPDATE SET request_id = jobs.request_id"""
-# PostgreSQL takes one job as it is, and many as `condensed` columns.
+# PostgreSQL takes one job as it is, and many as `condense` columns.
 _RUN_AT, _KEY = 5, 7
 _ONE_P: Final = """
 SELECT $3::text AS job_id, $4::text AS tenant_id, $5::text AS kind, $6::int AS priority,
@@ -105,40 +106,40 @@ _PUT_P: Final = {
 _PUT_S: Final = {True: _GIVEN_S.format(what=COLUMNS), False: _GIVEN_S.format(what=_KEYS)}
 
 
-async def put(hand: Hand, given: tuple[Any, ...], now: int | None) -> Any:
+async def put(executor: Executor, given: tuple[Any, ...], now: int | None) -> Any:
     """`COLUMNS` of the job, or of the one that is queued or running under its key."""
-    if hand.dialect.name == "postgresql":
-        return (await run(hand, _PUT_P[True, given[_KEY] is not None], now, given[2], *given))[0]
-    return (await run(hand, _PUT_S[True], now, as_json_rows([given])))[0]
+    if executor.dialect.name == "postgresql":
+        return (await run(executor, _PUT_P[True, given[_KEY] is not None], now, given[2], *given))[0]
+    return (await run(executor, _PUT_S[True], now, as_json_rows([given])))[0]
 
 
-async def put_many(hand: Hand, given: Sequence[tuple[Any, ...]], now: int | None) -> Rows:
+async def put_many(executor: Executor, given: Sequence[tuple[Any, ...]], now: int | None) -> Rows:
     """Tenant, key and id of those that have a key: the new ones, and those that were there already."""
-    if hand.dialect.name != "postgresql":
-        return await run(hand, _PUT_S[False], now, as_json_rows(given))
-    arrays = condensed(given, nullable=(_RUN_AT, _KEY))
+    if executor.dialect.name != "postgresql":
+        return await run(executor, _PUT_S[False], now, as_json_rows(given))
+    arrays = condense(given, nullable=(_RUN_AT, _KEY))
     kinds = ",".join(set(arrays[2]))
-    rows = await run(hand, _PUT_P[False, bool(arrays[_KEY])], now, kinds, *arrays)
+    rows = await run(executor, _PUT_P[False, bool(arrays[_KEY])], now, kinds, *arrays)
     return [row for row in rows if row.job_id is not None]
 
 
-# Ripen: what waited for a time that has come. A delayed job may be claimed, a lease that ran out ends.
+# Ripen: jobs whose time has come. A delayed job may be claimed, a lease that ran out ends.
 
 _RIPE_P: Final = f"""
 SELECT job_id FROM jobs WHERE locked_until <= {TIME_P} AND status = '{{status}}'
-ORDER BY locked_until LIMIT {RIPENED_AT_ONCE} FOR UPDATE SKIP LOCKED"""
+ORDER BY locked_until LIMIT {MAX_RIPENED} FOR UPDATE SKIP LOCKED"""
 _RIPE_S: Final = f"""
 SELECT job_id FROM jobs WHERE locked_until <= {TIME_S} AND status = '{{status}}'
-ORDER BY locked_until LIMIT {RIPENED_AT_ONCE}"""
+ORDER BY locked_until LIMIT {MAX_RIPENED}"""
 _DUE: Final = "UPDATE jobs SET locked_until = NULL WHERE job_id"
 _LAPSED: Final = """
 UPDATE jobs SET
     status = CASE WHEN cancel_requested THEN 'canceled' WHEN attempt >= max_attempts THEN 'failed'
         ELSE 'queued' END,
     finished_at = CASE WHEN cancel_requested OR attempt >= max_attempts THEN {latest} END,
-    last_error = 'LEASE_EXPIRED: the worker ' || locked_by || ' was not heard from in time'
-        || CASE WHEN attempt >= max_attempts THEN ', in the last of ' || max_attempts || ' attempts'
-        ELSE '' END,
+    last_error = CAST({object}('code', 'LEASE_EXPIRED', 'detail', 'the worker ' || locked_by
+        || ' was not heard from in time' || CASE WHEN attempt >= max_attempts
+        THEN ', in the last of ' || max_attempts || ' attempts' ELSE '' END) AS text),
     locked_until = NULL, locked_by = NULL, lease_token = NULL, event_seq = event_seq + 1
 WHERE job_id"""
 LATEST_P: Final = f"GREATEST({TIME_P}, started_at)"
@@ -149,31 +150,32 @@ WITH changed AS ({_DUE} = ANY(ARRAY({_RIPE_P.format(status="queued")})) RETURNIN
 SELECT kind, pg_notify('{CHANNEL}', kind) FROM changed GROUP BY kind"""
 _DUE_S: Final = f"{_DUE} IN ({_RIPE_S.format(status='queued')}) RETURNING kind"
 _LAPSED_P: Final = f"""
-WITH changed AS ({_LAPSED.format(latest=LATEST_P)} = ANY(ARRAY({_RIPE_P.format(status="running")}))
-    RETURNING {NOTED}
+WITH changed AS (
+    {_LAPSED.format(latest=LATEST_P, object="json_build_object")}
+    = ANY(ARRAY({_RIPE_P.format(status="running")})) RETURNING {NOTED}
 ), noted AS ({NOTE_P}), waiting AS (
     SELECT kind, pg_notify('{CHANNEL}', kind) AS told FROM changed WHERE status = 'queued' GROUP BY kind
 )
 SELECT job_id, changed.kind, status, told FROM changed LEFT JOIN waiting USING (kind)"""
 _LAPSED_S: Final = f"""
-{_LAPSED.format(latest=LATEST_S)} IN ({_RIPE_S.format(status="running")}) RETURNING job_id, kind, status"""
+{_LAPSED.format(latest=LATEST_S, object="json_object")}
+IN ({_RIPE_S.format(status="running")}) RETURNING job_id, kind, status"""
 
 
-async def ripen(hand: Hand, now: int | None) -> set[str]:
-    """The kinds of which there is now more to claim."""
-    if hand.dialect.name == "postgresql":
-        due = await run(hand, _DUE_P, now)
-        lapsed = await run(hand, _LAPSED_P, now)
+async def ripen(executor: Executor, now: int | None) -> set[str]:
+    """The kinds that have more to claim now."""
+    if executor.dialect.name == "postgresql":
+        due = await run(executor, _DUE_P, now)
+        lapsed = await run(executor, _LAPSED_P, now)
     else:
-        due = await run(hand, _DUE_S, now)
-        lapsed = await run(hand, _LAPSED_S, now)
-        await note(hand, lapsed, now)
+        due = await run(executor, _DUE_S, now)
+        lapsed = await run(executor, _LAPSED_S, now)
+        await note(executor, lapsed, now)
     return {row.kind for row in due} | {row.kind for row in lapsed if row.status == "queued"}
 
 
 # Claim. `turn` goes round the tenants that have something to claim, one step down the index for each, from
-# the one after who was served last; of each of them the first few are candidates, and they take turns.
-
+# the one after the tenant that was served last. The first few jobs of each are candidates, in turns.
 # (By kind and tenant together, because only one index has both.)
 
 _NEXT: Final = f"""
@@ -203,7 +205,7 @@ WITH RECURSIVE turn(kind, room, served, tenant_id, wrapped, place) AS (
     UNION ALL
     SELECT kind, room, served, next.tenant_id, wrapped OR next.tenant_id <= turn.tenant_id, place + 1
     FROM turn CROSS JOIN LATERAL (SELECT {_ROUND.format(wrapped="wrapped")} AS tenant_id OFFSET 0) AS next
-    WHERE place < GREATEST(room, {_LEAST_VISITED}) AND next.tenant_id IS NOT NULL
+    WHERE place < GREATEST(room, {_MIN_TENANTS}) AND next.tenant_id IS NOT NULL
         AND NOT ((wrapped OR next.tenant_id <= turn.tenant_id) AND next.tenant_id > served)
 ), candidate AS MATERIALIZED (
     SELECT kind, room, place, picked.job_id, nth
@@ -216,7 +218,7 @@ WITH RECURSIVE turn(kind, room, served, tenant_id, wrapped, place) AS (
     = ANY(ARRAY(SELECT job_id FROM chosen WHERE number <= room)) RETURNING {COLUMNS}
 ), noted AS ({NOTE_P})
 SELECT {COLUMNS} FROM changed ORDER BY priority, run_at, job_id"""
-# What PostgreSQL leaves out at once, SQLite cannot see before the next step.
+# SQLite can leave out only in the next step what PostgreSQL leaves out at once.
 _WRAPPED: Final = "(wrapped OR (place > 0 AND tenant_id <= before))"
 _OVER: Final = f"({_WRAPPED} AND tenant_id > served)"
 CLAIM_S: Final = f"""
@@ -226,7 +228,7 @@ WITH RECURSIVE turn AS (
     FROM json_each(?2)
     UNION ALL
     SELECT kind, room, served, tenant_id, {_WRAPPED}, {_ROUND.format(wrapped=_WRAPPED)}, place + 1
-    FROM turn WHERE place < max(room, {_LEAST_VISITED}) AND tenant_id IS NOT NULL AND NOT {_OVER}
+    FROM turn WHERE place < max(room, {_MIN_TENANTS}) AND tenant_id IS NOT NULL AND NOT {_OVER}
 ), candidate AS (
     SELECT kind, room, place, picked.value AS job_id, picked.key AS nth
     FROM turn, json_each((SELECT json_group_array(job_id) FROM ({_FIRST} LIMIT ?3))) AS picked
@@ -237,19 +239,19 @@ WITH RECURSIVE turn AS (
 
 
 async def claim(
-    hand: Hand,
+    executor: Executor,
     wanted: Sequence[tuple[str, int, str]],
     worker: str,
     token: str,
     milliseconds: int,
     now: int | None,
 ) -> Rows:
-    """`wanted` is kind, how many at most, and the tenant who was served last."""
-    if hand.dialect.name == "postgresql":
-        return await run(hand, _CLAIM_P, now, *columns(wanted), worker, token, milliseconds)
+    """`wanted` is kind, how many at most, and the tenant that was served last."""
+    if executor.dialect.name == "postgresql":
+        return await run(executor, _CLAIM_P, now, *columns(wanted), worker, token, milliseconds)
     most = max(room for _, room, _ in wanted)
-    rows = await run(hand, CLAIM_S, now, as_json_rows(wanted), most, worker, token, milliseconds)
-    await note(hand, rows, now)
+    rows = await run(executor, CLAIM_S, now, as_json_rows(wanted), most, worker, token, milliseconds)
+    await note(executor, rows, now)
     return sorted(rows, key=lambda row: (row.priority, row.run_at, row.job_id))
 
 
@@ -262,33 +264,33 @@ _LOOK_P: Final = _LOOK.format(now=TIME_P, kinds="= ANY($2::text[])")
 _LOOK_S: Final = _LOOK.format(now=TIME_S, kinds="IN (SELECT value FROM json_each(?2))")
 
 
-async def look(hand: Hand, kinds: Sequence[str], now: int | None) -> int | None:
-    """Milliseconds until there may be something to claim: 0 now, None until somebody says so."""
-    if hand.dialect.name == "postgresql":
-        found = (await run(hand, _LOOK_P, now, list(kinds)))[0]
+async def look(executor: Executor, kinds: Sequence[str], now: int | None) -> int | None:
+    """Milliseconds until there may be something to claim: 0 now, None when that is not known."""
+    if executor.dialect.name == "postgresql":
+        found = (await run(executor, _LOOK_P, now, list(kinds)))[0]
     else:
-        found = (await run(hand, _LOOK_S, now, as_json_rows(kinds)))[0]
+        found = (await run(executor, _LOOK_S, now, as_json_rows(kinds)))[0]
     if found.claimable:
         return 0
     return None if found.ripe_in is None else max(0, found.ripe_in)
 
 
-async def note(hand: Hand, changed: Rows, now: int | None) -> None:
+async def note(executor: Executor, changed: Rows, now: int | None) -> None:
     if changed:
-        await run(hand, _NOTE_S, now, as_json_rows([row.job_id for row in changed]))
+        await run(executor, _NOTE_S, now, as_json_rows([row.job_id for row in changed]))
 
 
 def columns(rows: Sequence[tuple[Any, ...]]) -> list[list[Any]]:
     return [list(column) for column in zip(*rows, strict=True)]
 
 
-def condensed(rows: Sequence[tuple[Any, ...]], *, nullable: Container[int]) -> list[list[Any]]:
+def condense(rows: Sequence[tuple[Any, ...]], *, nullable: Container[int]) -> list[list[Any]]:
     """Columns for `unnest`, which fills up the short ones with nulls: if all values of one are the same, only
     the first is sent, and the statement says it again. Where null is a value, that goes for null alone."""
-    return [_condensed(column, place in nullable) for place, column in enumerate(columns(rows))]
+    return [_condense(column, place in nullable) for place, column in enumerate(columns(rows))]
 
 
-def _condensed(column: list[Any], nullable: bool) -> list[Any]:
+def _condense(column: list[Any], nullable: bool) -> list[Any]:
     if len(set(column)) > 1:
         return column
     if column[0] is None:

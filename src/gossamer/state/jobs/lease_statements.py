@@ -1,14 +1,14 @@
-# ruff: noqa: S608 - what is put into these statements are other parts of them
-"""What a worker does with a job that it has leased, and what others may do with it, in raw SQL.
+# ruff: noqa: S608 - only constants are put into these statements
+"""The statements on a leased job in raw SQL.
 
-Everything but `cancel` is done under the lease: with its token, and before its time is up.
+All but `cancel` require the token of the lease, before the lease runs out.
 """
 
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from gossamer.state.alone import Hand, Rows, run
-from gossamer.state.job_statements import (
+from gossamer.state.db.single import Executor, Rows, run
+from gossamer.state.jobs.job_statements import (
     CHANNEL,
     COLUMNS,
     LATEST_P,
@@ -20,14 +20,18 @@ from gossamer.state.job_statements import (
     as_json_rows,
     at,
     columns,
-    condensed,
+    condense,
     note,
 )
 
 # A job is found by its id; the sum keeps the databases from going through all that is leased instead.
 _HELD: Final = "jobs.lease_token = given.token AND jobs.locked_until + 0 >"
+# A job may be given back late: as long as the token is the same, no other worker has had it.
+_HELD_OR_BACK: Final = (
+    "jobs.lease_token = given.token AND (jobs.locked_until + 0 > {now} OR given.given_back = 1)"
+)
 
-# Settle: the work is over, well or not. What would go back to the queue and was to be canceled, is canceled.
+# Settle: the work has ended. A job that would go back to the queue and was to be canceled is canceled.
 
 _SETTLE: Final = """
 UPDATE jobs SET
@@ -49,7 +53,7 @@ WITH given AS (
     AS given(job_id, token, status, delay, given_back, result_json, last_error)
 ), changed AS (
     {_SETTLE.format(now=TIME_P, latest=LATEST_P)}
-    FROM given WHERE jobs.job_id = given.job_id AND {_HELD} {TIME_P}
+    FROM given WHERE jobs.job_id = given.job_id AND {_HELD_OR_BACK.format(now=TIME_P)}
     RETURNING {NOTED}
 ), noted AS ({NOTE_P}), waiting AS (
     SELECT kind, pg_notify('{CHANNEL}', kind) AS told FROM changed WHERE status = 'queued' GROUP BY kind
@@ -60,17 +64,18 @@ _SETTLE_S: Final = f"""
 FROM (
     SELECT {at(0)} AS job_id, {at(1)} AS token, {at(2)} AS status, {at(3)} AS delay,
         {at(4)} AS given_back, {at(5)} AS result_json, {at(6)} AS last_error FROM json_each(?2)
-) AS given WHERE jobs.job_id = given.job_id AND {_HELD} {TIME_S} RETURNING job_id, kind, status"""
+) AS given WHERE jobs.job_id = given.job_id AND {_HELD_OR_BACK.format(now=TIME_S)}
+RETURNING job_id, kind, status"""
 
 
-async def settle(hand: Hand, given: Iterable[tuple[Any, ...]], now: int | None) -> Rows:
+async def settle(executor: Executor, given: Iterable[tuple[Any, ...]], now: int | None) -> Rows:
     """Id, kind and new status of those that were still held."""
     # Always in the same order, so that no two transactions wait for each other.
     in_order = sorted(given, key=lambda row: row[0])
-    if hand.dialect.name == "postgresql":
-        return await run(hand, _SETTLE_P, now, *condensed(in_order, nullable=(_RESULT, _ERROR)))
-    rows = await run(hand, _SETTLE_S, now, as_json_rows(in_order))
-    await note(hand, rows, now)
+    if executor.dialect.name == "postgresql":
+        return await run(executor, _SETTLE_P, now, *condense(in_order, nullable=(_RESULT, _ERROR)))
+    rows = await run(executor, _SETTLE_S, now, as_json_rows(in_order))
+    await note(executor, rows, now)
     return rows
 
 
@@ -84,12 +89,14 @@ FROM (SELECT {at(0)} AS job_id, {at(1)} AS token FROM json_each(?3)) AS given
 WHERE jobs.job_id = given.job_id AND {_HELD} {TIME_S} RETURNING job_id, cancel_requested"""
 
 
-async def extend(hand: Hand, held: Iterable[tuple[str, str]], milliseconds: int, now: int | None) -> Rows:
+async def extend(
+    executor: Executor, held: Iterable[tuple[str, str]], milliseconds: int, now: int | None
+) -> Rows:
     """Id of those that were still held, and whether they are to be canceled."""
     in_order = sorted(held)
-    if hand.dialect.name == "postgresql":
-        return await run(hand, _EXTEND_P, now, milliseconds, *columns(in_order))
-    return await run(hand, _EXTEND_S, now, milliseconds, as_json_rows(in_order))
+    if executor.dialect.name == "postgresql":
+        return await run(executor, _EXTEND_P, now, milliseconds, *columns(in_order))
+    return await run(executor, _EXTEND_S, now, milliseconds, as_json_rows(in_order))
 
 
 _EMIT: Final = """
@@ -113,19 +120,19 @@ SELECT ?2, ?3 + key, {at(0)}, {at(1)}, {at(2)}, {at(3)}, {TIME_S} FROM json_each
 
 
 async def emit(
-    hand: Hand, job_id: str, token: str, events: Sequence[tuple[Any, ...]], now: int | None
+    executor: Executor, job_id: str, token: str, events: Sequence[tuple[Any, ...]], now: int | None
 ) -> Any:
     """The number of the last event and whether the job is to be canceled; None when it is not held."""
     progress = next((event[3] for event in reversed(events) if event[3] is not None), None)
     held = (now, job_id, token, len(events), progress)
-    if hand.dialect.name == "postgresql":
-        rows = await run(hand, _EMIT_P, *held, *columns(events))
+    if executor.dialect.name == "postgresql":
+        rows = await run(executor, _EMIT_P, *held, *columns(events))
         return rows[0] if rows else None
-    rows = await run(hand, _EMIT_S, *held)
+    rows = await run(executor, _EMIT_S, *held)
     if not rows:
         return None
     first = rows[0].event_seq - len(events) + 1
-    await run(hand, _EMITTED_S, now, job_id, first, as_json_rows(events))
+    await run(executor, _EMITTED_S, now, job_id, first, as_json_rows(events))
     return rows[0]
 
 
@@ -134,13 +141,13 @@ _HOLD_P: Final = _HOLD.format(job="$2", lease="$3", now=TIME_P) + " FOR UPDATE"
 _HOLD_S: Final = _HOLD.format(job="?2", lease="?3", now=TIME_S)
 
 
-async def hold(hand: Hand, job_id: str, token: str, now: int | None) -> bool:
-    """Whether the lease is held; if so, nobody can take it before the transaction ends."""
-    statement = _HOLD_P if hand.dialect.name == "postgresql" else _HOLD_S
-    return bool(await run(hand, statement, now, job_id, token))
+async def hold(executor: Executor, job_id: str, token: str, now: int | None) -> bool:
+    """Whether the lease is held; if so, it stays held until the transaction ends."""
+    statement = _HOLD_P if executor.dialect.name == "postgresql" else _HOLD_S
+    return bool(await run(executor, statement, now, job_id, token))
 
 
-# Cancel. Its key is free at once, for who asks for the same: they would wait for what will not come.
+# Cancel. The key is free at once: the next request with this key needs a new job.
 
 _CANCEL: Final = f"""
 UPDATE jobs SET cancel_requested = true, idempotency_key = NULL,
@@ -153,8 +160,8 @@ _CANCEL_P: Final = _CANCEL.format(job="$2", latest=f"GREATEST({TIME_P}, queued_a
 _CANCEL_S: Final = _CANCEL.format(job="?2", latest=f"max({TIME_S}, queued_at, COALESCE(started_at, 0))")
 
 
-async def cancel(hand: Hand, job_id: str, now: int | None) -> Any:
-    """The job as it now stands; None when it is over already, or was never there."""
-    statement = _CANCEL_P if hand.dialect.name == "postgresql" else _CANCEL_S
-    rows = await run(hand, statement, now, job_id)
+async def cancel(executor: Executor, job_id: str, now: int | None) -> Any:
+    """The job as it now is; None when it is over already, or does not exist."""
+    statement = _CANCEL_P if executor.dialect.name == "postgresql" else _CANCEL_S
+    rows = await run(executor, statement, now, job_id)
     return rows[0] if rows else None

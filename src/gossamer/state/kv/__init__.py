@@ -1,0 +1,1 @@
+"""The hot store: memory or Redis behind one interface, with our own RESP client."""
