@@ -1,23 +1,27 @@
-"""Cache: answers that are kept for a while, and asked for by one while the others wait."""
+"""Cache: keeps answers for a while. Concurrent requests for the same answer share one run.
+
+Within a process they share it through a `SingleFlight`. Among processes that share a Hot, one holds the claim
+and hands its answer or its failure to the others. A later request starts another run.
+"""
 
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
-from typing import Final
+from typing import Any, Final, Self
 
 import msgspec
 
-from gossamer.logs import Log
-from gossamer.problems import Unavailable
-from gossamer.state.hot import Claim, Hot, claim_or_wait
+from gossamer.concurrency.single_flight import SingleFlight
+from gossamer.observe.logs import Log
+from gossamer.problems import KINDS, SERVICE_UNAVAILABLE, Problem, Unavailable
+from gossamer.state.kv.hot import Claim, Hot, claim_or_wait, hand_over
 
-LEASE: Final = 15.0  # seconds at least for which one is believed to be at work before another takes over
-PASSING: Final = 0.5  # seconds for which what was made waits for those who waited for it
-NOBODY: Final = Claim("")
+MIN_LEASE_SECONDS: Final = 15.0  # a process that holds the claim for longer is believed to be dead
+NO_CLAIM: Final = Claim("")
 
 
-class Kept(msgspec.Struct, frozen=True, array_like=True):
-    """A value, since when it is kept, and until when it is fresh; times in Unix seconds."""
+class CachedAnswer(msgspec.Struct, frozen=True, array_like=True, tag=True):
+    """An answer, when it was kept, and until when it is fresh; times in Unix seconds."""
 
     value: bytes
     since: float
@@ -27,84 +31,149 @@ class Kept(msgspec.Struct, frozen=True, array_like=True):
         return now < self.until and (max_age is None or now - self.since <= max_age)
 
 
+class CachedProblem(msgspec.Struct, frozen=True, array_like=True, tag=True):
+    """A problem that is handed to another process."""
+
+    name: str
+    detail: str
+    hint: str | None
+    headers: dict[str, str]
+    members: dict[str, Any]
+
+    @classmethod
+    def of(cls, problem: Problem) -> Self:
+        return cls(problem.kind.name, problem.detail, problem.hint, problem.headers, problem.members)
+
+    def problem(self) -> Problem:
+        details = self.members.get("details") or {}
+        if self.name == SERVICE_UNAVAILABLE.name and "service" in details:
+            again = self.members.get("retryAfter", 2)
+            return Unavailable(details["service"], details.get("reason", ""), retry_after=again)
+        return Problem(KINDS[self.name], self.detail, hint=self.hint, headers=self.headers, **self.members)
+
+
+RunResult = CachedAnswer | CachedProblem  # of a run
+
+
+class NotAdmitted(Exception):
+    """The caller who was to make an answer may not. The other waiting requests go on."""
+
+    def __init__(self, why: Exception) -> None:
+        super().__init__(str(why))
+        self.why = why
+
+
 class Cache:
-    """Kept among Hot's pages, so bounded in number and bytes. Without Hot nothing is kept; all goes on."""
+    """Keeps answers among Hot's pages, so bounded in number and bytes. Without Hot nothing is kept."""
 
     def __init__(self, hot: Hot, log: Log, clock: Callable[[], float]) -> None:
         self._hot = hot
         self._log = log
         self._clock = clock
+        self._flights: SingleFlight[str, tuple[CachedAnswer, bool]] = SingleFlight()
 
-    async def get(self, key: str, max_age: float | None = None) -> Kept | None:
+    async def get(self, key: str, max_age: float | None = None) -> CachedAnswer | None:
         try:
             body = await self._hot.page(key)
         except Unavailable:
             return None
-        kept = _decoded(body)
+        kept = _decode(body)
         return kept if kept and kept.is_fresh(self._clock(), max_age) else None
 
-    async def put(self, key: str, value: bytes, ttl: float) -> Kept:
-        """As it is kept; with no time to live when it could not be."""
+    async def put(self, key: str, value: bytes, ttl: float) -> CachedAnswer:
+        """The answer as it was kept; without any time to live if it could not be."""
         now = self._clock()
-        kept = Kept(value, now, now + ttl)
+        kept = CachedAnswer(value, now, now + ttl)
         try:
             await self._hot.keep_page(key, msgspec.msgpack.encode(kept))
         except Unavailable as away:
             self._log.warning(
                 "cache_error", "an answer could not be kept", code="CACHE_ERROR", why=away.detail
             )
-            return Kept(value, now, now)
+            return CachedAnswer(value, now, now)
         return kept
 
     async def get_or(
-        self, key: str, max_age: float | None, make: Callable[[], Awaitable[Kept]], patience: float = LEASE
-    ) -> tuple[Kept, bool]:
-        """What is kept and fresh (True), or what `make` makes (False), by one for all who ask at once.
+        self,
+        key: str,
+        max_age: float | None,
+        make: Callable[[], Awaitable[CachedAnswer]],
+        *,
+        flight: str = "",
+        patience: float = MIN_LEASE_SECONDS,
+    ) -> tuple[CachedAnswer, bool]:
+        """A fresh answer from the cache (True), or one from `make` (False), run once for all callers.
 
-        Nobody waits for another's longer than his `patience`, in seconds.
-        """
+        Requests with the same `flight`, by default the key, share a run. No request waits for another process
+        for longer than `patience` seconds."""
         asked = self._clock()
         kept = await self.get(key, max_age)
         if kept is not None:
             return kept, True
-        claim = await self._claim(key, patience)
-        passed = _decoded(claim.value)
-        if passed is not None and passed.since >= asked:  # another has made it meanwhile
-            return passed, True
-        value: bytes | None = b""
-        try:
-            made = await make()
-            value = msgspec.msgpack.encode(made)
-            return made, False
-        except asyncio.CancelledError:
-            value = None
-            raise
-        finally:
-            await asyncio.shield(self._let_go(claim, value))
+        name = flight or key
 
-    async def _claim(self, key: str, patience: float) -> Claim:
-        """Ours, or done by another meanwhile; nobody's when Hot is away or it takes too long."""
+        async def lead() -> tuple[CachedAnswer, bool]:
+            claim = await self._claim(name, patience)
+            result = _decode_result(claim.value)
+            if isinstance(result, CachedProblem):
+                raise result.problem()
+            return (result, True) if result else await self._make(claim, key, asked, make)
+
+        while True:
+            joins = name in self._flights
+            try:
+                kept, hit = await self._flights.share(name, lead)
+            except NotAdmitted as refused:
+                if joins:
+                    continue  # another caller was not admitted
+                raise refused.why from None
+            return kept, hit or joins
+
+    async def _claim(self, name: str, patience: float) -> Claim:
+        """Our claim, or the result of another process; none if Hot is unavailable or it takes too long."""
         try:
             async with asyncio.timeout(patience):
-                return await claim_or_wait(self._hot, f"making:{key}", max(LEASE, patience))
+                return await claim_or_wait(self._hot, f"making:{name}", max(MIN_LEASE_SECONDS, patience))
         except (Unavailable, TimeoutError):
-            return NOBODY
+            return NO_CLAIM
 
-    async def _let_go(self, claim: Claim, value: bytes | None) -> None:
-        """Those who wait get what was made; when nothing was, each of them tries by himself. Where it was
-        only broken off, which says nothing of the work, the next of them takes it over."""
-        if claim.token is None:
-            return
+    async def _make(
+        self, claim: Claim, key: str, asked: float, make: Callable[[], Awaitable[CachedAnswer]]
+    ) -> tuple[CachedAnswer, bool]:
+        result: RunResult | None = None  # an interrupted run hands nothing over: another process takes over
+        try:
+            kept = await self.get(key)
+            if kept is not None and kept.since >= asked:  # by a run that ended before we had the claim
+                result = kept
+                return kept, True
+            result = made = await make()
+            return made, False
+        except Problem as problem:
+            result = CachedProblem.of(problem)
+            raise
+        finally:
+            await asyncio.shield(self._release(claim, result))
+
+    async def _release(self, claim: Claim, result: RunResult | None) -> None:
         with contextlib.suppress(Unavailable):
-            if value is None:
+            if result is None:
                 await self._hot.release(claim)
             else:
-                await self._hot.settle(claim, value, PASSING)
+                await hand_over(self._hot, claim, msgspec.msgpack.encode(result, enc_hook=str))
 
 
-def _decoded(body: bytes | None) -> Kept | None:
-    """None also for what is not, or no more, of this shape."""
+def _decode(body: bytes | None) -> CachedAnswer | None:
+    """None also for data of another shape."""
     try:
-        return msgspec.msgpack.decode(body, type=Kept) if body else None
+        return msgspec.msgpack.decode(body, type=CachedAnswer) if body else None
     except msgspec.MsgspecError:
         return None
+
+
+def _decode_result(value: bytes | None) -> RunResult | None:
+    """None also for data of another version."""
+    try:
+        result = msgspec.msgpack.decode(value, type=RunResult) if value else None
+    except msgspec.MsgspecError:
+        return None
+    return None if isinstance(result, CachedProblem) and result.name not in KINDS else result

@@ -1,28 +1,31 @@
-"""The rows of the search index: pages, their words, and how many a tenant has, always changed together.
+"""The rows of the search index: pages, their words and the page count of a tenant, always changed together.
 
-Every function works on an open transaction. The tenant's row in `search_tenants` is locked first, so two who
-write for one tenant take turns, and its number is exact.
+Every function needs an open transaction. The row of the tenant in `search_tenants` is locked first, so
+writers for one tenant take turns, and its page count is exact.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import ColumnElement, delete, select, update
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from gossamer.state import search_index_postgres, search_index_sqlite
-from gossamer.state.database import insert_into
-from gossamer.state.search_document import Entry, Gone, Sought
-from gossamer.state.tables import search_pages, search_tenants
+from gossamer.state.db.database import insert_into
+from gossamer.state.db.tables import search_pages, search_tenants
+from gossamer.state.search import search_index_postgres, search_index_sqlite
+from gossamer.state.search.search_document import GonePage, IndexEntry, SearchQuery
 
-BATCH: Final = 500  # pages that make room at a time
+MAX_DELETED_PAGES: Final = 500  # in one statement
+
+IsTooLong = Callable[[DBAPIError], bool]
 
 _pages: Final = search_pages.c
 _tenants: Final = search_tenants.c
 
 
-class Found(NamedTuple):
+class FoundRow(NamedTuple):
     id: int
     final_url: str
     seen_at: int
@@ -30,6 +33,11 @@ class Found(NamedTuple):
     title: str
     description: str
     text: str
+
+
+class Findings(NamedTuple):
+    rows: list[FoundRow]
+    complete: bool  # False if the search ended early
 
 
 async def lock(connection: AsyncConnection, tenant: str) -> None:
@@ -40,10 +48,14 @@ async def lock(connection: AsyncConnection, tenant: str) -> None:
 
 
 async def put(
-    connection: AsyncConnection, tenant: str, entries: Sequence[Entry], gone: Sequence[Gone], most: int
+    connection: AsyncConnection,
+    tenant: str,
+    entries: Sequence[IndexEntry],
+    gone: Sequence[GonePage],
+    most: int,
 ) -> None:
-    """These replace what was there of the same pages, unless that is newer. The tenant is locked; where it
-    has too many, the oldest go."""
+    """Replace pages by their new entries, unless the stored ones are newer. The tenant is locked. If it has
+    too many pages, the oldest are deleted."""
     moments = {entry.row.name: entry.row.seen_at for entry in entries}
     moments |= {one.name: one.seen_at for one in gone}
     known = select(_pages.id, _pages.name, _pages.seen_at).where(_pages.name.in_(moments))
@@ -55,29 +67,41 @@ async def put(
         await _words(connection).add(connection, new)
     pages = await _count(connection, tenant, len(new) - old)
     if pages > most:
-        await _make_room(connection, tenant, min(pages - most, max(BATCH, len(new))))
+        await _make_room(connection, tenant, min(pages - most, max(MAX_DELETED_PAGES, len(new))))
 
 
 async def drop(connection: AsyncConnection, tenant: str, which: ColumnElement[bool]) -> int:
-    """At most a batch of them; how many."""
+    """Delete at most one batch of pages; return how many."""
     await lock(connection, tenant)
-    chosen = select(_pages.id).where(_pages.tenant_id == tenant, which).limit(BATCH)
+    chosen = select(_pages.id).where(_pages.tenant_id == tenant, which).limit(MAX_DELETED_PAGES)
     gone = await _delete(connection, _pages.id.in_(chosen))
     await _count(connection, tenant, -gone)
     return gone
 
 
-async def find(connection: AsyncConnection, sought: Sought) -> list[Found]:
-    """The best first: those whose title has all of the words, then the others."""
+async def find(connection: AsyncConnection, query: SearchQuery, is_too_long: IsTooLong) -> Findings:
+    """Return pages with all words in the title first, then the others. If the others take too long, return
+    only the first."""
     words = _words(connection)
-    ids: list[int] = await words.find(connection, sought, titled=True)
-    if len(ids) < sought.limit:
-        ids = list(dict.fromkeys([*ids, *await words.find(connection, sought, titled=False)]))[: sought.limit]
+    ids: list[int] = await words.find(connection, query, titled=True)
+    complete = True
+    if len(ids) < query.limit:
+        try:
+            others = await words.find(connection, query, titled=False)
+            ids = list(dict.fromkeys([*ids, *others]))[: query.limit]
+        except DBAPIError as error:
+            if not ids or not is_too_long(error):
+                raise
+            complete = False
+    return Findings(await _rows(connection, ids), complete)
+
+
+async def _rows(connection: AsyncConnection, ids: Sequence[int]) -> list[FoundRow]:
     if not ids:
         return []
-    columns = [_pages[name] for name in Found._fields]
+    columns = [_pages[name] for name in FoundRow._fields]
     rows = await connection.execute(select(*columns).where(_pages.id.in_(ids)))
-    return sorted((Found(*row) for row in rows), key=lambda found: ids.index(found.id))
+    return sorted((FoundRow(*row) for row in rows), key=lambda found: ids.index(found.id))
 
 
 def _words(connection: AsyncConnection) -> ModuleType:

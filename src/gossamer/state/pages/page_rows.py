@@ -1,4 +1,4 @@
-"""The rows of cached pages: what is asked of the table. Every function works on an open connection.
+"""The rows of cached pages. Every function works on an open connection.
 
 A row that was deleted stays for a while as a tombstone, so that editions go on growing, and until the hot
 tier has confirmed it. `due_at` is when repair has something to do with a row.
@@ -12,10 +12,11 @@ from typing import Any, Final, NamedTuple
 from sqlalchemy import ColumnElement, Row, and_, bindparam, case, delete, func, null, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from gossamer.state.cached_page import CachedPage
-from gossamer.state.database import clock, insert_into
-from gossamer.state.page_key import PageKey, PagePrefix, site_of
-from gossamer.state.tables import cached_pages
+from gossamer.state.db.database import clock, insert_into
+from gossamer.state.db.tables import cached_pages
+from gossamer.state.pages.cached_page import CachedPage
+from gossamer.state.pages.page_key import PageKey, PagePrefix, site_of
+from gossamer.state.tenants import past_usage
 
 PUBLISH_MS: Final = 30_000  # by then the hot tier has what was written, and it is noted
 CLEAR_MS: Final = 5_000  # by then a deleted page has left every tier
@@ -27,7 +28,7 @@ Which = ColumnElement[bool]
 
 
 @dataclass(frozen=True, slots=True)
-class PageRow:
+class CachedPageRow:
     name: str
     tenant_id: str
     edition: int
@@ -39,7 +40,7 @@ class PageRow:
     page: CachedPage  # without its body
 
 
-class Buried(NamedTuple):
+class DeletedPage(NamedTuple):
     """A page that was deleted just now, or one of which the hot tier has not confirmed it yet (size 0)."""
 
     name: str
@@ -49,7 +50,7 @@ class Buried(NamedTuple):
     live: bool
 
 
-async def find(connection: AsyncConnection, name: str) -> PageRow | None:
+async def find(connection: AsyncConnection, name: str) -> CachedPageRow | None:
     row = (await connection.execute(select(cached_pages).where(_pages.name == name))).first()
     return None if row is None else _page_row(row)
 
@@ -59,12 +60,12 @@ async def write(
 ) -> tuple[int, str | None]:
     """The page's new edition, and the blob of the one before. The row stays locked until the end of the
     transaction, so editions grow in the order in which transactions commit."""
-    values = _values(page, blob, now)
+    values, form = _values(page, blob, now), key.form
     new = insert_into(connection, cached_pages).values(
         name=key.name,
         tenant_id=key.tenant,
-        site=site_of(key.url),
-        url=key.url,
+        site=site_of(form),
+        url=form,
         variant=key.variant,
         edition=clock(now),
         render_count=1,
@@ -83,15 +84,16 @@ async def write(
             return (await connection.scalars(changed.returning(_pages.edition))).one(), before.blob
 
 
-async def bury(
+async def delete_pages(
     connection: AsyncConnection, which: Which, limit: int, *, before: int, now: int | None = None
-) -> list[Buried]:
-    """Delete so many of the pages that were there at the time `before`; those already deleted that the hot
+) -> list[DeletedPage]:
+    """Delete up to `limit` of the pages that were there at `before`; those already deleted that the hot
     tier has not confirmed are among them. From now on `get` finds none of them."""
     asked = and_(which, _pages.changed_at <= before, or_(_pages.deleted_at.is_(None), _pages.hot_behind))
-    told = (_pages.name, _pages.blob, _pages.size, _pages.deleted_at)
-    query = select(*told).where(asked).order_by(_pages.name).limit(limit).with_for_update()
+    columns = (_pages.name, _pages.blob, _pages.size, _pages.deleted_at)
+    query = select(*columns).where(asked).order_by(_pages.name).limit(limit).with_for_update()
     rows = {row.name: row for row in await connection.execute(query)}
+    await past_usage.remember(connection, _pages.name.in_(rows))
     gone = update(cached_pages).where(_pages.name.in_(rows))
     gone = gone.values(
         edition=_next(now),
@@ -102,7 +104,7 @@ async def bury(
         deleted_at=clock(now),
     )
     editions = await connection.execute(gone.returning(_pages.name, _pages.edition)) if rows else ()
-    return [_buried(rows[name], edition) for name, edition in editions]
+    return [_to_deleted(rows[name], edition) for name, edition in editions]
 
 
 def named(name: str) -> Which:
@@ -114,7 +116,7 @@ def of_url(tenant: str, url: str) -> Which:
 
 
 def of_prefix(tenant: str, prefix: PagePrefix) -> Which:
-    # Not LIKE, which takes some characters for others, and on SQLite small letters for capitals.
+    # Not LIKE, which has wildcards and ignores case on SQLite.
     starts = [prefix.text] if prefix.starred else [f"{prefix.text}/", f"{prefix.text}?"]
     begins = [func.substr(_pages.url, 1, len(start)) == start for start in starts]
     below = or_(*begins) if prefix.starred else or_(_pages.url == prefix.text, *begins)
@@ -129,13 +131,13 @@ async def newest(connection: AsyncConnection) -> int:
     return await connection.scalar(select(func.max(_pages.edition))) or 0
 
 
-async def changed(connection: AsyncConnection, after: int, limit: int) -> list[tuple[str, int]]:
+async def list_changed(connection: AsyncConnection, after: int, limit: int) -> list[tuple[str, int]]:
     """Name and edition of pages that were written or deleted since, the oldest first."""
     query = select(_pages.name, _pages.edition).where(_pages.edition > after).order_by(_pages.edition)
     return [(row.name, row.edition) for row in await connection.execute(query.limit(limit))]
 
 
-async def hot_confirmed(
+async def confirm_hot(
     connection: AsyncConnection, editions: Mapping[str, int], *, now: int | None = None
 ) -> None:
     """The hot tier has nothing older than these editions of pages."""
@@ -159,7 +161,7 @@ async def count_accesses(
         return
     counted = update(cached_pages).where(_pages.name == bindparam("page"), _pages.deleted_at.is_(None))
     counted = counted.values(access_count=_pages.access_count + bindparam("more"), accessed_at=clock(now))
-    # In the order of their names, so that two who do this at once wait for each other but never both ways.
+    # In the order of their names, so that two concurrent writers cannot deadlock.
     await connection.execute(counted, [{"page": name, "more": more} for name, more in sorted(counts.items())])
 
 
@@ -169,33 +171,46 @@ async def are_due(connection: AsyncConnection, *, now: int | None = None) -> boo
     )
 
 
-async def take_due(connection: AsyncConnection, limit: int, *, now: int | None = None) -> list[PageRow]:
-    """Pages that repair has something to do with; who does not manage is followed by another."""
+async def take_due(connection: AsyncConnection, limit: int, *, now: int | None = None) -> list[CachedPageRow]:
+    """Take pages that are due for repair; if this process fails, another takes them again."""
     due = select(_pages.name).where(_pages.due_at <= clock(now)).order_by(_pages.due_at).limit(limit)
     taken = update(cached_pages).where(_pages.name.in_(due.with_for_update(skip_locked=True)))
     rows = await connection.execute(taken.values(due_at=clock(now) + RETRY_MS).returning(*cached_pages.c))
     return [_page_row(row) for row in rows]
 
 
-async def add_blob(connection: AsyncConnection, row: PageRow, blob: str) -> bool:
+async def add_blob(connection: AsyncConnection, name: str, edition: int, blob: str) -> bool:
     """The cold tier has it now. False: the page has changed meanwhile."""
-    same = and_(_pages.name == row.name, _pages.edition == row.edition, _pages.blob.is_(None))
+    same = and_(_pages.name == name, _pages.edition == edition, _pages.blob.is_(None))
     due = case((_pages.hot_behind, _pages.due_at), else_=null())
     added = update(cached_pages).where(same, _pages.deleted_at.is_(None)).values(blob=blob, due_at=due)
     return (await connection.execute(added)).rowcount == 1
 
 
-async def blob_lost(connection: AsyncConnection, row: PageRow, *, now: int | None = None) -> None:
+async def owe_blob(connection: AsyncConnection, name: str, edition: int, *, now: int | None = None) -> None:
+    """The cold tier has refused it: repair is to try again soon, as one tier alone may lose it."""
+    same = and_(_pages.name == name, _pages.edition == edition, _pages.blob.is_(None))
+    owed = update(cached_pages).where(same, _pages.deleted_at.is_(None))
+    await connection.execute(owed.values(due_at=clock(now)))
+
+
+async def remove_blob(connection: AsyncConnection, row: CachedPageRow, *, now: int | None = None) -> None:
     """The cold tier does not have what it should have; repair decides what becomes of the page."""
     same = and_(_pages.name == row.name, _pages.edition == row.edition)
     await connection.execute(update(cached_pages).where(same).values(blob=null(), due_at=clock(now)))
 
 
-async def forget(connection: AsyncConnection, rows: Collection[PageRow]) -> None:
-    """Delete these rows, unless they have changed meanwhile."""
+async def forget(connection: AsyncConnection, rows: Collection[CachedPageRow]) -> None:
+    """Delete these rows, unless they have changed meanwhile.
+
+    Rows are locked before their usage is written, here and in `delete_pages`: the other order would deadlock.
+    """
     if rows:
-        same = [and_(_pages.name == row.name, _pages.edition == row.edition) for row in rows]
-        await connection.execute(delete(cached_pages).where(or_(*same)))
+        same = or_(*(and_(_pages.name == row.name, _pages.edition == row.edition) for row in rows))
+        locked = select(_pages.name).where(same).order_by(_pages.name).with_for_update()
+        named = _pages.name.in_((await connection.scalars(locked)).all())
+        await past_usage.remember(connection, named)
+        await connection.execute(delete(cached_pages).where(named))
 
 
 def _next(now: int | None) -> ColumnElement[int]:
@@ -203,7 +218,7 @@ def _next(now: int | None) -> ColumnElement[int]:
 
 
 def _counts() -> dict[str, Any]:
-    """What a page that was deleted meanwhile begins anew."""
+    """Counts that start again for a page that was deleted meanwhile."""
     live = _pages.deleted_at.is_(None)
     return {
         "render_count": case((live, _pages.render_count + 1), else_=1),
@@ -230,13 +245,13 @@ def _values(page: CachedPage, blob: str | None, now: int | None) -> dict[str, An
     }
 
 
-def _buried(row: Any, edition: int) -> Buried:
+def _to_deleted(row: Any, edition: int) -> DeletedPage:
     live = row.deleted_at is None
-    return Buried(row.name, edition, row.blob, row.size if live else 0, live)
+    return DeletedPage(row.name, edition, row.blob, row.size if live else 0, live)
 
 
-def _page_row(row: Row[Any]) -> PageRow:
-    return PageRow(
+def _page_row(row: Row[Any]) -> CachedPageRow:
+    return CachedPageRow(
         name=row.name,
         tenant_id=row.tenant_id,
         edition=row.edition,

@@ -6,13 +6,13 @@ from typing import Any, Final
 from sqlalchemy import Select, func, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from gossamer.state.job import COLUMNS, Job, State, job_of
-from gossamer.state.tables import jobs
+from gossamer.state.db.tables import jobs
+from gossamer.state.jobs.job import COLUMNS, Job, JobState, job_of
 
 KIND: Final = "render"
-PAGE_PART: Final = 40  # characters with which the keys of all renders of a page begin,
-MANNER_PART: Final = 24  # and of how it was asked for, with which each ends
-# As the index says it, or SQLite would not use it.
+PAGE_PART: Final = 40  # characters with which the keys of all renders of a page begin
+OPTIONS_PART: Final = 24  # characters for the options of the request, with which each key ends
+# In the words of the index, or SQLite would not use it.
 _ACTIVE: Final = text("idempotency_key IS NOT NULL AND status IN ('queued', 'running')")
 
 
@@ -23,20 +23,20 @@ async def active(connection: AsyncConnection, tenant_id: str, keys: Collection[s
 
 
 async def of_pages(connection: AsyncConnection, tenant_id: str, parts: Collection[str]) -> Sequence[Job]:
-    """Those whose keys begin with one of these, however the pages were asked for; the oldest first."""
+    """The active renders of pages, by the start of their keys; the oldest first."""
     part = func.substr(jobs.c.idempotency_key, 1, PAGE_PART)
     found = _of(tenant_id).where(part.in_(parts), _ACTIVE).order_by(jobs.c.job_id)
     return [job_of(row) for row in await connection.execute(found)]
 
 
-async def queued(connection: AsyncConnection, tenant_id: str, *, limit: int) -> Sequence[Job]:
-    """Those that wait, the oldest first."""
-    found = _of(tenant_id).where(jobs.c.status == State.QUEUED.value).order_by(jobs.c.job_id).limit(limit)
+async def list_queued(connection: AsyncConnection, tenant_id: str, *, limit: int) -> Sequence[Job]:
+    """The queued renders, oldest first."""
+    found = _of(tenant_id).where(jobs.c.status == JobState.QUEUED.value).order_by(jobs.c.job_id).limit(limit)
     return [job_of(row) for row in await connection.execute(found)]
 
 
 async def waiting(connection: AsyncConnection) -> int:
-    """How many could be begun now, of all tenants."""
+    """The number of renders of all tenants that could begin now."""
     counted = select(func.count()).where(
         jobs.c.kind == KIND, text("status = 'queued'"), text("locked_until IS NULL")
     )

@@ -4,15 +4,22 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple, Self
 
 from gossamer.problems import validation_error
-from gossamer.web.url import Url, cache_form, digest
+from gossamer.web.url.url import Url, cache_form, digest
 
 DEFAULT_VARIANT: Final = "default"
 
 
 class PageKey(NamedTuple):
+    """Names everything that the visit depends on: requests that share a page would cause the same visit."""
+
     tenant: str
-    url: str  # in its cache form
+    url: str  # exactly as it is visited: a `shared_url`
     variant: str = DEFAULT_VARIANT
+
+    @property
+    def form(self) -> str:
+        """The cache form, under which all spellings of the page are shown and deleted together."""
+        return cache_form(Url.parse(self.url))
 
     @property
     def name(self) -> str:
@@ -22,7 +29,7 @@ class PageKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PagePrefix:
-    """Pages of one site: below a path, or with an asterisk at its end all whose URL begins like this.
+    """Pages of one site: below a path, or with an asterisk at the end all whose URL starts with it.
 
     `https://example.com/docs` means that page and what is below it, never `/docs-old`; `…/docs*` means both.
     """

@@ -1,4 +1,4 @@
-"""A cached page, and what the cache says about it."""
+"""A cached page, its parts in the hot tier, and its status."""
 
 import gzip
 import struct
@@ -14,11 +14,11 @@ import msgspec
 
 from gossamer.problems import Unavailable
 
-GZIP_LEVEL: Final = 6  # smaller than 6 gains nothing, and each page is compressed once
+GZIP_LEVEL: Final = 6  # a lower level saves nothing, since each page is compressed once
 CHUNK: Final = 64 * 1024
-_GZIP_WINDOW: Final = 31  # zlib's way of saying: with gzip's header and trailer
+_GZIP_WINDOW: Final = 31  # for zlib: with gzip's header and trailer
 
-# In Hot a page is one value: edition, length of what is said about the page, that itself, the body.
+# In Hot a page is one value: edition, length of the metadata, metadata, body.
 _FRAME: Final = struct.Struct(">QI")
 EDITION_BYTES: Final = 8
 
@@ -31,10 +31,10 @@ class Location(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CachedPage:
-    url: str  # as it was asked for
+    url: str  # as requested
     final_url: str
     status: int
-    headers: tuple[tuple[str, str], ...]  # those that it is served with
+    headers: tuple[tuple[str, str], ...]  # sent with the page
     etag: str  # of the HTML before compression, without quotes
     rendered_at: int
     render_ms: int
@@ -70,7 +70,7 @@ class CachedPage:
     def html(self) -> bytes:
         return zlib.decompress(self.body, _GZIP_WINDOW, bufsize=self.size)
 
-    def framed(self, edition: int) -> bytes:
+    def frame(self, edition: int) -> bytes:
         about = _encoder.encode(
             (
                 self.url,
@@ -91,8 +91,8 @@ _About = tuple[str, str, int, tuple[tuple[str, str], ...], str, int, int, int]
 _decoder: Final = msgspec.msgpack.Decoder(_About)
 
 
-def unframed(value: bytes) -> tuple[int, CachedPage] | None:
-    """The edition and the page; None for what is not, or no more, of this shape."""
+def unframe(value: bytes) -> tuple[int, CachedPage] | None:
+    """The edition and the page; None for bytes of another shape, such as a former one."""
     try:
         edition, length = _FRAME.unpack_from(value)
         end = _FRAME.size + length
@@ -115,12 +115,12 @@ def unframed(value: bytes) -> tuple[int, CachedPage] | None:
 
 
 def edition_of(value: bytes) -> int:
-    """From the first `EDITION_BYTES` of what is in Hot."""
+    """The edition in the first `EDITION_BYTES` of a page in Hot."""
     return int.from_bytes(value[:EDITION_BYTES], "big")
 
 
 class BodyStream:
-    """A body that comes in chunks. Whoever does not read it to its end closes it."""
+    """A body in chunks. A reader that stops early must close it."""
 
     def __init__(
         self,
@@ -132,7 +132,7 @@ class BodyStream:
         self._next: bytes | None = first
         self._rest = rest
         self._left = size
-        self._done = done  # gets the whole body, if it came whole
+        self._done = done  # called with the body if it was read to its end
         self._read: list[bytes] = []
 
     def __aiter__(self) -> Self:
@@ -162,15 +162,28 @@ class BodyStream:
         await self._rest.aclose()
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A page, where it was, and for a large one from cold its body as a stream of compressed bytes."""
+@dataclass(slots=True)
+class PageHit:
+    """A cached page that answers a request. A large body from cold comes as a compressed stream."""
 
     page: CachedPage
     location: Location
     stream: BodyStream | None = None
     promoting: bool = False  # it is being made hot, or will be when the stream has ended
-    edition: int = field(default=0, compare=False)  # which the hot tier has; 0 where it was cold
+    name: str = field(default="", compare=False)  # under which it is stored
+    edition: int = field(default=0, compare=False)  # of the hot tier; 0 where it was cold
+    age: float = field(default=0.0, compare=False)  # seconds since it was rendered
+    stale: bool = False  # older than the caller would like
+    is_new: bool = False  # rendered for this request, which waited for it
+
+    @property
+    def is_ordinary(self) -> bool:
+        """Whether it is a fresh page of the hot tier, as most hits are."""
+        return self.location is Location.HOT and not self.stale and not self.is_new
+
+    def as_stale(self) -> Self:
+        self.stale = True
+        return self
 
     async def compressed(self) -> AsyncGenerator[bytes]:
         if self.stream is None:
@@ -181,20 +194,20 @@ class Found:
                 yield chunk
 
     async def identity(self) -> AsyncGenerator[bytes]:
-        """The HTML itself, for who does not accept gzip."""
+        """The HTML itself, for a client that does not accept gzip."""
         inflater = zlib.decompressobj(_GZIP_WINDOW)
         async with aclosing(self.compressed()) as chunks:
             async for chunk in chunks:
-                for piece in _inflated(inflater, chunk):
+                for piece in _inflate(inflater, chunk):
                     yield piece
 
     async def close(self) -> None:
-        """Needed when the stream is not read to its end; may be called always."""
+        """Close the stream if it was not read to its end."""
         if self.stream is not None:
             await self.stream.aclose()
 
 
-def _inflated(inflater: Any, chunk: bytes) -> Iterator[bytes]:
+def _inflate(inflater: Any, chunk: bytes) -> Iterator[bytes]:
     while chunk:
         piece = inflater.decompress(chunk, CHUNK)
         if piece:
@@ -211,7 +224,7 @@ class PageStatus(NamedTuple):
 
 
 class Dropped(NamedTuple):
-    """What was dropped; `failed` names the tiers that have not confirmed it, and are asked again."""
+    """The result of a drop; `failed` names the tiers that have not confirmed it and are asked again."""
 
     cleared_from: tuple[Location, ...] = ()
     freed_bytes: int = 0  # of HTML before compression

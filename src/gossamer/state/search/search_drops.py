@@ -1,6 +1,7 @@
-"""Search drops: what was taken out of the search index, so that older pages on their way stay out of it.
+"""Search drops: what was removed from the search index, so that older queued pages are not added again.
 
-Kept for as long as there are pages from before, and a minute longer: what is being stored now is older too.
+A drop is kept while older pages are queued, and for a minute more, because pages may be in the process of
+being stored.
 """
 
 from collections.abc import Mapping
@@ -10,10 +11,10 @@ from typing import Final, Literal
 from sqlalchemy import delete, func, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from gossamer.state.crawl_tables import unindexed
-from gossamer.state.database import clock
-from gossamer.state.page_key import PagePrefix
-from gossamer.state.tables import search_drops
+from gossamer.state.crawl.crawl_tables import unindexed
+from gossamer.state.db.database import clock
+from gossamer.state.db.tables import search_drops
+from gossamer.state.pages.page_key import PagePrefix
 
 MINUTE_MS: Final = 60_000
 
@@ -22,7 +23,7 @@ _drops: Final = search_drops.c
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """One page, a page and all below it, or all whose URL begins so; URLs in their cache form."""
+    """One page, a page and all below it, or all URLs with a prefix. URLs are in cache form."""
 
     reach: Literal["page", "below", "beginning"]
     url: str
@@ -42,7 +43,7 @@ ALL: Final = Extent("beginning", "")
 
 @dataclass(frozen=True, slots=True)
 class Drops:
-    """What was dropped of a tenant, and when it was for the last time."""
+    """What a tenant has dropped, and when it was dropped last."""
 
     pages: Mapping[str, int]
     others: Mapping[Extent, int]
@@ -71,7 +72,7 @@ async def since(connection: AsyncConnection, tenant: str, moment: int) -> Drops:
 
 
 async def forget(connection: AsyncConnection, *, now: int | None = None) -> None:
-    """Those that nothing older can follow any more."""
+    """Delete drops that no older page can follow."""
     oldest = select(func.min(unindexed.c.crawled_at)).scalar_subquery()
     settled = clock(now) - MINUTE_MS
     over = (_drops.dropped_at < settled) & (_drops.dropped_at < func.coalesce(oldest, settled))

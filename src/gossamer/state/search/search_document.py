@@ -1,29 +1,29 @@
-"""What the search index is given, what it keeps of it, and what it answers with."""
+"""The types of the search index: documents, rows, queries and matches."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from gossamer.state.page_key import site_of
-from gossamer.web.dates import unix_time
-from gossamer.web.question import Phrase, Question
-from gossamer.web.url import Url, digest
-from gossamer.web.words import clean, words
+from gossamer.state.pages.page_key import site_of
+from gossamer.web.html.dates import unix_time
+from gossamer.web.search.question import Phrase, Question
+from gossamer.web.search.words import clean, words
+from gossamer.web.url.url import Url, digest
 
-LONGEST_TITLE: Final = 300  # characters
-LONGEST_DESCRIPTION: Final = 1_000
-LONGEST_TEXT: Final = 100_000
-MOST_WORDS: Final = 14_000  # of a text: PostgreSQL knows the place of the first 16,383 of a row
+MAX_TITLE_CHARS: Final = 300
+MAX_DESCRIPTION_CHARS: Final = 1_000
+MAX_TEXT_CHARS: Final = 100_000
+MAX_WORDS: Final = 14_000  # of a text; PostgreSQL stores positions up to 16,383 for a row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Document:
-    """A page, as far as it can be found by its words."""
+class IndexedDocument:
+    """A page as the search index takes it."""
 
     url: str  # where it was read
     title: str
     description: str
-    text: str  # as much of it as the index takes
+    text: str  # up to what the index takes
     language: str
     seen_at: float  # Unix seconds
     published_at: str | None = None  # ISO 8601, as the page says
@@ -31,17 +31,17 @@ class Document:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Match:
-    """A page that was found. Strangers wrote its texts."""
+    """A page that was found. Its texts are untrusted."""
 
     url: str
     title: str
-    snippet: str  # plain text, with what was looked for between double asterisks
+    snippet: str  # plain text, with matches between double asterisks
     seen_at: float
     published_at: float | None
 
 
-class Row(NamedTuple):
-    """A page as it is kept; times in milliseconds."""
+class IndexRow(NamedTuple):
+    """A stored page; times are in milliseconds."""
 
     name: str
     tenant_id: str
@@ -55,26 +55,26 @@ class Row(NamedTuple):
     text: str
 
 
-class Entry(NamedTuple):
-    """A page's row, and the words that it is found by."""
+class IndexEntry(NamedTuple):
+    """The row of a page, and the words by which it is found."""
 
-    row: Row
+    row: IndexRow
     facets: tuple[str, ...]
     title: list[str]
     description: list[str]
     body: list[str]
 
 
-class Gone(NamedTuple):
-    """A page that is not to be found any more, as of a moment."""
+class GonePage(NamedTuple):
+    """A page that is gone since a point in time."""
 
     name: str
     url: str
     seen_at: int
 
 
-class Sought(NamedTuple):
-    """A question as it is asked of the index: of these facets, one of each."""
+class SearchQuery(NamedTuple):
+    """A question in the terms of the index. A page has one facet of each group."""
 
     facets: tuple[tuple[str, ...], ...]
     all_of: tuple[tuple[Phrase, ...], ...]
@@ -84,7 +84,7 @@ class Sought(NamedTuple):
     limit: int
 
     @classmethod
-    def of(cls, question: Question, tenants: tuple[str, ...], now: float) -> "Sought":
+    def of(cls, question: Question, tenants: tuple[str, ...], now: float) -> "SearchQuery":
         facets = [tuple(facet("tenant", tenant) for tenant in tenants)]
         if question.site:
             facets.append((facet("site", question.site),))
@@ -94,50 +94,50 @@ class Sought(NamedTuple):
         return cls(tuple(facets), question.all_of, question.none_of, tenants, since, question.limit)
 
 
-def name_of(tenant: str, url: str) -> str:
+def key_of(tenant: str, url: str) -> str:
     return digest(f"{tenant}\n{url}")
 
 
-def entry(tenant: str, form: str, document: Document) -> Entry:
-    """`form` is the cache form of the document's URL."""
-    row = Row(
-        name_of(tenant, form),
+def build_entry(tenant: str, form: str, document: IndexedDocument) -> IndexEntry:
+    """Build the entry of a document; `form` is the cache form of its URL."""
+    row = IndexRow(
+        key_of(tenant, form),
         tenant,
         site_of(form),
         form,
         document.url,
         round(document.seen_at * 1000),
         _milliseconds(document.published_at),
-        clean(document.title, LONGEST_TITLE),
-        clean(document.description, LONGEST_DESCRIPTION),
-        clean(document.text, LONGEST_TEXT),
+        clean(document.title, MAX_TITLE_CHARS),
+        clean(document.description, MAX_DESCRIPTION_CHARS),
+        clean(document.text, MAX_TEXT_CHARS),
     )
-    return Entry(
+    return IndexEntry(
         row,
         _facets(tenant, document),
-        words(row.title, LONGEST_TITLE),
-        words(row.description, LONGEST_DESCRIPTION),
-        words(row.text, MOST_WORDS),
+        words(row.title, MAX_TITLE_CHARS),
+        words(row.description, MAX_DESCRIPTION_CHARS),
+        words(row.text, MAX_WORDS),
     )
 
 
-def gone(tenant: str, form: str, seen_at: int) -> Gone:
-    return Gone(name_of(tenant, form), form, seen_at)
+def gone_page(tenant: str, form: str, seen_at: int) -> GonePage:
+    return GonePage(key_of(tenant, form), form, seen_at)
 
 
 def facet(kind: str, value: str) -> str:
-    """One word for what a search can be narrowed by, in letters that both databases take as they are."""
+    """Return one word for a filter of searches, in letters that both databases accept unchanged."""
     return kind[0] + digest(value)[:24]
 
 
-def _facets(tenant: str, document: Document) -> tuple[str, ...]:
+def _facets(tenant: str, document: IndexedDocument) -> tuple[str, ...]:
     language = document.language.partition("-")[0].partition("_")[0].strip().lower()
     found = [facet("tenant", tenant), *(facet("site", host) for host in _domains(document.url))]
     return (*found, facet("language", language)) if language else tuple(found)
 
 
 def _domains(url: str) -> Iterable[str]:
-    """The host and all that it is below."""
+    """Return the host and its parent domains."""
     labels = Url.parse(url).host.split(".")
     return (".".join(labels[start:]) for start in range(len(labels)))
 

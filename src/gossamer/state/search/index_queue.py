@@ -1,8 +1,8 @@
-"""Unindexed: batches of crawled pages that the search index does not have yet.
+"""The queue of crawled pages, in batches, that are not in the search index yet.
 
-A batch is noted in the transaction that stores its pages, and struck off in the one that writes their words:
-wherever a process dies, no page is forgotten. Who takes a batch has it for a while; if it is not done by then
-another may take it, each time somewhat later, so that one that cannot be taken in holds nobody up.
+A batch is queued in the transaction that stores its pages, and removed in the one that writes their words, so
+no crash loses a page. A worker that takes a batch has it for a while; if it does not finish, another worker
+may take it. The delay grows each time, so a batch that keeps failing does not hold up the others.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,25 +11,25 @@ from typing import Any, Final, NamedTuple
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from gossamer.state.crawl_tables import crawled_pages, unindexed
-from gossamer.state.database import clock
-from gossamer.state.given import Statement, given
+from gossamer.state.crawl.crawl_tables import crawled_pages, unindexed
+from gossamer.state.db.bulk import BulkStatement, bulk
+from gossamer.state.db.database import clock
 
-AGAIN_MS: Final = 5_000  # when something is away that is needed for it
+RETRY_MS: Final = 5_000  # after an outage of something that indexing needs
 
 _pages: Final = crawled_pages.c
 _waiting: Final = unindexed.c
 
 
-class Batch(NamedTuple):
+class IndexBatch(NamedTuple):
     blob: str
     crawl_id: str
     tenant_id: str
     crawled_at: int
 
 
-class Stored(NamedTuple):
-    """What is known of a page of a batch."""
+class QueuedPage(NamedTuple):
+    """A page of a batch."""
 
     final_url: str
     status_code: int | None
@@ -42,7 +42,7 @@ class Stored(NamedTuple):
     blob_size: int
 
 
-_ADD: Final = given(
+_ADD: Final = bulk(
     """
 INSERT INTO unindexed (blob, crawl_id, tenant_id, crawled_at, due_at, attempt)
 SELECT blob, crawl_id, tenant_id, crawled_at, crawled_at, 0 FROM (
@@ -54,7 +54,7 @@ SELECT blob, crawl_id, tenant_id, crawled_at, crawled_at, 0 FROM (
     rows={"blob": "text", "crawl_id": "text", "url_hash": "text"},
 )
 # Half a minute, a minute, two… up to an hour.
-_TAKE: Final = given(
+_TAKE: Final = bulk(
     """
 UPDATE unindexed SET attempt = attempt + 1,
     due_at = {now} + CASE WHEN attempt < 7 THEN 30000 << attempt ELSE 3600000 END
@@ -64,20 +64,20 @@ WHERE (blob, crawl_id) IN (
 RETURNING blob, crawl_id, tenant_id, crawled_at""",
     values={"most": "bigint"},
 )
-_GIVE_BACK: Final = given(
+_GIVE_BACK: Final = bulk(
     """
 UPDATE unindexed SET attempt = 0, due_at = {now} + {pause}
 WHERE (blob, crawl_id) IN (SELECT blob, crawl_id FROM {given})""",
     values={"pause": "bigint"},
     rows={"blob": "text", "crawl_id": "text"},
 )
-_HOLD: Final = given(
+_HOLD: Final = bulk(
     """
 SELECT blob, crawl_id FROM unindexed WHERE (blob, crawl_id) IN (SELECT blob, crawl_id FROM {given})
 ORDER BY blob, crawl_id {for_update}""",
     rows={"blob": "text", "crawl_id": "text"},
 )
-_FINISH: Final = given(
+_FINISH: Final = bulk(
     """
 DELETE FROM unindexed WHERE (blob, crawl_id) IN (SELECT blob, crawl_id FROM {given})
 RETURNING blob, crawl_id""",
@@ -86,7 +86,7 @@ RETURNING blob, crawl_id""",
 
 
 async def add(connection: AsyncConnection, stored: Iterable[tuple[str | None, str, str]]) -> None:
-    """Objects, crawls and hashes of URLs of pages that were stored, by one statement."""
+    """Queue the batches of stored pages, given as blob, crawl and URL hash, in one statement."""
     one_of_each = {(blob, crawl_id): url_hash for blob, crawl_id, url_hash in stored if blob is not None}
     await _ADD(connection, None, [(*key, url_hash) for key, url_hash in one_of_each.items()])
 
@@ -96,44 +96,48 @@ async def are_due(connection: AsyncConnection, *, now: int | None = None) -> boo
     return await connection.scalar(first) is not None
 
 
-async def take(connection: AsyncConnection, most: int, *, now: int | None = None) -> list[Batch]:
-    """The oldest first."""
-    rows = [Batch(*row) for row in await _TAKE(connection, now, most=most)]
+async def take(connection: AsyncConnection, most: int, *, now: int | None = None) -> list[IndexBatch]:
+    """Take due batches, oldest first."""
+    rows = [IndexBatch(*row) for row in await _TAKE(connection, now, most=most)]
     return sorted(rows, key=lambda batch: batch.crawled_at)
 
 
 async def give_back(
-    connection: AsyncConnection, batches: Sequence[Batch], pause: int = AGAIN_MS, *, now: int | None = None
+    connection: AsyncConnection,
+    batches: Sequence[IndexBatch],
+    pause: int = RETRY_MS,
+    *,
+    now: int | None = None,
 ) -> None:
     await _GIVE_BACK(connection, now, [batch[:2] for batch in batches], pause=pause)
 
 
-async def hold(connection: AsyncConnection, batches: Sequence[Batch]) -> list[Batch]:
-    """Those that nobody has finished, nor does before the end of the transaction."""
-    return await _standing(connection, _HOLD, batches)
+async def hold(connection: AsyncConnection, batches: Sequence[IndexBatch]) -> list[IndexBatch]:
+    """Lock batches until the end of the transaction, and return those that are still queued."""
+    return await _still_queued(connection, _HOLD, batches)
 
 
-async def finish(connection: AsyncConnection, batches: Sequence[Batch]) -> list[Batch]:
-    """Those that nobody has finished before."""
-    return await _standing(connection, _FINISH, batches)
+async def finish(connection: AsyncConnection, batches: Sequence[IndexBatch]) -> list[IndexBatch]:
+    """Remove batches, and return those that were still queued."""
+    return await _still_queued(connection, _FINISH, batches)
 
 
 async def is_older_waiting(connection: AsyncConnection, tenant: str, crawled_at: int) -> bool:
-    """Whether there are pages of the tenant from before that moment still to come."""
+    """Whether older pages of the tenant are still queued."""
     older = select(_waiting.blob).where(_waiting.tenant_id == tenant, _waiting.crawled_at < crawled_at)
     return await connection.scalar(older.limit(1)) is not None
 
 
-async def pages(connection: AsyncConnection, batch: Batch) -> list[Stored]:
-    columns = [_pages[name] for name in Stored._fields]
+async def pages(connection: AsyncConnection, batch: IndexBatch) -> list[QueuedPage]:
+    columns = [_pages[name] for name in QueuedPage._fields]
     own = select(*columns).where(_pages.crawl_id == batch.crawl_id, _pages.crawled_at == batch.crawled_at)
     rows = await connection.execute(own.where(_pages.blob == batch.blob).order_by(_pages.url_hash))
-    return [Stored(*row) for row in rows]
+    return [QueuedPage(*row) for row in rows]
 
 
-async def _standing(
-    connection: AsyncConnection, statement: Statement, batches: Sequence[Batch]
-) -> list[Batch]:
+async def _still_queued(
+    connection: AsyncConnection, statement: BulkStatement, batches: Sequence[IndexBatch]
+) -> list[IndexBatch]:
     keys: list[tuple[Any, ...]] = sorted(batch[:2] for batch in batches)
     stood = {tuple(row) for row in await statement(connection, None, keys)}
     return [batch for batch in batches if batch[:2] in stood]

@@ -1,4 +1,4 @@
-"""The words of the search index in PostgreSQL: a tsvector for each page, made here and not by its parser."""
+"""The words of the search index in PostgreSQL: a tsvector for each page, built here and not by its parser."""
 
 import asyncio
 from collections import defaultdict
@@ -8,14 +8,14 @@ from typing import Final
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from gossamer.state.search_document import Entry, Row, Sought
-from gossamer.web.question import Phrase
+from gossamer.state.search.search_document import IndexEntry, IndexRow, SearchQuery
+from gossamer.web.search.question import Phrase
 
-MOST_RANKED: Final = 1_000  # of those that match; where there are more, not all are looked at
-MANY: Final = 50  # pages whose words are sorted in at once, and not with what others added before
-GAP: Final = 8  # places between title, description and text, so that no phrase goes across
+MAX_RANKED: Final = 1_000  # of the matching pages; the others are not considered
+MANY_PAGES: Final = 50  # from this number on, words are merged into the index at once
+POSITION_GAP: Final = 8  # positions between title, description and text, so that no phrase spans two
 
-_KINDS: Final = {**dict.fromkeys(Row._fields, "text"), "seen_at": "bigint", "published_at": "bigint"}
+_KINDS: Final = {**dict.fromkeys(IndexRow._fields, "text"), "seen_at": "bigint", "published_at": "bigint"}
 _ARRAYS: Final = ", ".join(f"${place}::{kind}[]" for place, kind in enumerate(_KINDS.values(), 1))
 _NAMES: Final = ", ".join(_KINDS)
 _ADD: Final = f"""
@@ -26,13 +26,13 @@ WITH given AS (
 )
 INSERT INTO search_words (id, words)
 SELECT added.id, given.words::tsvector FROM added JOIN given ON given.name = added.name"""  # noqa: S608
-# What is not sorted in yet is gone through by every search, from end to end: little of it may be left behind.
-# To sort in many pages at once takes much less time than bit by bit.
+# Every search scans the pending list from end to end, so it is kept short. Merging many pages at once takes
+# much less time than merging bit by bit.
 _LEAVE_LITTLE: Final = "SET LOCAL gin_pending_list_limit = '256kB'"
 _GATHER: Final = "SET LOCAL gin_pending_list_limit = '64MB'"
 _SORT_IN: Final = "SELECT gin_clean_pending_list('ix_search_words_words')"
 _REMOVE: Final = text("DELETE FROM search_words WHERE id = ANY(:ids)")
-# Weights of D, C, B and A; 1: long texts count for less.
+# Weights of D, C, B and A; 1 means that long texts count less.
 _FIND: Final = text(
     "SELECT id FROM ("
     " SELECT p.id, w.words FROM search_words w JOIN search_pages p ON p.id = w.id"
@@ -45,11 +45,11 @@ _FIND: Final = text(
 )
 
 
-async def add(connection: AsyncConnection, entries: Sequence[Entry]) -> None:
-    """None of these pages is there."""
+async def add(connection: AsyncConnection, entries: Sequence[IndexEntry]) -> None:
+    """Add pages, none of which is in the index."""
     columns = [list(column) for column in zip(*(entry.row for entry in entries), strict=True)]
-    vectors = await asyncio.to_thread(lambda: [_vector(entry) for entry in entries])
-    many = len(entries) >= MANY
+    vectors = await asyncio.to_thread(lambda: [_to_tsvector(entry) for entry in entries])
+    many = len(entries) >= MANY_PAGES
     await connection.exec_driver_sql(_GATHER if many else _LEAVE_LITTLE)
     await connection.exec_driver_sql(_ADD, (*columns, vectors))
     if many:
@@ -60,40 +60,40 @@ async def remove(connection: AsyncConnection, ids: Sequence[int]) -> None:
     await connection.execute(_REMOVE, {"ids": list(ids)})
 
 
-async def find(connection: AsyncConnection, sought: Sought, *, titled: bool) -> list[int]:
-    """The ids of what matches, the best first; `titled`: only where the title has all of the words."""
-    wanted = " & ".join(_any(choice) for choice in sought.all_of)
+async def find(connection: AsyncConnection, query: SearchQuery, *, titled: bool) -> list[int]:
+    """Return the ids of matching pages, best first; with `titled`, the title must have all words."""
+    wanted = " & ".join(_any(choice) for choice in query.all_of)
     parameters = {
-        "sought": _written(sought, wanted, titled=titled),
+        "sought": _to_tsquery(query, wanted, titled=titled),
         "wanted": wanted,
-        "tenant": sought.tenants[0],
-        "other": sought.tenants[-1],
-        "since": sought.since,
-        "most": MOST_RANKED,
-        "limit": sought.limit,
+        "tenant": query.tenants[0],
+        "other": query.tenants[-1],
+        "since": query.since,
+        "most": MAX_RANKED,
+        "limit": query.limit,
     }
     return [page for (page,) in await connection.execute(_FIND, parameters)]
 
 
-def _vector(entry: Entry) -> str:
-    """Facets begin with @ and words of the title, a second time, with =, as no word of a page can."""
+def _to_tsvector(entry: IndexEntry) -> str:
+    """Build a tsvector. Facets begin with @, and title words are repeated with =; no word of a page can."""
     places: defaultdict[str, list[str]] = defaultdict(list)
     at = 1
     for weight, words in (("A", entry.title), ("B", entry.description), ("", entry.body)):
         for place, word in enumerate(words, at):
             places[word].append(f"{place}{weight}")
-        at += len(words) + GAP
+        at += len(words) + POSITION_GAP
     lexemes = [f"'{word}':{','.join(found)}" for word, found in places.items()]
     lexemes += [f"'@{facet}'" for facet in entry.facets]
     return " ".join([*lexemes, *(f"'={word}'" for word in set(entry.title))])
 
 
-def _written(sought: Sought, wanted: str, *, titled: bool) -> str:
-    parts = [_any([(f"@{facet}",) for facet in choice]) for choice in sought.facets]
+def _to_tsquery(query: SearchQuery, wanted: str, *, titled: bool) -> str:
+    parts = [_any([(f"@{facet}",) for facet in choice]) for choice in query.facets]
     if titled:
-        parts += [_in_title(choice) for choice in sought.all_of]
-    if sought.none_of:
-        parts.append(f"!{_any(sought.none_of)}")
+        parts += [_in_title(choice) for choice in query.all_of]
+    if query.none_of:
+        parts.append(f"!{_any(query.none_of)}")
     return " & ".join([*parts, wanted])
 
 
@@ -102,5 +102,5 @@ def _any(phrases: Iterable[Phrase]) -> str:
 
 
 def _in_title(choice: Iterable[Phrase]) -> str:
-    """The words of a phrase, in whatever order: what has no place costs no look at the row."""
+    """Match the words of a phrase in any order. Without positions, no row has to be read."""
     return "(" + " | ".join("(" + " & ".join(f"'={word}'" for word in one) + ")" for one in choice) + ")"

@@ -1,0 +1,1 @@
+"""Render jobs by page, and renders that failed for good."""

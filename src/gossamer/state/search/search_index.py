@@ -1,0 +1,272 @@
+"""The search index: the words of pages that were read, by tenant.
+
+Pages that callers read are noted in memory and written later. The notes are bounded: during an outage of the
+database, new ones replace the oldest. A batch is dropped from memory only after it was written, and writing
+it twice changes nothing. Crawled pages come by the thousand and are already stored; `flows/crawl/indexing`
+adds them when there is time.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import groupby, islice
+from typing import Final
+
+from sqlalchemy import ColumnElement, func, true
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from gossamer.observe.logs import Log
+from gossamer.problems import Problem, Unavailable
+from gossamer.state.db.database import Database
+from gossamer.state.db.tables import search_pages
+from gossamer.state.pages.page_key import PagePrefix
+from gossamer.state.search import index_queue, search_drops, search_rows
+from gossamer.state.search.index_queue import IndexBatch
+from gossamer.state.search.search_document import (
+    MAX_DESCRIPTION_CHARS,
+    MAX_TEXT_CHARS,
+    MAX_TITLE_CHARS,
+    GonePage,
+    IndexedDocument,
+    IndexEntry,
+    Match,
+    SearchQuery,
+    build_entry,
+    key_of,
+)
+from gossamer.state.search.search_drops import ALL, Extent
+from gossamer.state.search.search_rows import FoundRow
+from gossamer.state.tenants.tenants import PUBLIC
+from gossamer.web.search.question import Phrase, Question
+from gossamer.web.search.snippet import beginning, snippet
+from gossamer.web.url.url import Url, cache_form
+
+MAX_NOTED_PAGES: Final = 10_000
+MAX_NOTED_CHARS: Final = 32_000_000  # of all notes
+MAX_FLUSHED_BY_SEARCH: Final = 100  # notes that a search writes first
+# On SQLite all writers wait for a transaction, on PostgreSQL those that write for the same tenant.
+PAGES_PER_TRANSACTION: Final = {"sqlite": 200, "postgresql": 250}
+CRAWLED_TRANSACTION_SECONDS: Final = 20.0  # no caller waits for it
+
+_pages: Final = search_pages.c
+Noted = tuple[str, str]  # tenant, and URL in cache form
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedPages:
+    """The content of a batch of crawled pages, or of a part of it."""
+
+    batch: IndexBatch
+    entries: Sequence[IndexEntry] = ()
+    gone: Sequence[GonePage] = ()
+    is_last: bool = True  # this is the last part of the batch
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """The results of a search; if it ended early, the best results so far."""
+
+    found: tuple[Match, ...]
+    complete: bool = True
+
+
+class SearchIndex:
+    def __init__(
+        self, database: Database, log: Log, *, max_pages: int, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._database = database
+        self._log = log
+        self._max_pages = max_pages
+        self._clock = clock
+        self._batch_pages = PAGES_PER_TRANSACTION[database.dialect]
+        self._noted: dict[Noted, IndexedDocument] = {}
+        self._characters = 0
+        self._forgotten = 0
+        self._flushing = asyncio.Lock()
+
+    @property
+    def is_kept(self) -> bool:
+        return self._max_pages > 0
+
+    def note(self, tenant: str, document: IndexedDocument) -> None:
+        """Note a document without waiting. A later document of the same URL replaces it."""
+        if not self.is_kept:
+            return
+        try:
+            form = cache_form(Url.parse(document.url))
+        except Problem:  # not a URL that can be visited
+            return
+        self._forget((tenant, form))
+        self._noted[tenant, form] = kept = _bound(document)
+        self._characters += _size(kept)
+        while len(self._noted) > MAX_NOTED_PAGES or self._characters > MAX_NOTED_CHARS:
+            self._forget(next(iter(self._noted)))
+            self._forgotten += 1
+
+    async def flush(self) -> None:
+        """Write the notes to the database. Notes that could not be written are kept."""
+        async with self._flushing:
+            if self._forgotten:
+                self._log.warning("search_notes_lost", "the oldest notes made room", pages=self._forgotten)
+                self._forgotten = 0
+            for _ in range(-(-len(self._noted) // self._batch_pages)):
+                batch = dict(islice(self._noted.items(), self._batch_pages))
+                await self._write(await asyncio.to_thread(_entries, batch))
+                for noted, document in batch.items():
+                    if self._noted.get(noted) is document:  # not replaced meanwhile
+                        self._forget(noted)
+
+    async def add_crawled(self, readings: Sequence[IndexedPages]) -> None:
+        """Add crawled pages, and finish each batch with its last part.
+
+        A batch that another worker has finished is skipped.
+        """
+        for some in _parts(readings, self._batch_pages):
+            async with self._database.write(seconds=CRAWLED_TRANSACTION_SECONDS) as connection:
+                queued = await index_queue.finish(connection, [one.batch for one in some if one.is_last])
+                queued += await index_queue.hold(connection, [one.batch for one in some if not one.is_last])
+                ours = sorted((one for one in some if one.batch in queued), key=_tenant_of)
+                for tenant, theirs in groupby(ours, key=_tenant_of):
+                    await search_rows.lock(connection, tenant)
+                    await self._add_crawled(connection, tenant, list(theirs))
+
+    async def _add_crawled(
+        self, connection: AsyncConnection, tenant: str, readings: list[IndexedPages]
+    ) -> None:
+        drops = await search_drops.since(connection, tenant, min(one.batch.crawled_at for one in readings))
+        last = _latest(readings)
+        entries = [
+            one
+            for one in last
+            if isinstance(one, IndexEntry) and not drops.cover(one.row.url, one.row.seen_at)
+        ]
+        gone = [one for one in last if isinstance(one, GonePage)]
+        await search_rows.put(connection, tenant, entries, gone, self._max_pages)
+        if gone and await index_queue.is_older_waiting(connection, tenant, max(one.seen_at for one in gone)):
+            for one in gone:
+                await search_drops.add(connection, tenant, Extent("page", one.url), now=one.seen_at)
+
+    async def search(self, tenant: str, asked: Question) -> Matches:
+        """Search the pages of a tenant and of callers without an account, best first.
+
+        Notes of this process are included, unless there are so many that writing them would take long.
+        """
+        if len(self._noted) <= MAX_FLUSHED_BY_SEARCH:
+            with suppress(Unavailable):  # pages that are already written can still be searched
+                await self.flush()
+        if not asked.all_of:
+            return Matches(())
+        query = SearchQuery.of(asked, (tenant, PUBLIC), self._clock())
+        async with self._database.scan() as connection:
+            rows, complete = await search_rows.find(connection, query, self._database.is_too_long)
+            return Matches(await asyncio.to_thread(_matches, rows, asked.phrases), complete)
+
+    async def drop(self, tenant: str, url: str) -> None:
+        """Remove one page; `url` is in cache form."""
+        await self._drop(tenant, _pages.name == key_of(tenant, url), Extent("page", url))
+
+    async def drop_prefix(self, tenant: str, prefix: PagePrefix) -> None:
+        exactly = func.substr(_pages.url, 1, len(prefix.text))
+        matches: ColumnElement[bool] = exactly == prefix.text
+        if not prefix.starred:
+            after = func.substr(_pages.url, len(prefix.text) + 1, 1)
+            matches = matches & after.in_(["", "/", "?"])
+        await self._drop(tenant, (_pages.site == prefix.site) & matches, Extent.of(prefix))
+
+    async def drop_all(self, tenant: str) -> None:
+        await self._drop(tenant, true(), ALL)
+
+    async def _drop(self, tenant: str, which: ColumnElement[bool], extent: Extent) -> None:
+        async with self._flushing:
+            for owner, url in list(self._noted):
+                if owner == tenant and extent.has(url):
+                    self._forget((owner, url))
+            gone = search_rows.MAX_DELETED_PAGES
+            while gone == search_rows.MAX_DELETED_PAGES:
+                async with self._database.write() as connection:
+                    gone = await search_rows.drop(connection, tenant, which)
+                    if (
+                        gone < search_rows.MAX_DELETED_PAGES
+                    ):  # with the last of them, for pages that are added later
+                        await search_drops.add(connection, tenant, extent)
+
+    async def _write(self, entries: list[IndexEntry]) -> None:
+        """Write entries in the order of their tenants, so that concurrent writers never deadlock."""
+        entries.sort(key=_tenant)
+        async with self._database.write() as connection:
+            for tenant, theirs in groupby(entries, key=_tenant):
+                await search_rows.lock(connection, tenant)
+                await search_rows.put(connection, tenant, list(theirs), (), self._max_pages)
+
+    def _forget(self, noted: Noted) -> None:
+        document = self._noted.pop(noted, None)
+        self._characters -= _size(document) if document else 0
+
+
+def _bound(document: IndexedDocument) -> IndexedDocument:
+    """Cut a document to twice what is stored, because cleaning removes spaces."""
+    return replace(
+        document,
+        title=document.title[: 2 * MAX_TITLE_CHARS],
+        description=document.description[: 2 * MAX_DESCRIPTION_CHARS],
+        text=document.text[: 2 * MAX_TEXT_CHARS],
+        language=document.language[:50],
+    )
+
+
+def _size(document: IndexedDocument) -> int:
+    return len(document.url) + len(document.title) + len(document.description) + len(document.text)
+
+
+def _entries(batch: dict[Noted, IndexedDocument]) -> list[IndexEntry]:
+    return [build_entry(tenant, form, document) for (tenant, form), document in batch.items()]
+
+
+def _tenant(one: IndexEntry) -> str:
+    return one.row.tenant_id
+
+
+def _tenant_of(reading: IndexedPages) -> str:
+    return reading.batch.tenant_id
+
+
+def _parts(readings: Iterable[IndexedPages], most: int) -> Iterator[list[IndexedPages]]:
+    """Split readings into parts of at most `most` pages."""
+    part: list[IndexedPages] = []
+    room = most
+    for reading in readings:
+        rest = reading
+        while len(rest.entries) > room:
+            yield [*part, replace(rest, entries=rest.entries[:room], gone=(), is_last=False)]
+            rest = replace(rest, entries=rest.entries[room:])
+            part, room = [], most
+        part.append(rest)
+        room -= len(rest.entries)
+    yield part
+
+
+def _latest(readings: Iterable[IndexedPages]) -> Iterable[IndexEntry | GonePage]:
+    """Return each page once, in its latest version."""
+    ordered = sorted(readings, key=lambda reading: reading.batch.crawled_at)
+    last: dict[str, IndexEntry | GonePage] = {}
+    for reading in ordered:
+        last |= {one.name: one for one in reading.gone}
+        last |= {entry.row.name: entry for entry in reading.entries}
+    return last.values()
+
+
+def _matches(rows: list[FoundRow], phrases: tuple[Phrase, ...]) -> tuple[Match, ...]:
+    return tuple(
+        Match(
+            url=row.final_url,
+            title=row.title,
+            snippet=snippet(row.text, phrases)
+            or snippet(row.description, phrases)
+            or beginning(row.description or row.text),
+            seen_at=row.seen_at / 1000,
+            published_at=None if row.published_at is None else row.published_at / 1000,
+        )
+        for row in rows
+    )
