@@ -1,27 +1,33 @@
-"""Audits: what was asked about a page, and the report that came of it."""
+"""Audits: what was asked about a page or a site, and the report."""
 
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from sqlalchemy import Row, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from gossamer.state.database import clock, insert_into
-from gossamer.state.tables import audits
+from gossamer.state.db.database import clock, insert_into
+from gossamer.state.db.tables import audits
+from gossamer.web.audit.report import AuditOptions, AuditReport
 
 
 @dataclass(frozen=True, slots=True)
 class Audit:
     id: str
     tenant_id: str
-    job_id: str
+    job_id: str  # its own id, if it was made without a job
     url: str
-    options_json: str
+    options: AuditOptions
     created_at: int
     finished_at: int | None = None
     score: int | None = None
-    report_json: str | None = None
-    crawl_id: str | None = None  # of an audit of a whole site, once that has begun
+    report_json: str | None = None  # None until it is done, and in lists
+    crawl_id: str | None = None  # set once the audit of a site has begun its crawl
+
+    def report(self) -> AuditReport | None:
+        """May take long for a large site, so call it in a thread."""
+        return None if self.report_json is None else msgspec.json.decode(self.report_json, type=AuditReport)
 
 
 async def add(
@@ -31,16 +37,16 @@ async def add(
     tenant_id: str,
     job_id: str,
     url: str,
-    options_json: str,
+    options: AuditOptions,
     now: int | None = None,
 ) -> None:
-    """Once for each job: an audit that is asked for again while its job is active is that job's audit."""
+    """Add one audit per job: a second request for an active job shares its audit."""
     new = insert_into(connection, audits).values(
         id=audit_id,
         tenant_id=tenant_id,
         job_id=job_id,
         url=url,
-        options_json=options_json,
+        options_json=msgspec.json.encode(options).decode(),
         created_at=clock(now),
     )
     await connection.execute(new.on_conflict_do_nothing(index_elements=["job_id"]))
@@ -49,15 +55,15 @@ async def add(
 async def complete(
     connection: AsyncConnection, audit_id: str, score: int, report_json: str, *, now: int | None = None
 ) -> None:
-    """Called in the transaction that finishes the job, so that a late worker can write no report."""
+    """Call it in the transaction that finishes the job, so that a worker without its lease writes nothing."""
     done = update(audits).where(audits.c.id == audit_id)
     await connection.execute(done.values(score=score, report_json=report_json, finished_at=clock(now)))
 
 
-async def begin_crawl(connection: AsyncConnection, audit_id: str, crawl_id: str) -> None:
-    """Its pages come from this crawl, also if another worker goes on with it."""
-    begun = update(audits).where(audits.c.id == audit_id)
-    await connection.execute(begun.values(crawl_id=crawl_id))
+async def set_crawl(connection: AsyncConnection, audit_id: str, crawl_id: str) -> None:
+    """Remember the crawl, so that another worker can go on with it."""
+    changed = update(audits).where(audits.c.id == audit_id)
+    await connection.execute(changed.values(crawl_id=crawl_id))
 
 
 async def get(connection: AsyncConnection, audit_id: str) -> Audit | None:
@@ -71,7 +77,7 @@ async def of_job(connection: AsyncConnection, job_id: str) -> Audit | None:
 
 
 async def before(connection: AsyncConnection, audit: Audit) -> Audit | None:
-    """The last audit of the same whole site that has a report."""
+    """The last earlier audit of the same whole site that has a report."""
     query = (
         select(audits)
         .where(audits.c.tenant_id == audit.tenant_id, audits.c.id < audit.id, audits.c.url == audit.url)
@@ -97,4 +103,6 @@ async def listing(
 
 
 def _audit(row: Row[Any]) -> Audit:
-    return Audit(**row._mapping)
+    columns = dict(row._mapping)
+    options = msgspec.json.decode(columns.pop("options_json"), type=AuditOptions)
+    return Audit(options=options, **columns)

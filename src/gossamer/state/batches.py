@@ -1,8 +1,8 @@
-"""Batches: lists of pages that a job reads, and a line for each of them that it has read.
+"""Batches: lists of pages that a job reads, and a line for each page that it has read.
 
-A line is JSON as it is answered. It is written once, under the lease of the job, compressed: into its row
-where it is small, else into a blob that is a stray until the row speaks of it. All of it is kept as long as
-the job; what was to be sent along with the requests only until the job is over, since it may be secret.
+A line is JSON, as answers show it. It is written once, under the lease of the job, and compressed: into its
+row if it is small, else into a blob that is an orphan until the row names it. Everything is kept as long as
+the job, but the headers of the requests only until the job is over, because they may be secret.
 """
 
 import asyncio
@@ -18,18 +18,18 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
 
 from gossamer.problems import Unavailable
-from gossamer.state import stray_blobs
-from gossamer.state.blobs import Blobs
-from gossamer.state.database import Database, clock
-from gossamer.state.tables import batch_results, batches, jobs
+from gossamer.state.blobs import orphan_blobs
+from gossamer.state.blobs.blobs import Blobs
+from gossamer.state.db.database import Database, clock
+from gossamer.state.db.tables import batch_results, batches, jobs
 
-SMALL: Final = 32_768  # bytes, compressed, that a row holds
-AT_HAND: Final = 65_536  # bytes of a line; larger ones are compressed and decompressed in a thread
-LEVEL: Final = 6
-AT_ONCE: Final = 4  # blobs on their way
+MAX_ROW_BYTES: Final = 32_768  # of a compressed line in a row; a larger one becomes a blob
+MAX_INLINE_BYTES: Final = 65_536  # of a line; larger ones are compressed and decompressed in a thread
+COMPRESSION_LEVEL: Final = 6
+MAX_BLOBS_AT_ONCE: Final = 4
 FORGET_BATCH: Final = 10
 MEDIA_TYPE: Final = "application/json"
-_WINDOW: Final = 31  # zlib's way of saying: with gzip's header and trailer
+_WINDOW: Final = 31  # for zlib: with gzip's header and trailer
 
 _results: Final = batch_results.c
 _HEAD: Final = (
@@ -51,8 +51,8 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
-    """What is to be done, as the door has put it."""
+class BatchTask:
+    """The URLs and options of a batch, as JSON."""
 
     urls_json: str
     plan_json: str
@@ -60,8 +60,8 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
-    """How many have a line, and what they say."""
+class BatchCounts:
+    """How many entries have a line, by status."""
 
     done: int = 0
     ok: int = 0
@@ -76,8 +76,8 @@ class Line:
     text: bytes
 
 
-class Stretch(NamedTuple):
-    """Lines in their order, perhaps with gaps; `cut_at` is the first that there was no room for."""
+class LineRange(NamedTuple):
+    """Lines in their order, perhaps with gaps; `cut_at` is the first position that did not fit."""
 
     lines: list[Line]
     cut_at: int | None = None
@@ -101,8 +101,8 @@ class _Packed:
         }
 
 
-async def add(connection: AsyncConnection, batch: Batch, task: Task, *, now: int | None = None) -> None:
-    """In the transaction that puts the job."""
+async def add(connection: AsyncConnection, batch: Batch, task: BatchTask, *, now: int | None = None) -> None:
+    """Runs in the transaction that creates the job."""
     await connection.execute(
         insert(batches).values(
             job_id=batch.job_id,
@@ -122,13 +122,13 @@ async def get(connection: AsyncConnection, job_id: str) -> Batch | None:
     return None if row is None else Batch(**row._mapping)
 
 
-async def task_of(connection: AsyncConnection, job_id: str) -> Task | None:
+async def task_of(connection: AsyncConnection, job_id: str) -> BatchTask | None:
     columns = (batches.c.urls_json, batches.c.plan_json, batches.c.headers_json)
     row = (await connection.execute(select(*columns).where(batches.c.job_id == job_id))).first()
-    return None if row is None else Task(**row._mapping)
+    return None if row is None else BatchTask(**row._mapping)
 
 
-async def counts(connection: AsyncConnection, job_id: str) -> Counts:
+async def counts(connection: AsyncConnection, job_id: str) -> BatchCounts:
     query = (
         select(_results.status, func.count(), func.sum(_results.ok.cast(Integer)))
         .where(_results.job_id == job_id)
@@ -136,41 +136,41 @@ async def counts(connection: AsyncConnection, job_id: str) -> Counts:
     )
     found = {status: (count, ok or 0) for status, count, ok in await connection.execute(query)}
     (done, ok), (failed, _) = found.get("done", (0, 0)), found.get("failed", (0, 0))
-    return Counts(done, ok, failed)
+    return BatchCounts(done, ok, failed)
 
 
 async def positions(connection: AsyncConnection, job_id: str) -> set[int]:
-    """Those that have a line."""
+    """The positions that have a line."""
     return set((await connection.scalars(select(_results.position).where(_results.job_id == job_id))).all())
 
 
 async def forget(connection: AsyncConnection) -> int:
-    """Delete some batches whose jobs are forgotten; how many it were."""
+    """Delete some batches whose jobs are gone; returns how many."""
     gone = ~exists().where(jobs.c.job_id == batches.c.job_id)
     some = select(batches.c.job_id).where(gone).order_by(batches.c.job_id).limit(FORGET_BATCH)
     ids = (await connection.scalars(some.with_for_update(skip_locked=True))).all()
     if ids:
         theirs = _results.job_id.in_(ids)
         blobs = select(_results.blob).where(theirs, _results.blob.is_not(None))
-        await stray_blobs.cast_out(connection, [str(blob) for blob in await connection.scalars(blobs)])
+        await orphan_blobs.mark(connection, [str(blob) for blob in await connection.scalars(blobs)])
         await connection.execute(delete(batch_results).where(theirs))
         await connection.execute(delete(batches).where(batches.c.job_id.in_(ids)))
     return len(ids)
 
 
 async def forget_headers(connection: AsyncConnection) -> None:
-    """What was to be sent along is of no more use when the job is over."""
+    """Delete the headers of batches whose jobs are over."""
     active = exists().where(jobs.c.job_id == batches.c.job_id, jobs.c.status.in_(("queued", "running")))
     over = update(batches).where(batches.c.headers_json.is_not(None), ~active)
     await connection.execute(over.values(headers_json=None))
 
 
-class Lines:
+@dataclass(frozen=True, slots=True)
+class BatchLines:
     """The lines of batches, in rows and in blobs."""
 
-    def __init__(self, database: Database, blobs: Blobs) -> None:
-        self._database = database
-        self._blobs = blobs
+    database: Database
+    blobs: Blobs
 
     async def put(
         self,
@@ -178,48 +178,48 @@ class Lines:
         lines: Sequence[Line],
         holding: AbstractAsyncContextManager[AsyncConnection],
     ) -> None:
-        """All of them or none, in the transaction of who holds the job's lease."""
-        packed = [await _packed(job_id, line) for line in lines]
+        """Write all lines or none, in the transaction that holds the job's lease."""
+        packed = [await _pack(job_id, line) for line in lines]
         large = [each for each in packed if each.blob is not None]
         await self._upload(large)
         async with holding as connection:
             for each in large:
-                if not await stray_blobs.adopt(connection, str(each.blob)):
+                if not await orphan_blobs.claim(connection, str(each.blob)):
                     raise Unavailable("blobs", "an upload took too long")
             await connection.execute(insert(batch_results), [each.as_row(job_id) for each in packed])
 
     async def read(
         self, job_id: str, first: int, *, before: int | None = None, limit: int, most_bytes: int
-    ) -> Stretch:
-        """In the order of the list, from a position on; at least one, however large it is."""
+    ) -> LineRange:
+        """Lines in the order of the list, from a position on; at least one, however large it is."""
         query = select(batch_results).where(_results.job_id == job_id, _results.position >= first)
         if before is not None:
             query = query.where(_results.position < before)
-        async with self._database.read() as connection:
+        async with self.database.read() as connection:
             rows = (await connection.execute(query.order_by(_results.position).limit(limit))).all()
         fit = _how_many_fit([row.size for row in rows], most_bytes)
-        places = asyncio.Semaphore(AT_ONCE)
+        places = asyncio.Semaphore(MAX_BLOBS_AT_ONCE)
         lines = await asyncio.gather(*(self._line(row, places) for row in rows[:fit]))
-        return Stretch(lines, rows[fit].position if fit < len(rows) else None)
+        return LineRange(lines, rows[fit].position if fit < len(rows) else None)
 
     async def _line(self, row: Any, places: asyncio.Semaphore) -> Line:
         body = row.body
         if row.blob is not None:
             async with places:
-                body = await self._blobs.get(row.blob)
+                body = await self.blobs.get(row.blob)
         if body is None:
             raise Unavailable("blobs", "a result is not where it was put")
-        text = zlib.decompress(body, _WINDOW) if row.size <= AT_HAND else await _inflated(body)
+        text = zlib.decompress(body, _WINDOW) if row.size <= MAX_INLINE_BYTES else await _inflate(body)
         return Line(row.position, row.status, row.ok, text)
 
     async def _upload(self, large: Sequence[_Packed]) -> None:
         if not large:
             return
-        async with self._database.write() as connection:
+        async with self.database.write() as connection:
             for each in large:
-                await stray_blobs.announce(connection, str(each.blob))
+                await orphan_blobs.register(connection, str(each.blob))
         for each in large:
-            await self._blobs.put(str(each.blob), each.body, media_type=MEDIA_TYPE, coding="gzip")
+            await self.blobs.put(str(each.blob), each.body, media_type=MEDIA_TYPE, coding="gzip")
 
 
 def _how_many_fit(sizes: Sequence[int], room: int) -> int:
@@ -227,16 +227,16 @@ def _how_many_fit(sizes: Sequence[int], room: int) -> int:
     return max(1, sum(1 for size in sums if size <= room))
 
 
-async def _packed(job_id: str, line: Line) -> _Packed:
+async def _pack(job_id: str, line: Line) -> _Packed:
     text = line.text
-    body = _deflated(text) if len(text) <= AT_HAND else await asyncio.to_thread(_deflated, text)
-    blob = f"batches/{job_id}/{line.position}-{ULID()}".lower() if len(body) > SMALL else None
+    body = _deflate(text) if len(text) <= MAX_INLINE_BYTES else await asyncio.to_thread(_deflate, text)
+    blob = f"batches/{job_id}/{line.position}-{ULID()}".lower() if len(body) > MAX_ROW_BYTES else None
     return _Packed(line, body, blob)
 
 
-def _deflated(text: bytes) -> bytes:
-    return zlib.compress(text, LEVEL, _WINDOW)
+def _deflate(text: bytes) -> bytes:
+    return zlib.compress(text, COMPRESSION_LEVEL, _WINDOW)
 
 
-async def _inflated(body: bytes) -> bytes:
+async def _inflate(body: bytes) -> bytes:
     return await asyncio.to_thread(zlib.decompress, body, _WINDOW)

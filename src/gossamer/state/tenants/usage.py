@@ -1,8 +1,8 @@
-"""Usage: how much a tenant and each of its keys has used, by the day. Counted in memory, written behind.
+"""Usage of each tenant and key by the day, counted in memory and written in batches.
 
-A batch that is being written is neither changed nor given up before it is known to be written, and its row in
-`once` keeps it from being written twice when the database went away while it committed. So the counts are
-exact, unless the process is killed with a batch in its memory.
+A batch is kept unchanged until it is known to be written, and its row in `once` keeps it from being written
+twice if the database is lost during the commit. So the counts are exact, unless the process is killed with
+a batch in memory.
 """
 
 import asyncio
@@ -14,16 +14,14 @@ from typing import Final, Literal, NamedTuple
 
 from ulid import ULID
 
-from gossamer.state import once, usage_rows
-from gossamer.state.database import Database
-from gossamer.state.usage_rows import COUNTERS, Place, TopUrl
-from gossamer.web.url import digest
-
-__all__ = ["Usage", "UsageReport", "TopUrl", "What"]
+from gossamer.state.db.database import Database
+from gossamer.state.tenants import once, usage_rows
+from gossamer.state.tenants.usage_rows import COUNTERS, UsageScope, UsedUrl
+from gossamer.web.url.url import digest
 
 What = Literal["render", "hot", "cold", "miss", "failed"]
 
-MOST_PLACES: Final = 100_000  # tenants and keys by the day; beyond, while the database is away, none is added
+MAX_SCOPES: Final = 100_000  # during an outage of the database; further ones are not counted
 BATCH: Final = 1_000
 GUARDED_SECONDS: Final = 86_400
 DAY: Final = 86_400  # seconds
@@ -41,7 +39,7 @@ class UsageReport(NamedTuple):
     misses: int
     pages: int  # of the whole tenant, as the two that follow
     storage_bytes: int  # of HTML before compression
-    top_urls: tuple[TopUrl, ...]
+    top_urls: tuple[UsedUrl, ...]
 
     @property
     def hit_rate(self) -> float:
@@ -51,8 +49,8 @@ class UsageReport(NamedTuple):
 
 
 @dataclass(slots=True)
-class Batch:
-    counts: dict[Place, list[int]]
+class UsageBatch:
+    counts: dict[UsageScope, list[int]]
     id: str = field(default_factory=lambda: str(ULID()))
 
 
@@ -60,36 +58,36 @@ class Usage:
     def __init__(self, database: Database, clock: Callable[[], float]) -> None:
         self._database = database
         self._clock = clock
-        self._counts: dict[Place, list[int]] = {}
-        self._batch: Batch | None = None  # what is being written
+        self._counts: dict[UsageScope, list[int]] = {}
+        self._batch: UsageBatch | None = None  # what is being written
         self._flushing = asyncio.Lock()
 
     def count(self, tenant: str, key: str, what: What) -> None:
-        place = Place(tenant, key, int(self._clock() // DAY))
+        place = UsageScope(tenant, key, int(self._clock() // DAY))
         counts = self._counts.get(place)
         if counts is None:
-            if len(self._counts) >= MOST_PLACES:
+            if len(self._counts) >= MAX_SCOPES:
                 return
             counts = self._counts[place] = [0] * len(COUNTERS)
         counts[_COUNTER[what]] += 1
 
     async def flush(self) -> None:
-        """Write down what was counted until now. When it fails, it is not forgotten."""
+        """Write what was counted until now. If that fails, the counts are kept."""
         async with self._flushing:
             for _ in range(len(self._counts) // BATCH + 2):
-                self._batch = self._batch or self._taken()
+                self._batch = self._batch or self._take_batch()
                 if self._batch is None:
                     return
                 await self._write(self._batch)
                 self._batch = None
 
     async def report(self, tenant: str, key: str | None = None, now: float | None = None) -> UsageReport:
-        """Of all keys of the tenant or of one; what this process has counted is in it."""
+        """The usage of a tenant or of one of its keys, with what this process has counted."""
         await self.flush()
         today = datetime.fromtimestamp(self._clock() if now is None else now, UTC).date()
         day, month = _number(today), _number(today.replace(day=1))
-        async with self._database.read() as connection:
-            sums = await usage_rows.sums(connection, tenant, key, day, month)
+        async with self._database.scan() as connection:
+            sums = await usage_rows.totals(connection, tenant, key, day, month)
             pages, size = await usage_rows.storage(connection, tenant)
             top = await usage_rows.top_urls(connection, tenant)
         return UsageReport(
@@ -105,18 +103,18 @@ class Usage:
         )
 
     async def today(self) -> tuple[float, list[tuple[str, str, int]]]:
-        """When the day began (UTC), and what was rendered since: tenant, tier, how much."""
+        """The start of the day (UTC), and the renders since: tenant, tier, number."""
         day = int(self._clock() // DAY)
         async with self._database.read() as connection:
             return day * DAY, await usage_rows.by_tier(connection, day)
 
-    def _taken(self) -> Batch | None:
+    def _take_batch(self) -> UsageBatch | None:
         places = list(self._counts)[:BATCH]
-        return Batch({place: self._counts.pop(place) for place in places}) if places else None
+        return UsageBatch({place: self._counts.pop(place) for place in places}) if places else None
 
-    async def _write(self, batch: Batch) -> None:
+    async def _write(self, batch: UsageBatch) -> None:
         scope = digest(f"usage:{batch.id}")
-        with suppress(once.AlreadyDone):  # by the last attempt, of which that was not known
+        with suppress(once.AlreadyDone):  # by the last attempt, whose result was not known
             async with self._database.write() as connection:
                 await once.remember(connection, scope, scope, b"", GUARDED_SECONDS)
                 await usage_rows.add(connection, batch.counts)

@@ -1,14 +1,15 @@
 """What hosts answered when they were asked for robots.txt."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
+from typing import Final
 
 from sqlalchemy import delete, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from gossamer.state.crawl_tables import host_robots
-from gossamer.state.database import insert_into
-from gossamer.state.given import storable
+from gossamer.state.crawl.crawl_tables import host_robots
+from gossamer.state.db.bulk import storable
+from gossamer.state.db.database import insert_into
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,13 +20,11 @@ class StoredRobots:
     expires_at: int
 
 
+_NAMES: Final = tuple(each.name for each in fields(StoredRobots))
+
+
 async def keep(connection: AsyncConnection, host: str, robots: StoredRobots) -> None:
-    values = {
-        "status": robots.status,
-        "body": storable(robots.body),
-        "fetched_at": robots.fetched_at,
-        "expires_at": robots.expires_at,
-    }
+    values = asdict(robots) | {"body": storable(robots.body)}
     new = insert_into(connection, host_robots).values(host=host, **values)
     await connection.execute(new.on_conflict_do_update(index_elements=["host"], set_=values))
 
@@ -34,12 +33,7 @@ async def get(connection: AsyncConnection, names: Sequence[str]) -> dict[str, St
     """Those that are known, by their hosts."""
     query = select(host_robots).where(host_robots.c.host.in_(names))
     rows = (await connection.execute(query)).all() if names else []
-    return {
-        row.host: StoredRobots(
-            status=row.status, body=row.body, fetched_at=row.fetched_at, expires_at=row.expires_at
-        )
-        for row in rows
-    }
+    return {row.host: StoredRobots(**{name: row._mapping[name] for name in _NAMES}) for row in rows}
 
 
 async def forget(connection: AsyncConnection, host: str) -> None:

@@ -1,8 +1,8 @@
-# ruff: noqa: S608 - what is put into these statements are other parts of them
-"""URLs that are new to a crawl: kept if they are not there yet, and their hosts woken.
+# ruff: noqa: S608 - only constants are put into these statements
+"""Adds new URLs to a crawl, and wakes their hosts.
 
-Everything that puts URLs into the frontier locks in this order: the new rows, the hosts by their names, the
-crawls by their ids. So no two transactions ever wait for each other.
+Every transaction that adds URLs locks in this order: the new rows, the hosts by name, the crawls by id. So no
+two transactions ever wait for each other.
 """
 
 from collections.abc import Iterable
@@ -12,10 +12,10 @@ from typing import Final
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from gossamer.state import crawl_counts
-from gossamer.state.alone import Rows
-from gossamer.state.crawl_counts import Tally
-from gossamer.state.given import given
+from gossamer.state.crawl import crawl_counts
+from gossamer.state.crawl.crawl_counts import CountChange
+from gossamer.state.db.bulk import bulk
+from gossamer.state.db.single import Rows
 
 LOW, MEDIUM, HIGH = 1, 2, 3
 
@@ -28,11 +28,11 @@ class NewUrl:
     depth: int = 0
     priority: int = HIGH
     hops: int = 0  # redirects in a row, or sitemaps in sitemaps, that led to it
-    as_sitemap: bool = False  # it is asked for as one, and no page of the crawl whatever it is
+    as_sitemap: bool = False  # it is fetched as a sitemap, and is no page of the crawl
 
 
 _values: Final = attrgetter("url_hash", "url", "host", "priority", "depth", "hops", "as_sitemap")
-_INSERT: Final = given(
+_INSERT: Final = bulk(
     """
 INSERT INTO frontier (crawl_id, url_hash, url, host, priority, depth, state, attempt, lapses, due_at,
     added_at, updated_at, reason, hops, as_sitemap)
@@ -50,28 +50,28 @@ FROM {given} WHERE true ON CONFLICT (crawl_id, url_hash) DO NOTHING RETURNING cr
         "as_sitemap": "boolean",
     },
 )
-_ADD_HOSTS: Final = given(
+_ADD_HOSTS: Final = bulk(
     """
 INSERT INTO hosts (host, next_at, resting_until, failures, is_allowed, renders, pages, bytes, added_at)
 SELECT host, 0, 0, 0, true, false, 0, 0, {now} FROM {given} WHERE true ON CONFLICT (host) DO NOTHING""",
     rows={"host": "text"},
 )
-_LOCK_HOSTS: Final = given(
+_LOCK_HOSTS: Final = bulk(
     """
 SELECT host, lease_token, COALESCE(locked_until, 0) > {now} AS leased FROM hosts
 WHERE host IN (SELECT host FROM {given}) ORDER BY host {for_update}""",
     rows={"host": "text"},
 )
-# One that is leased is looked at when it is released.
+# A leased host is looked at when it is released.
 _SOONEST: Final = "{greatest}({now}, next_at, resting_until)"
-_WAKE: Final = given(
+_WAKE: Final = bulk(
     f"""
 UPDATE hosts SET due_at = {_SOONEST}
 FROM {{given}} WHERE hosts.host = given.host AND lease_token IS NULL
     AND (due_at IS NULL OR due_at > {_SOONEST})""",
     rows={"host": "text"},
 )
-_REOPEN: Final = given(
+_REOPEN: Final = bulk(
     """
 UPDATE crawls SET state = 'running', finished_at = NULL
 FROM {given} WHERE crawls.id = given.crawl_id AND state = 'done'""",
@@ -80,9 +80,9 @@ FROM {given} WHERE crawls.id = given.crawl_id AND state = 'done'""",
 
 
 async def insert(
-    connection: AsyncConnection, new: Iterable[tuple[str, NewUrl]], tally: Tally, now: int | None
+    connection: AsyncConnection, new: Iterable[tuple[str, NewUrl]], tally: CountChange, now: int | None
 ) -> set[str]:
-    """The hosts of those that were not there yet."""
+    """Insert the URLs that are new; returns their hosts."""
     rows = sorted((crawl_id, *_values(each)) for crawl_id, each in new)
     inserted = await _INSERT(connection, now, rows)
     for crawl_id, host in inserted:
@@ -94,18 +94,18 @@ async def insert(
 
 
 async def lock_hosts(connection: AsyncConnection, hosts: Iterable[str], now: int | None) -> Rows:
-    """Name, token and whether the lease lasts."""
+    """Lock the hosts; returns name, token and whether the lease lasts."""
     return await _LOCK_HOSTS(connection, now, [(host,) for host in sorted(set(hosts))])
 
 
 async def wake(connection: AsyncConnection, hosts: Iterable[str], now: int | None) -> None:
-    """There is something to do on these, which are locked."""
+    """Make these hosts due; the caller has locked them."""
     await _WAKE(connection, now, [(host,) for host in sorted(set(hosts))])
 
 
 async def add(connection: AsyncConnection, crawl_id: str, urls: Iterable[NewUrl], *, now: int | None) -> int:
-    """How many were new. A crawl that was done goes on."""
-    tally = Tally()
+    """Add URLs; returns how many were new. A crawl that was done goes on."""
+    tally = CountChange()
     hosts = await insert(connection, ((crawl_id, each) for each in urls), tally, now)
     if not hosts:
         return 0

@@ -1,8 +1,8 @@
-# ruff: noqa: S608 - what is put into these statements are other parts of them
-"""How many URLs a crawl has in each state: on each host, in all, and what happened in each minute.
+# ruff: noqa: S608 - only constants of this module are put into these statements
+"""Counts of a crawl: its URLs in each state, by host and in total, and its events in each minute.
 
-Counted in the transaction that changes them, so that nobody ever has to count rows. Whoever writes here has
-locked the crawls by `lock`, in the order of their ids.
+Counts are updated in the transaction that changes the URLs, so rows need never be counted. A transaction that
+writes here first locks its crawls with `lock`, in the order of their ids.
 """
 
 from collections import Counter
@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from gossamer.state.alone import Hand, Rows
-from gossamer.state.given import given
+from gossamer.state.db.bulk import bulk
+from gossamer.state.db.single import Executor, Rows
 
 STATES: Final = ("pending", "in_progress", "completed", "failed", "blocked")
 _PLACE: Final = {state: place for place, state in enumerate(STATES)}
@@ -23,11 +23,13 @@ MINUTE_COUNTS: Final = (
 
 
 @dataclass(slots=True)
-class Tally:
-    """What a transaction changes about the counts."""
+class CountChange:
+    """The changes that a transaction makes to the counts."""
 
     by_host: dict[tuple[str, str], list[int]] = field(default_factory=dict)
-    by_crawl: dict[str, Counter[str]] = field(default_factory=dict)  # `pages`, `bytes` and those of a minute
+    by_crawl: dict[str, Counter[str]] = field(
+        default_factory=dict
+    )  # `pages`, `bytes` and the counts of a minute
 
     def move(self, crawl_id: str, host: str, *, before: str = "", after: str = "") -> None:
         changes = self.by_host.setdefault((crawl_id, host), [0] * len(STATES))
@@ -45,36 +47,36 @@ class Tally:
     def crawls(self) -> list[str]:
         return sorted({crawl_id for crawl_id, _ in self.by_host} | set(self.by_crawl))
 
-    async def write(self, hand: Hand, now: int | None) -> None:
+    async def write(self, executor: Executor, now: int | None) -> None:
         places = sorted(self.by_host)
-        await _NEW_HOSTS(hand, now, [place for place in places if self.by_host[place][0] > 0])
-        await _HOSTS(hand, now, [(*place, *self.by_host[place]) for place in places])
+        await _NEW_HOSTS(executor, now, [place for place in places if self.by_host[place][0] > 0])
+        await _HOSTS(executor, now, [(*place, *self.by_host[place]) for place in places])
         sums = {crawl_id: [0] * len(STATES) for crawl_id in self.crawls}
         for (crawl_id, _), changes in self.by_host.items():
             sums[crawl_id] = [sum(pair) for pair in zip(sums[crawl_id], changes, strict=True)]
         none: Counter[str] = Counter()
         rows = [(each, self.by_crawl.get(each, none)) for each in self.crawls]
         await _CRAWLS(
-            hand, now, [(each, *sums[each], counts["pages"], counts["bytes"]) for each, counts in rows]
+            executor, now, [(each, *sums[each], counts["pages"], counts["bytes"]) for each, counts in rows]
         )
         happened = [(each, *(counts[name] for name in MINUTE_COUNTS)) for each, counts in rows]
-        await _MINUTES(hand, now, [row for row in happened if any(row[1:])])
+        await _MINUTES(executor, now, [row for row in happened if any(row[1:])])
 
 
-_LOCK: Final = given(
+_LOCK: Final = bulk(
     """
 SELECT id, state, clearings, max_pages - pages - in_progress AS room FROM crawls
 WHERE id IN (SELECT crawl_id FROM {given}) ORDER BY id {for_update}""",
     rows={"crawl_id": "text"},
 )
-_NEW_HOSTS: Final = given(
+_NEW_HOSTS: Final = bulk(
     f"""
 INSERT INTO crawl_hosts (crawl_id, host, {", ".join(STATES)}, taken_at)
 SELECT crawl_id, host, {", ".join("0" for _ in STATES)}, 0 FROM {{given}} WHERE true
 ON CONFLICT (crawl_id, host) DO NOTHING""",
     rows={"crawl_id": "text", "host": "text"},
 )
-_HOSTS: Final = given(
+_HOSTS: Final = bulk(
     f"""
 UPDATE crawl_hosts SET {", ".join(f"{name} = crawl_hosts.{name} + given.{name}" for name in STATES)},
     taken_at = CASE WHEN given.in_progress > 0 THEN {{now}} ELSE taken_at END
@@ -82,14 +84,14 @@ FROM {{given}} WHERE crawl_hosts.crawl_id = given.crawl_id AND crawl_hosts.host 
     rows={"crawl_id": "text", "host": "text", **dict.fromkeys(STATES, "bigint")},
 )
 _SUMMED: Final = (*STATES, "pages", "bytes")
-_CRAWLS: Final = given(
+_CRAWLS: Final = bulk(
     f"""
 UPDATE crawls SET {", ".join(f"{name} = crawls.{name} + given.{name}" for name in _SUMMED)},
     started_at = CASE WHEN given.in_progress > 0 THEN COALESCE(started_at, {{now}}) ELSE started_at END
 FROM {{given}} WHERE crawls.id = given.crawl_id""",
     rows={"crawl_id": "text", **dict.fromkeys(_SUMMED, "bigint")},
 )
-_MINUTES: Final = given(
+_MINUTES: Final = bulk(
     f"""
 INSERT INTO crawl_minutes (crawl_id, minute, {", ".join(MINUTE_COUNTS)})
 SELECT crawl_id, {{now}} / {MINUTE_MS}, {", ".join(MINUTE_COUNTS)} FROM {{given}} WHERE true
@@ -99,6 +101,6 @@ ON CONFLICT (crawl_id, minute) DO UPDATE SET
 )
 
 
-async def lock(hand: Hand, crawl_ids: Iterable[str]) -> Rows:
-    """Id, state, clearings and for how many pages there is room, in the order of the ids."""
-    return await _LOCK(hand, None, [(crawl_id,) for crawl_id in sorted(set(crawl_ids))])
+async def lock(executor: Executor, crawl_ids: Iterable[str]) -> Rows:
+    """Lock the crawls in the order of their ids; returns id, state, clearings, and room for more pages."""
+    return await _LOCK(executor, None, [(crawl_id,) for crawl_id in sorted(set(crawl_ids))])

@@ -1,4 +1,4 @@
-"""Crawls: what is to be crawled, and how far it is.
+"""Crawls: what each was asked to do, and how far it is.
 
          add              pause
 (new) ─────────▶ running ◀───────▶ paused
@@ -9,77 +9,38 @@
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
-from typing import Any, Final, Literal
+from dataclasses import dataclass, fields
+from typing import Any, Final
 
 import msgspec
+from msgspec.structs import replace
 from sqlalchemy import ColumnElement, Row, Select, and_, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
 
 from gossamer import problems
 from gossamer.problems import Problem
-from gossamer.state import new_urls, waiting
-from gossamer.state.crawl_tables import crawl_hosts, crawls, hosts
-from gossamer.state.database import Database, clock, insert_into
-from gossamer.state.new_urls import NewUrl
-from gossamer.state.waiting import Waiting
+from gossamer.state.crawl import new_urls, waiting
+from gossamer.state.crawl.crawl_tables import crawl_hosts, crawls, hosts
+from gossamer.state.crawl.new_urls import NewUrl
+from gossamer.state.crawl.waiting import Waiting
+from gossamer.state.db.database import Database, clock, insert_into
+from gossamer.web.crawl.progress import NO_COUNTS, CrawlCounts, CrawlState
+from gossamer.web.crawl.spec import CrawlSpec
 
-State = Literal["running", "paused", "done", "canceled"]
-ENDLESS: Final = 2**53  # pages
-ROUSED_AT_ONCE: Final = 1_000
-EMPTY_MS: Final = 3_600_000  # a crawl that nothing was ever added to is done after this
-
-# Who sends one of these may see what others may not.
-_CREDENTIALS: Final = frozenset({"authorization", "cookie", "x-api-key"})
+UNLIMITED_PAGES: Final = 2**53  # for default crawls
+HOSTS_ROUSED_AT_ONCE: Final = 1_000
+EMPTY_MS: Final = 3_600_000  # a crawl without any URL is done after this
 
 _crawls: Final = crawls.c
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spec:
-    """What a crawl is to do."""
+class StoredSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a crawl was asked to do, and what is known of the caller."""
 
-    seeds: tuple[str, ...] = ()
-    scope: Literal["host", "domain", "prefix", "any"] = "host"
-    include: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    max_pages: int = 1_000
-    max_depth: int = 10
-    max_urls_per_page: int = 1_000
-    delay: float | None = None  # seconds; None: the server's own. A longer one in robots.txt wins.
-    render: Literal["never", "auto", "always"] = "never"
-    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
-    sitemaps: bool = True
-    ignore_parameters: tuple[str, ...] = ()  # of queries, beside those that only track visitors
-    ignore_trailing_slash: bool = False
-    tier: str = "free"  # of who asked for it: renders count against its limit
-    private: bool = False  # what it sees may be for its owner alone; headers are forgotten, this is not
-
-    def __post_init__(self) -> None:
-        if any(name.lower() in _CREDENTIALS for name, _ in self.headers):
-            object.__setattr__(self, "private", True)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Counts:
-    """URLs by what became of them; the pages that are stored, and the bytes of their bodies."""
-
-    pending: int = 0
-    in_progress: int = 0
-    completed: int = 0
-    failed: int = 0
-    blocked: int = 0
-    pages: int = 0
-    bytes: int = 0
-
-    @property
-    def left(self) -> int:
-        return self.pending + self.in_progress
-
-    @property
-    def urls(self) -> int:
-        return self.pending + self.in_progress + self.completed + self.failed + self.blocked
+    spec: dict[str, Any]  # unchecked: bounds are for new crawls, and those of a later version may be narrower
+    tier: str = "free"  # of the caller: renders count against its limit
+    is_private: bool = False  # pages may be for the owner alone; this outlasts the headers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,40 +48,46 @@ class Crawl:
     id: str
     tenant_id: str
     name: str
-    state: State
+    state: CrawlState
     is_default: bool
-    spec: Spec
-    counts: Counts
+    spec: CrawlSpec
+    counts: CrawlCounts
     created_at: int
     started_at: int | None = None
     finished_at: int | None = None
     request_id: str = ""
+    tier: str = "free"
+    is_private: bool = False
 
     @property
     def is_over(self) -> bool:
         return self.state in ("done", "canceled")
 
 
-_COUNTS: Final = tuple(each.name for each in fields(Counts))
-_PLAIN: Final = tuple(each.name for each in fields(Crawl) if each.name not in ("spec", "counts"))
-_spec: Final = msgspec.json.Decoder(Spec)
+_COUNTS: Final = CrawlCounts.__struct_fields__
+_PLAIN: Final = tuple(
+    each.name for each in fields(Crawl) if each.name not in ("spec", "tier", "is_private", "counts")
+)
+_SPEC_FIELDS: Final = tuple(zip(CrawlSpec.__struct_fields__, CrawlSpec.__struct_encode_fields__, strict=True))
+_stored: Final = msgspec.json.Decoder(StoredSpec)
 
 
 async def add(
     connection: AsyncConnection,
     tenant: str,
-    spec: Spec,
+    spec: CrawlSpec,
     *,
+    tier: str = "free",
     name: str = "",
     request_id: str = "",
     urls: Sequence[NewUrl] = (),
     now: int | None = None,
 ) -> Crawl:
-    """A crawl and where it begins, in the transaction of who has more to write."""
-    crawl_id = str(ULID())
-    await connection.execute(_new(connection, crawl_id, tenant, spec, name, request_id, now=now))
-    await new_urls.add(connection, crawl_id, urls, now=now)
-    return _crawl((await connection.execute(_one(crawl_id))).one())
+    """Add a crawl with the URLs it begins with, in the caller's transaction."""
+    row = _new_row(tenant, spec, now, tier, name=name, request_id=request_id)
+    await connection.execute(insert_into(connection, crawls).values(row))
+    await new_urls.add(connection, row["id"], urls, now=now)
+    return _crawl((await connection.execute(_one(row["id"]))).one())
 
 
 async def get(connection: AsyncConnection, crawl_id: str) -> Crawl | None:
@@ -135,22 +102,26 @@ class Crawls:
     async def create(
         self,
         tenant: str,
-        spec: Spec,
+        spec: CrawlSpec,
         *,
+        tier: str = "free",
         name: str = "",
         request_id: str = "",
         urls: Sequence[NewUrl] = (),
         now: int | None = None,
     ) -> Crawl:
         async with self.database.write() as connection:
-            return await add(connection, tenant, spec, name=name, request_id=request_id, urls=urls, now=now)
+            return await add(
+                connection, tenant, spec, tier=tier, name=name, request_id=request_id, urls=urls, now=now
+            )
 
     async def default(self, tenant: str, *, now: int | None = None) -> Crawl:
-        """What takes URLs that are added to no crawl in particular; made when it is first asked for."""
+        """The tenant's crawl for URLs that are added to no other; created on first use."""
         while (found := await self._default(tenant)) is None:
+            spec = CrawlSpec(scope="any", max_pages=UNLIMITED_PAGES)
+            row = _new_row(tenant, spec, now, name="default", is_default=True)
             async with self.database.write() as connection:
-                spec = Spec(scope="any", max_pages=ENDLESS)
-                new = _new(connection, str(ULID()), tenant, spec, "default", "", now=now, is_default=True)
+                new = insert_into(connection, crawls).values(row)
                 await connection.execute(new.on_conflict_do_nothing())
         return found
 
@@ -158,28 +129,28 @@ class Crawls:
         async with self.database.read() as connection:
             return await get(connection, crawl_id)
 
-    async def counts(self, crawl_id: str) -> Counts:
-        """All nothing if there is no such crawl."""
+    async def counts(self, crawl_id: str) -> CrawlCounts:
+        """All zero if there is no such crawl."""
         crawl = await self.get(crawl_id)
-        return Counts() if crawl is None else crawl.counts
+        return NO_COUNTS if crawl is None else crawl.counts
 
     async def waiting(self, crawl: Crawl, *, now: int | None = None) -> Waiting | None:
-        """What it waits for, if nothing of it is being done."""
+        """What the crawl waits for while none of its URLs is being fetched."""
         if crawl.state != "running" or crawl.counts.in_progress or not crawl.counts.pending:
             return None
         async with self.database.read() as connection:
             return await waiting.of_crawl(connection, crawl.id, now=now)
 
     async def some(self, crawl_ids: Sequence[str]) -> dict[str, Crawl]:
-        """Those that there are, by their ids."""
+        """The crawls that exist, by id."""
         async with self.database.read() as connection:
             rows = await connection.execute(select(crawls).where(_crawls.id.in_(crawl_ids)))
             return {row.id: _crawl(row) for row in rows}
 
     async def listing(
-        self, tenant: str | None, before: str | None = None, limit: int = 50, state: State | None = None
+        self, tenant: str | None, before: str | None = None, limit: int = 50, state: CrawlState | None = None
     ) -> list[Crawl]:
-        """The newest first; of one tenant or of all."""
+        """Newest first; the crawls of one tenant, or all."""
         query = select(crawls).order_by(_crawls.id.desc()).limit(limit)
         wanted = {_crawls.tenant_id: tenant, _crawls.state: state}
         query = query.where(*(column == value for column, value in wanted.items() if value is not None))
@@ -188,7 +159,7 @@ class Crawls:
         async with self.database.read() as connection:
             return [_crawl(row) for row in await connection.execute(query)]
 
-    # Each of these answers whether that changed anything.
+    # Each of these returns whether it changed anything.
 
     async def pause(self, crawl_id: str) -> bool:
         return await self._change(crawl_id, ("running",), state="paused")
@@ -200,19 +171,19 @@ class Crawls:
         return True
 
     async def cancel(self, crawl_id: str, *, now: int | None = None) -> bool:
-        """Not the default one, which could not be had again: a Problem says so."""
+        """Raises `Problem` for the default crawl, because a tenant cannot get a second one."""
         over = {"state": "canceled", "finished_at": clock(now)}
         crawl = await self.get(crawl_id)
         if crawl is not None and crawl.is_default:
             raise Problem(
                 problems.UNPROCESSABLE_ENTITY,
-                "This is the default crawl, which takes what is added to no other; it cannot be stopped.",
-                hint="Pause it, or remove what it has still to fetch by DELETE /api/frontier.",
+                "This is the default crawl, for URLs that are added to no other; it cannot be stopped.",
+                hint="Pause it, or remove its pending URLs with DELETE /api/frontier.",
             )
         return await self._change(crawl_id, ("running", "paused"), **over)
 
-    async def finished(self, *, now: int | None = None) -> list[str]:
-        """Those that have just become done: nothing is left to do, or enough is stored."""
+    async def finish(self, *, now: int | None = None) -> list[str]:
+        """End the crawls that have nothing left to do, or enough pages; returns their ids."""
         idle = and_(_crawls.pending == 0, _crawls.in_progress == 0, _has_begun(now))
         over = or_(idle, _crawls.pages >= _crawls.max_pages)
         these = select(_crawls.id).where(_crawls.state == "running", ~_crawls.is_default, over)
@@ -228,7 +199,7 @@ class Crawls:
         return list(ids)
 
     async def rouse(self, crawl_id: str | None = None, *, now: int | None = None) -> int:
-        """Wake the hosts on which running crawls, or this one, have something to do; how many slept."""
+        """Wake the sleeping hosts with pending URLs of running crawls, or of this one; returns how many."""
         here = crawl_hosts.c
         sleeping = (
             select(hosts.c.host)
@@ -239,7 +210,7 @@ class Crawls:
         )
         if crawl_id is not None:
             sleeping = sleeping.where(here.crawl_id == crawl_id)
-        some = sleeping.distinct().order_by(hosts.c.host).limit(ROUSED_AT_ONCE)
+        some = sleeping.distinct().order_by(hosts.c.host).limit(HOSTS_ROUSED_AT_ONCE)
         roused = 0
         while found := await self._rouse(some, now):
             roused += found
@@ -260,7 +231,7 @@ class Crawls:
             row = (await connection.execute(query)).first()
         return None if row is None else _crawl(row)
 
-    async def _change(self, crawl_id: str, states: Sequence[State], **values: Any) -> bool:
+    async def _change(self, crawl_id: str, states: Sequence[CrawlState], **values: Any) -> bool:
         change = update(crawls).where(_crawls.id == crawl_id, _crawls.state.in_(states))
         async with self.database.write() as connection:
             changed = (await connection.execute(change.values(**values))).rowcount == 1
@@ -270,12 +241,14 @@ class Crawls:
 
 
 async def _forget_headers(connection: AsyncConnection, crawl_ids: Sequence[str]) -> None:
-    """What was to be sent along may be secret, and is of no more use when the crawl is over."""
-    rows = await connection.execute(select(crawls).where(_crawls.id.in_(crawl_ids)))
-    for crawl in [_crawl(row) for row in rows]:
-        if crawl.spec.headers:
-            bare = msgspec.json.encode(replace(crawl.spec, headers=())).decode()
-            await connection.execute(update(crawls).where(_crawls.id == crawl.id).values(spec_json=bare))
+    """Headers may be secret, and a crawl that is over does not need them."""
+    query = select(_crawls.id, _crawls.spec_json).where(_crawls.id.in_(crawl_ids))
+    for crawl_id, spec_json in (await connection.execute(query)).all():
+        stored = _stored.decode(spec_json)
+        if stored.spec.get("headers"):
+            bare = replace(stored, spec=stored.spec | {"headers": {}})
+            change = update(crawls).where(_crawls.id == crawl_id)
+            await connection.execute(change.values(spec_json=msgspec.json.encode(bare).decode()))
 
 
 def _one(crawl_id: str) -> Select[Any]:
@@ -287,35 +260,38 @@ def _has_begun(now: int | None) -> ColumnElement[bool]:
     return or_(ended > 0, _crawls.created_at < clock(now) - EMPTY_MS)
 
 
-def _new(
-    connection: AsyncConnection,
-    crawl_id: str,
-    tenant: str,
-    spec: Spec,
-    name: str,
-    request_id: str,
-    *,
-    now: int | None,
-    is_default: bool = False,
-) -> Any:
-    return insert_into(connection, crawls).values(
-        id=crawl_id,
-        tenant_id=tenant,
-        name=name,
-        state="running",
-        is_default=is_default,
-        spec_json=msgspec.json.encode(spec).decode(),
-        max_pages=spec.max_pages,
-        created_at=clock(now),
-        request_id=request_id,
+def _new_row(
+    tenant: str, spec: CrawlSpec, now: int | None, tier: str = "free", **columns: Any
+) -> dict[str, Any]:
+    stored = StoredSpec(spec=msgspec.to_builtins(spec), tier=tier, is_private=spec.is_private)
+    return {
+        "id": str(ULID()),
+        "tenant_id": tenant,
+        "state": "running",
+        "is_default": False,
+        "spec_json": msgspec.json.encode(stored).decode(),
+        "max_pages": spec.max_pages,
+        "created_at": clock(now),
+        "request_id": "",
         **dict.fromkeys(_COUNTS, 0),
-    )
+        **columns,
+    }
+
+
+def _spec(stored: dict[str, Any]) -> CrawlSpec:
+    """The options that are known today; the others have their defaults."""
+    known: dict[str, Any] = {name: stored[key] for name, key in _SPEC_FIELDS if key in stored}
+    lists = {name: tuple(value) for name, value in known.items() if isinstance(value, list)}
+    return CrawlSpec(**known | lists)
 
 
 def _crawl(row: Row[Any]) -> Crawl:
     values = row._mapping
+    stored = _stored.decode(values["spec_json"])
     return Crawl(
         **{name: values[name] for name in _PLAIN},
-        spec=_spec.decode(values["spec_json"]),
-        counts=Counts(**{name: values[name] for name in _COUNTS}),
+        spec=_spec(stored.spec),
+        tier=stored.tier,
+        is_private=stored.is_private,
+        counts=CrawlCounts(**{name: values[name] for name in _COUNTS}),
     )

@@ -1,4 +1,4 @@
-"""The tables of crawls: what is to be fetched, by whom, and what came of it. A change needs a revision."""
+"""The tables of crawls: their URLs, hosts, pages and counts. A change needs a revision."""
 
 from typing import Final
 
@@ -17,11 +17,11 @@ from sqlalchemy import (
     false,
 )
 
-from gossamer.state.columns import id_, metadata, text_, time_, where_
-from gossamer.state.tables import tenants
+from gossamer.state.db.columns import id_, metadata, text_, time_, where_
+from gossamer.state.db.tables import tenants
 
-# What is to be fetched, and what came of it. `frontier.py` says in which order these are locked. Counts are
-# kept beside what they count, in the same transaction. No foreign keys in what is written by the thousand.
+# `frontier.py` explains in which order rows are locked. Counts are updated in the transaction that changes
+# the rows they count. Tables that are written by the thousand have no foreign keys.
 crawls: Final = Table(
     "crawls",
     metadata,
@@ -29,9 +29,7 @@ crawls: Final = Table(
     id_("tenant_id", ForeignKey(tenants.c.id), nullable=False),
     text_("name"),
     text_("state"),
-    Column(
-        "is_default", Boolean, nullable=False
-    ),  # takes what is added to no crawl in particular; never done
+    Column("is_default", Boolean, nullable=False),  # takes URLs that are added to no other crawl; never done
     Column("spec_json", Text, nullable=False),
     Column("max_pages", BigInteger, nullable=False),
     Column("pending", BigInteger, nullable=False),
@@ -41,7 +39,9 @@ crawls: Final = Table(
     Column("blocked", BigInteger, nullable=False),
     Column("pages", BigInteger, nullable=False),
     Column("bytes", BigInteger, nullable=False),
-    Column("clearings", Integer, nullable=False, server_default="0"),  # how often URLs were taken out of it
+    Column(
+        "clearings", Integer, nullable=False, server_default="0"
+    ),  # how often its pending URLs were removed
     time_("created_at"),
     time_("started_at", nullable=True),
     time_("finished_at", nullable=True),
@@ -55,21 +55,19 @@ crawls: Final = Table(
     Index("ix_crawls_running", "id", **where_("state = 'running'")),
 )
 
-# Who a host belongs to and how it wants to be asked, whoever crawls it.
+# The lease and the pace of each host, for all crawls.
 hosts: Final = Table(
     "hosts",
     metadata,
     Column("host", String, primary_key=True),  # with its port
-    time_(
-        "due_at", nullable=True
-    ),  # when it can be leased; the end of its lease; empty: nothing is to be done
+    time_("due_at", nullable=True),  # when it can be leased, or the end of its lease; empty: nothing to do
     time_("next_at"),  # no request before
     time_("resting_until"),
     Column("lease_token", String(32), nullable=True),
     time_("locked_until", nullable=True),
     Column("locked_by", String, nullable=True),
     Column("delay_ms", Integer, nullable=True),
-    Column("failures", Integer, nullable=False),  # one after another
+    Column("failures", Integer, nullable=False),  # in a row
     Column("is_allowed", Boolean, nullable=False),
     Column("renders", Boolean, nullable=False),  # its pages are empty without JavaScript
     Column("pages", BigInteger, nullable=False),
@@ -91,7 +89,7 @@ host_robots: Final = Table(
     time_("expires_at"),
 )
 
-# What of a crawl lies on a host.
+# The part of a crawl on one host.
 crawl_hosts: Final = Table(
     "crawl_hosts",
     metadata,
@@ -119,7 +117,7 @@ frontier: Final = Table(
     Column("depth", SmallInteger, nullable=False),
     text_("state"),
     Column("attempt", SmallInteger, nullable=False),
-    Column("lapses", SmallInteger, nullable=False),  # how often a worker was lost with it
+    Column("lapses", SmallInteger, nullable=False),  # how often a worker that had taken it was lost
     time_("due_at"),
     time_("added_at"),
     time_("updated_at"),
@@ -142,7 +140,7 @@ frontier: Final = Table(
 
 
 def _odd(column: str, condition: str) -> Index:
-    """For those who look for the few pages of a crawl that are not as the others."""
+    """An index for searches for the few pages of a crawl that differ from the others."""
     name = f"ix_crawled_pages_odd_{column}"
     return Index(name, "crawl_id", column, "crawled_at", "url_hash", **where_(condition))
 
@@ -159,13 +157,13 @@ crawled_pages: Final = Table(
     text_("content_type"),
     Column("content_length", BigInteger, nullable=False),
     text_("content_hash"),
-    Column("simhash", BigInteger, nullable=True),  # 64 bits, as a signed number
+    Column("fingerprint", String(32), nullable=False),  # of the text; empty: there is none
     Column("duplicate_of", String(64), nullable=True),
     Column("title", Text, nullable=False),
     Column("description", Text, nullable=False),
     text_("language"),
     Column("canonical", Text, nullable=False),
-    text_("directives"),  # what the page asks of robots, with commas
+    text_("directives"),  # what the page asks of robots, separated by commas
     Column("links_count", Integer, nullable=False),
     Column("depth", SmallInteger, nullable=False),
     text_("via"),
@@ -182,7 +180,7 @@ crawled_pages: Final = Table(
     _odd("status_code", "status_code <> 200"),
 )
 
-# Pages of one crawl and one object that the search index does not have yet.
+# Batches of crawled pages, by blob and crawl, that are not in the search index yet.
 unindexed: Final = Table(
     "unindexed",
     metadata,
@@ -190,7 +188,7 @@ unindexed: Final = Table(
     id_("crawl_id", primary_key=True),
     id_("tenant_id", nullable=False),
     time_("crawled_at"),
-    time_("due_at"),  # when they can be taken; the end of the time of who has taken them
+    time_("due_at"),  # when the batch can be taken, or when the worker that took it must be done
     Column("attempt", SmallInteger, nullable=False),
     Index(None, "due_at"),
 )

@@ -1,12 +1,12 @@
-# ruff: noqa: S608 - what is put into these statements are other parts of them
-"""Hosts: who may talk to one, and at which pace. They are shared by all crawls.
+# ruff: noqa: S608 - only constants of this module are put into these statements
+"""Hosts: which worker may send requests to a host, and at which pace. All crawls share the hosts.
 
-A host belongs to one worker at a time, by a lease that it extends. Who has lost the lease can write nothing
-about the host or its URLs, and nobody begins with a host before the last one must have stopped: not before
-the lease has run out, and one delay more.
+A host belongs to one worker at a time, under a lease that the worker extends. A worker that has lost the
+lease can write nothing about the host or its URLs. The next worker begins when the last one must have
+stopped: one delay after the end of the lease.
 
-`due_at` says when a host can be leased: it is empty when there is nothing to do, and the end of the lease
-while there is one. So what can be leased next, and what a lost worker has left behind, stand in one index.
+`due_at` is the time from which a host can be leased. It is empty if there is nothing to do, and the end of
+the lease while there is one. So one index finds the hosts to lease next, and those of lost workers.
 """
 
 import secrets
@@ -17,27 +17,31 @@ from typing import Any, Final, NamedTuple
 from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from gossamer.state import crawl_counts, heartbeats, host_turns, new_urls, stored_robots, waiting
-from gossamer.state.crawl_counts import Tally
-from gossamer.state.crawl_tables import crawl_hosts, host_robots, hosts
-from gossamer.state.database import Database, clock
-from gossamer.state.given import given
-from gossamer.state.host_turns import Turns
-from gossamer.state.stored_robots import StoredRobots
-from gossamer.state.waiting import Waiting
+from gossamer.state.crawl import crawl_counts, host_turns, new_urls, stored_robots, waiting
+from gossamer.state.crawl.crawl_counts import CountChange
+from gossamer.state.crawl.crawl_tables import crawl_hosts, host_robots, hosts
+from gossamer.state.crawl.host_turns import HostTurns
+from gossamer.state.crawl.stored_robots import StoredRobots
+from gossamer.state.crawl.waiting import Waiting
+from gossamer.state.db.bulk import bulk
+from gossamer.state.db.database import Database, clock
+from gossamer.state.jobs import heartbeats
+from gossamer.web.crawl.progress import UrlCounts
 
 LEASE_MS: Final = 15_000
-CAREFUL_MS: Final = 1_000  # the delay of a host whose own is not known yet
-MOST_LAPSES: Final = 20  # a page with which workers were lost so often is given up
-RECOVERED_AT_ONCE: Final = 100
-CROWDED_MS: Final = 1_000  # when all of a crawl's last pages are in progress elsewhere, looked at again
+OVERDUE_MS: Final = 30_000
+CAREFUL_MS: Final = 1_000  # the delay of a host whose own delay is not known yet
+MAX_LAPSES: Final = 20  # a page that loses this many workers is given up
+MAX_RECOVERED_AT_ONCE: Final = 100
+CROWDED_MS: Final = 1_000  # until a crawl is tried again whose last pages are all in progress elsewhere
 
+_COUNTS: Final = UrlCounts.__struct_fields__
 LOST: Final = "WORKER_LOST: too many workers were lost while they had it"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostLease:
-    """The right to talk to a host for a while."""
+    """The right to send requests to a host for a while."""
 
     host: str
     token: str = field(repr=False)
@@ -51,11 +55,11 @@ class HostLease:
 
 
 class Release(NamedTuple):
-    """A lease that is given back, and from when on its host may be asked again."""
+    """A lease that is given back, and when its host may get the next request."""
 
     lease: HostLease
     next_at: int = 0  # at its own pace
-    resting_until: int = 0  # it is left alone until then, because of how it behaves
+    resting_until: int = 0  # no request before, because the host fails or forbids crawling
 
 
 class FoundRobots(NamedTuple):
@@ -66,7 +70,7 @@ class FoundRobots(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Host:
-    """A host as it is shown; the counts are of a crawl if one was asked for."""
+    """A host as it is stored, and what it is waiting for."""
 
     host: str
     delay_ms: int | None
@@ -78,24 +82,20 @@ class Host:
     pages: int
     bytes: int
     added_at: int
-    pending: int = 0
-    in_progress: int = 0
-    completed: int = 0
-    failed: int = 0
-    blocked: int = 0
     waiting: Waiting | None = None
+    counts: UrlCounts | None = None  # of one crawl, if it was asked for
 
 
-# What can be leased is shared by those who crawl and were heard of lately. (Asked by itself, it costs less
-# than a lease where there is nothing, and the database knows how few hosts it is to look up where there is.)
-_DUE: Final = given(
+# Workers with a recent heartbeat share the hosts that can be leased. This is a query by itself, because it
+# costs less than a lease if there is nothing to lease, and otherwise lets the database plan for few hosts.
+_DUE: Final = bulk(
     f"""
-WITH crew AS (
+WITH crawlers AS (
     SELECT {{greatest}}(1, count(*)) AS workers FROM workers
     WHERE kinds = '{heartbeats.CRAWL}' AND seen_at > {{now}} - {{length}}
 )
-SELECT count(*) AS hosts, (SELECT workers FROM crew) AS workers FROM (
-    SELECT 1 FROM hosts WHERE due_at <= {{now}} LIMIT {{most}} * (SELECT workers FROM crew) + 1
+SELECT count(*) AS hosts, (SELECT workers FROM crawlers) AS workers FROM (
+    SELECT 1 FROM hosts WHERE due_at <= {{now}} LIMIT {{most}} * (SELECT workers FROM crawlers) + 1
 ) AS due""",
     values={"most": "int", "length": "bigint"},
 )
@@ -110,13 +110,13 @@ UPDATE hosts SET lease_token = {{token}}, locked_by = {{worker}}, locked_until =
     next_at = {{greatest}}(next_at, COALESCE(ripe.locked_until + COALESCE(delay_ms, {{careful}}), 0))
 FROM ripe WHERE hosts.host = ripe.host
 RETURNING hosts.host, hosts.locked_until, next_at, delay_ms, failures, resting_until, renders"""
-_LEASE_OLDEST: Final = given(
+_LEASE_OLDEST: Final = bulk(
     _LEASE.format(which="ORDER BY due_at LIMIT {most}"), values={"most": "int", **_LEASED_BY}
 )
-_LEASE_CHOSEN: Final = given(
+_LEASE_CHOSEN: Final = bulk(
     _LEASE.format(which="AND host IN (SELECT host FROM {given})"), values=_LEASED_BY, rows={"host": "text"}
 )
-_EXTEND: Final = given(
+_EXTEND: Final = bulk(
     """
 UPDATE hosts SET locked_until = {now} + {length}, due_at = {now} + {length}
 FROM {given} WHERE hosts.host = given.host AND lease_token = given.token AND locked_until > {now}
@@ -124,17 +124,17 @@ RETURNING hosts.host, locked_until""",
     values={"length": "bigint"},
     rows={"host": "text", "token": "text"},
 )
-_GIVE_BACK: Final = given(
+_GIVE_BACK: Final = bulk(
     f"""
 UPDATE frontier SET attempt = attempt - 1, lapses = lapses + {{lapse}}, updated_at = {{now}},
-    state = CASE WHEN lapses + {{lapse}} >= {MOST_LAPSES} THEN 'failed' ELSE 'pending' END,
-    reason = CASE WHEN lapses + {{lapse}} >= {MOST_LAPSES} THEN '{LOST}' ELSE reason END
+    state = CASE WHEN lapses + {{lapse}} >= {MAX_LAPSES} THEN 'failed' ELSE 'pending' END,
+    reason = CASE WHEN lapses + {{lapse}} >= {MAX_LAPSES} THEN '{LOST}' ELSE reason END
 FROM {{given}} WHERE frontier.host = given.host AND state = 'in_progress'
 RETURNING crawl_id, frontier.host, state""",
     values={"lapse": "smallint"},
     rows={"host": "text"},
 )
-# When there is something to do on a host that nobody holds. Of each crawl and level the first is enough.
+# When a host without a lease is due. The first URL of each crawl and priority is enough.
 _NEXT: Final = f"""
 SELECT min(CASE WHEN crawls.pages + crawls.in_progress < max_pages THEN (
     SELECT min(frontier.due_at) FROM frontier WHERE frontier.crawl_id = crawl_hosts.crawl_id
@@ -144,7 +144,7 @@ FROM crawl_hosts JOIN crawls ON crawls.id = crawl_hosts.crawl_id
 CROSS JOIN (SELECT 1 AS priority UNION ALL SELECT 2 UNION ALL SELECT 3) AS level
 WHERE crawl_hosts.host = given.host AND crawl_hosts.pending > 0 AND crawls.state = 'running'
     AND crawls.pages < max_pages"""
-_FREE: Final = given(
+_FREE: Final = bulk(
     f"""
 UPDATE hosts SET lease_token = NULL, locked_until = NULL, locked_by = NULL,
     next_at = {{greatest}}(hosts.next_at, given.next_at),
@@ -155,7 +155,7 @@ FROM (SELECT given.host, given.next_at, given.resting_until, ({_NEXT}) AS due_at
 WHERE hosts.host = given.host""",
     rows={"host": "text", "next_at": "bigint", "resting_until": "bigint"},
 )
-_LAPSED: Final = given(
+_LAPSED: Final = bulk(
     """
 SELECT host, locked_until + COALESCE(delay_ms, {careful}) AS next_at FROM hosts
 WHERE locked_until <= {now} AND lease_token IS NOT NULL ORDER BY locked_until LIMIT {most}
@@ -163,11 +163,11 @@ WHERE locked_until <= {now} AND lease_token IS NOT NULL ORDER BY locked_until LI
     values={"careful": "int", "most": "int"},
 )
 
-_ALLOW: Final = given(
+_ALLOW: Final = bulk(
     "UPDATE hosts SET is_allowed = given.is_allowed FROM {given} WHERE hosts.host = given.host",
     rows={"host": "text", "is_allowed": "boolean"},
 )
-_RESET: Final = given(
+_RESET: Final = bulk(
     """
 UPDATE hosts SET failures = 0, resting_until = 0, is_allowed = true,
     due_at = CASE WHEN lease_token IS NULL AND due_at IS NOT NULL THEN {greatest}({now}, next_at)
@@ -181,15 +181,15 @@ class Hosts:
     def __init__(self, database: Database, *, lease_ms: int = LEASE_MS) -> None:
         self._database = database
         self._lease_ms = lease_ms
-        self._turns = Turns()
+        self._turns = HostTurns()
 
     async def lease(self, worker: str, most: int, *, now: int | None = None) -> list[HostLease]:
-        """Hosts on which there is something to do. Where others crawl as well, only our part of what there
-        is; where more wait than there is room for, tenants and crawls take turns."""
+        """Lease hosts that are due. If other workers crawl too, each takes only its share. If more hosts are
+        due than can be leased, tenants and crawls take turns."""
         async with self._database.read() as connection:
             (due,) = await _DUE(connection, now, most=most, length=self._lease_ms)
             crowded = due.hosts > most * due.workers
-            chosen = await self._turns.chosen(connection, most, now) if crowded else []
+            chosen = await self._turns.choose(connection, most, now) if crowded else []
         if not due.hosts:
             return []
         part = min(most, -(-due.hosts // due.workers))
@@ -205,49 +205,49 @@ class Hosts:
             if len(rows) < part:
                 rows += await _LEASE_OLDEST(connection, now, most=part - len(rows), **ours)
             names = [row.host for row in rows]
-            await give_back(connection, names, now, lapsed=True)  # what a lost worker had
+            await give_back(connection, names, now, lapsed=True)  # URLs that a lost worker had taken
             robots = await stored_robots.get(connection, names)
         return [_lease(row, token, robots) for row in rows]
 
-    async def starving(self, most: int, *, now: int | None = None) -> int:
-        """How many crawls wait for a host of theirs to be leased while none is, up to `most`."""
+    async def count_starving(self, most: int, *, now: int | None = None) -> int:
+        """The number of crawls that have a host to lease and none that is leased, up to `most`."""
         async with self._database.read() as connection:
-            return await host_turns.starving(connection, most, now)
+            return await host_turns.count_starving(connection, most, now)
 
     async def extend(self, leases: Iterable[HostLease], *, now: int | None = None) -> list[HostLease]:
-        """Those that are still held."""
+        """Extend the leases; returns those that are still held."""
         held = {lease.host: lease for lease in leases}
         rows = [(host, held[host].token) for host in sorted(held)]
         if not rows:
             return []
-        async with self._database.alone() as hand:
-            kept = await _EXTEND(hand, now, rows, length=self._lease_ms)
+        async with self._database.executor() as executor:
+            kept = await _EXTEND(executor, now, rows, length=self._lease_ms)
         return [replace(held[row.host], until=row.locked_until) for row in kept]
 
     async def release(
         self, lease: HostLease, *, next_at: int = 0, resting_until: int = 0, now: int | None = None
     ) -> bool:
-        """Done with it for now: what was taken and not settled goes back. False: the lease was lost."""
+        """Give a host back, with the URLs that were taken and not settled. False: the lease was lost."""
         return lease.host in await self.release_many([Release(lease, next_at, resting_until)], now=now)
 
     async def release_many(self, releases: Sequence[Release], *, now: int | None = None) -> set[str]:
-        """The same for many; those that were held."""
+        """Give many hosts back; returns those whose leases were held."""
         async with self._database.write() as connection:
-            held = await standing(connection, [each.lease for each in releases], now)
+            held = await still_held(connection, [each.lease for each in releases], now)
             await give_back(connection, sorted(held), now, lapsed=False)
             rows = [(lease.host, *times) for lease, *times in releases if lease.host in held]
             await _FREE(connection, now, sorted(rows))
         return held
 
     async def recover(self, *, now: int | None = None) -> int:
-        """End the leases that have run out; how many URLs went back. A worker that leases does it as well."""
+        """End the leases that have run out; returns how many URLs went back. Leasing a host does the same."""
         recovered = 0
         while True:
             async with self._database.write() as connection:
-                rows = await _LAPSED(connection, now, careful=CAREFUL_MS, most=RECOVERED_AT_ONCE)
+                rows = await _LAPSED(connection, now, careful=CAREFUL_MS, most=MAX_RECOVERED_AT_ONCE)
                 recovered += await give_back(connection, [row.host for row in rows], now, lapsed=True)
                 await _FREE(connection, now, [(row.host, row.next_at, 0) for row in rows])
-            if len(rows) < RECOVERED_AT_ONCE:
+            if len(rows) < MAX_RECOVERED_AT_ONCE:
                 return recovered
 
     async def keep_robots(
@@ -257,9 +257,9 @@ class Hosts:
         return lease.host in await self.keep_robots_many([found], now=now)
 
     async def keep_robots_many(self, found: Sequence[FoundRobots], *, now: int | None = None) -> set[str]:
-        """Of many hosts; those whose leases were held."""
+        """Store the robots.txt of many hosts; returns the hosts whose leases were held."""
         async with self._database.write() as connection:
-            held = await standing(connection, [each.lease for each in found], now)
+            held = await still_held(connection, [each.lease for each in found], now)
             kept = [each for each in found if each.lease.host in held]
             for each in kept:
                 await stored_robots.keep(connection, each.lease.host, each.robots)
@@ -267,7 +267,7 @@ class Hosts:
         return held
 
     async def reset(self, host: str, *, now: int | None = None) -> bool:
-        """Try it again whatever was known of it. False: it is not known at all."""
+        """Forget failures, rest and robots.txt of a host. False: the host is not known."""
         async with self._database.write() as connection:
             if not await _RESET(connection, now, host=host):
                 return False
@@ -275,13 +275,19 @@ class Hosts:
         return True
 
     async def are_due(self) -> bool:
-        """Whether there is something to do, now or later, or somebody at it."""
+        """Whether any host has work, now or later, or is leased."""
         query = select(hosts.c.host).where(hosts.c.due_at.is_not(None)).limit(1)
         async with self._database.read() as connection:
             return await connection.scalar(query) is not None
 
-    async def due(self, most: int, *, now: int | None = None) -> int:
-        """How many can be leased now, up to `most`."""
+    async def are_overdue(self, *, now: int | None = None) -> bool:
+        """Whether a host has been due for so long that no worker can be running."""
+        query = select(hosts.c.host).where(hosts.c.due_at <= clock(now) - OVERDUE_MS).limit(1)
+        async with self._database.read() as connection:
+            return await connection.scalar(query) is not None
+
+    async def count_due(self, most: int, *, now: int | None = None) -> int:
+        """The number of hosts that can be leased now, up to `most`."""
         some = select(hosts.c.host).where(hosts.c.due_at <= clock(now)).limit(most).subquery()
         async with self._database.read() as connection:
             return await connection.scalar(select(func.count()).select_from(some)) or 0
@@ -303,23 +309,24 @@ class Hosts:
         limit: int = 50,
         now: int | None = None,
     ) -> list[Host]:
-        """In the order of their names; all, or those of a crawl."""
+        """Hosts in the order of their names: all, or those of a crawl."""
         query = select(hosts, *waiting.ITS_ROBOTS, clock(now).label("now")).order_by(hosts.c.host)
         query = query.outerjoin(host_robots, host_robots.c.host == hosts.c.host).limit(limit)
         if crawl_id is not None:
-            own = [crawl_hosts.c[name] for name in crawl_counts.STATES]
+            own = [crawl_hosts.c[name] for name in _COUNTS]
             query = query.add_columns(*own).join(crawl_hosts, crawl_hosts.c.host == hosts.c.host)
             query = query.where(crawl_hosts.c.crawl_id == crawl_id)
         if host is not None:
             query = query.where(hosts.c.host == host)
         if after is not None:
             query = query.where(hosts.c.host > after)
-        async with self._database.read() as connection:
+        using = self._database.scan if host is None else self._database.read
+        async with using() as connection:
             return [_host(row) for row in await connection.execute(query)]
 
 
-async def standing(connection: AsyncConnection, leases: Sequence[HostLease], now: int | None) -> set[str]:
-    """The hosts whose leases last. They do until the end of the transaction."""
+async def still_held(connection: AsyncConnection, leases: Sequence[HostLease], now: int | None) -> set[str]:
+    """The hosts whose leases are held; they stay held until the end of the transaction."""
     rows = await new_urls.lock_hosts(connection, [lease.host for lease in leases], now)
     held = {row.host: row.lease_token for row in rows if row.leased}
     return {lease.host for lease in leases if held.get(lease.host) == lease.token}
@@ -328,9 +335,9 @@ async def standing(connection: AsyncConnection, leases: Sequence[HostLease], now
 async def give_back(
     connection: AsyncConnection, names: Sequence[str], now: int | None, *, lapsed: bool
 ) -> int:
-    """What is in progress on these hosts, which are locked, is so no more; how many it were."""
+    """Give back the URLs in progress on these hosts, which must be locked; returns how many there were."""
     rows = await _GIVE_BACK(connection, now, [(name,) for name in names], lapse=int(lapsed))
-    tally = Tally()
+    tally = CountChange()
     for row in rows:
         tally.move(row.crawl_id, row.host, before="in_progress", after=row.state)
         tally.count(row.crawl_id, failed=int(row.state == "failed"))
@@ -357,4 +364,5 @@ def _lease(row: Any, token: str, robots: dict[str, StoredRobots]) -> HostLease:
 def _host(row: Any) -> Host:
     values = row._mapping
     known = {name: values[name] for name in Host.__slots__ if name in values}
-    return Host(**known, waiting=waiting.of_host(row))
+    counts = UrlCounts(**{name: values[name] for name in _COUNTS}) if "pending" in values else None
+    return Host(**known, waiting=waiting.of_host(row), counts=counts)

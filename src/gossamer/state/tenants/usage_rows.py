@@ -1,37 +1,42 @@
-"""The rows of usage: counters for each tenant, key and day. Every function works on an open connection."""
+"""The rows of usage: counters for each tenant, key and day. Functions work on an open connection."""
 
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
+import msgspec
+from msgspec import Meta
 from sqlalchemy import ColumnElement, case, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from gossamer.state.database import insert_into
-from gossamer.state.tables import api_keys, cached_pages, usage_days
+from gossamer.state.db.database import insert_into
+from gossamer.state.db.tables import api_keys, cached_pages, past_usage, usage_days
 
 COUNTERS: Final = ("renders", "hot", "cold", "misses", "failures")
 TOP: Final = 10
 
 _days: Final = usage_days.c
 _pages: Final = cached_pages.c
+_past: Final = past_usage.c
 
 
-class Place(NamedTuple):
-    """What is counted apart."""
+class UsageScope(NamedTuple):
+    """Each scope has its own counters."""
 
     tenant: str
     key: str
     day: int
 
 
-class TopUrl(NamedTuple):
+class UsedUrl(msgspec.Struct, frozen=True, rename="camel"):
+    """A page of the tenant's."""
+
     url: str
     renders: int
-    accesses: int
+    accesses: Annotated[int, Meta(description="How often the cache answered with it.")]
 
 
-class Sums(NamedTuple):
-    """Counters over a day, a month and all time, as far as anybody asks for them."""
+class UsageTotals(NamedTuple):
+    """Counters over a day, a month and all time."""
 
     renders_today: int
     renders_month: int
@@ -42,8 +47,8 @@ class Sums(NamedTuple):
     failures: int
 
 
-async def add(connection: AsyncConnection, counts: Mapping[Place, list[int]]) -> None:
-    """In the order of their places, so that two who do this at once never wait for each other both ways."""
+async def add(connection: AsyncConnection, counts: Mapping[UsageScope, list[int]]) -> None:
+    """Add counts. Rows are written in order, so that two transactions cannot deadlock."""
     new = insert_into(connection, usage_days)
     added = new.on_conflict_do_update(
         index_elements=["tenant_id", "key_id", "day"],
@@ -52,7 +57,9 @@ async def add(connection: AsyncConnection, counts: Mapping[Place, list[int]]) ->
     await connection.execute(added, [_row(place, counts[place]) for place in sorted(counts)])
 
 
-async def sums(connection: AsyncConnection, tenant: str, key: str | None, day: int, month: int) -> Sums:
+async def totals(
+    connection: AsyncConnection, tenant: str, key: str | None, day: int, month: int
+) -> UsageTotals:
     """`day` is today, `month` the day on which this month began."""
     asked = [_days.tenant_id == tenant] if key is None else [_days.tenant_id == tenant, _days.key_id == key]
     columns = [
@@ -61,11 +68,11 @@ async def sums(connection: AsyncConnection, tenant: str, key: str | None, day: i
         *(_total(_days[name]) for name in COUNTERS),
     ]
     row = (await connection.execute(select(*columns).where(*asked))).one()
-    return Sums(*(int(value) for value in row))
+    return UsageTotals(*(int(value) for value in row))
 
 
 async def by_tier(connection: AsyncConnection, day: int) -> list[tuple[str, str, int]]:
-    """Tenants, tiers of their keys, and how much was rendered for these on that day."""
+    """Tenants, tiers of their keys, and the number of renders for each on that day."""
     keys = api_keys.c
     query = select(_days.tenant_id, keys.tier, _total(_days.renders)).join(api_keys, keys.id == _days.key_id)
     query = query.where(_days.day == day, _days.renders > 0).group_by(_days.tenant_id, keys.tier)
@@ -73,18 +80,21 @@ async def by_tier(connection: AsyncConnection, day: int) -> list[tuple[str, str,
 
 
 async def storage(connection: AsyncConnection, tenant: str) -> tuple[int, int]:
-    """How many pages a tenant has in the cache, and their bytes of HTML before compression."""
+    """The number of pages that a tenant has in the cache, and their bytes of HTML before compression."""
     totals = select(func.count(), _total(_pages.size))
     row = (await connection.execute(totals.where(_pages.tenant_id == tenant, _live()))).one()
     return row[0], int(row[1])
 
 
-async def top_urls(connection: AsyncConnection, tenant: str) -> list[TopUrl]:
-    """The URLs that were rendered most, all variants together."""
-    renders, accesses = _total(_pages.render_count), _total(_pages.access_count)
-    query = select(_pages.url, renders, accesses).where(_pages.tenant_id == tenant, _live())
-    query = query.group_by(_pages.url).order_by(renders.desc(), accesses.desc(), _pages.url).limit(TOP)
-    return [TopUrl(url, int(most), int(seen)) for url, most, seen in await connection.execute(query)]
+async def top_urls(connection: AsyncConnection, tenant: str) -> list[UsedUrl]:
+    """The URLs that were rendered most, all variants and spellings together, also of deleted pages."""
+    here = select(_pages.url, _pages.render_count.label("renders"), _pages.access_count.label("accesses"))
+    past = select(_past.url, _past.renders, _past.accesses).where(_past.tenant_id == tenant)
+    used = here.where(_pages.tenant_id == tenant, _live()).union_all(past).subquery().c
+    renders, accesses = _total(used.renders), _total(used.accesses)
+    query = select(used.url, renders, accesses).group_by(used.url)
+    query = query.order_by(renders.desc(), accesses.desc(), used.url).limit(TOP)
+    return [UsedUrl(url, int(most), int(seen)) for url, most, seen in await connection.execute(query)]
 
 
 def _live() -> ColumnElement[bool]:
@@ -95,7 +105,7 @@ def _total(value: ColumnElement[int]) -> ColumnElement[int]:
     return func.coalesce(func.sum(value), 0)
 
 
-def _row(place: Place, counts: list[int]) -> dict[str, Any]:
+def _row(place: UsageScope, counts: list[int]) -> dict[str, Any]:
     return {
         "tenant_id": place.tenant,
         "key_id": place.key,

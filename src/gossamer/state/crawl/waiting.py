@@ -1,29 +1,29 @@
-"""Waiting: why a host is left alone just now, and what a crawl waits for while it asks none.
+"""Why a host is not asked now, and what a crawl waits for while it sends no requests.
 
-robots_unreachable   the host does not say what its robots.txt is; it is asked again after an hour
-failing              it failed too often in a row, or we did with it
-pace                 it wants to be asked later: a long delay, or a Retry-After
-retry                what is left has failed before, and is tried again then
-render_limit         what is left is to be rendered, and the tenant may not render more before
-turn                 those who crawl are busy with other hosts
-worker               nobody is there who crawls
+robots_unreachable   the robots.txt of the host cannot be fetched; it is tried again after an hour
+failing              it failed too often in a row, or a defect of ours ended its crawl
+pace                 it asks for a pause: a long delay, or a Retry-After
+retry                the URLs left have failed before, and are tried again then
+render_limit         the pages left need a browser, and the tenant may not render more before
+turn                 the workers are busy with other hosts
+worker               there is no worker that crawls
 """
 
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from sqlalchemy import func, select, text, union_all
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from gossamer.state import heartbeats
-from gossamer.state.crawl_tables import crawl_hosts, frontier, host_robots, hosts
-from gossamer.state.database import clock
-from gossamer.web.robots import Answer, verdict_of
+from gossamer.state.crawl.crawl_tables import crawl_hosts, frontier, host_robots, hosts
+from gossamer.state.db.database import clock
+from gossamer.state.jobs import heartbeats
+from gossamer.web.crawl.progress import WaitReason
+from gossamer.web.robots.robots import RobotsAccess, access_of
 
-Reason = Literal["robots_unreachable", "failing", "pace", "retry", "render_limit", "turn", "worker"]
 RENDER_LIMIT: Final = "render_limit"
 
-SOON_MS: Final = 2_000  # within which who has room begins with a host
+SOON_MS: Final = 2_000  # within which a worker that has room begins with a host
 
 # Of a host and, if there is one, its robots.txt; what `reason` looks at.
 OWN: Final = (hosts.c.due_at, hosts.c.lease_token, hosts.c.next_at, hosts.c.resting_until)
@@ -32,8 +32,8 @@ ITS_ROBOTS: Final = (host_robots.c.host.label("asked"), host_robots.c.status.lab
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
-    reason: Reason
-    until: int | None  # None: it is not known
+    reason: WaitReason
+    until: int | None  # None if it is not known
     hosts: int = 1
 
 
@@ -46,7 +46,7 @@ def of_host(row: Any) -> Waiting | None:
 
 
 async def of_crawl(connection: AsyncConnection, crawl_id: str, *, now: int | None = None) -> Waiting | None:
-    """None: it is being crawled, or is about to be, or there is nothing to do."""
+    """None if it is being crawled, is about to be, or has nothing to do."""
     leased_first = hosts.c.lease_token.is_(None)
     query = (
         select(hosts.c.host, *OWN, *ITS_ROBOTS, clock(now).label("now"), func.count().over().label("hosts"))
@@ -71,7 +71,7 @@ async def of_crawl(connection: AsyncConnection, crawl_id: str, *, now: int | Non
 
 
 async def _first_reason(connection: AsyncConnection, crawl_id: str, host: str) -> str:
-    """Why what is tried first on this host was put off. Of each level the first is enough."""
+    """Why the URL that is tried first on this host was put off. The first of each priority is enough."""
     here = (frontier.c.crawl_id == crawl_id, frontier.c.host == host, text("state = 'pending'"))
     query = select(frontier.c.due_at, frontier.c.reason).where(*here).order_by(frontier.c.due_at).limit(1)
     levels = [query.where(frontier.c.priority == level).subquery().select() for level in (3, 2, 1)]
@@ -79,8 +79,8 @@ async def _first_reason(connection: AsyncConnection, crawl_id: str, host: str) -
     return str(min(rows).reason) if rows else ""
 
 
-def _reason(row: Any) -> Reason:
+def _reason(row: Any) -> WaitReason:
     if row.resting_until > row.now:
-        silent = row.asked is not None and verdict_of(row.robots_status) is Answer.DISALLOW_ALL
+        silent = row.asked is not None and access_of(row.robots_status) is RobotsAccess.DISALLOW_ALL
         return "robots_unreachable" if silent else "failing"
     return "pace" if row.next_at > row.now else "retry"

@@ -1,4 +1,4 @@
-"""Once: what must not happen twice is guarded by a row that is written in the same transaction as the effect.
+"""Once: a row written in the transaction of an effect keeps the effect from happening twice.
 
     try:
         async with database.write() as connection:
@@ -16,8 +16,8 @@ from sqlalchemy import delete, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.problems import IDEMPOTENCY_KEY_CONFLICT, Problem
-from gossamer.state import tables
-from gossamer.state.database import clock, insert_into
+from gossamer.state.db import tables
+from gossamer.state.db.database import clock, insert_into
 
 _FORGET_BATCH: Final = 5_000  # a short transaction: others wait for it
 
@@ -64,7 +64,7 @@ async def recall(connection: AsyncConnection, scope: str, now: int | None = None
 
 
 async def forget_expired(connection: AsyncConnection, now: int | None = None) -> int:
-    """Delete a batch of what has expired; how much it was. 0: nothing is left to forget."""
+    """Delete a batch of expired rows; returns how many. 0: none is left."""
     once = tables.once.c
     expired = select(once.scope).where(once.expires_at <= clock(now)).limit(_FORGET_BATCH)
     done = await connection.execute(

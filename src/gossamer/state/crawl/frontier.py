@@ -1,15 +1,15 @@
-# ruff: noqa: S608 - what is put into these statements are other parts of them
-"""The frontier: which URLs a crawl knows, and what became of each of them.
+# ruff: noqa: S608 - only constants are put into these statements
+"""The frontier: the URLs of a crawl, and the state of each.
 
                        settle                            completed
     pending ─take─▶ in_progress ──────────────────────▶  failed
        ▲                │                                blocked
        └────────────────┘ settle (again later), release, lease lost
 
-What is in progress on a host was taken under the lease of that host, so to prove the lease is enough: who
-has lost it writes nothing. What came of a batch is written in one transaction, with the links that were found
-and the counts. Transactions lock in one order: new URLs, hosts by their names, the URLs that were taken,
-crawls by their ids, counts. So they never wait for each other both ways.
+URLs in progress on a host were taken under the lease of that host, so proving the lease is enough: a worker
+that has lost it writes nothing. The results of a batch are written in one transaction, with the links that
+were found and the counts. Transactions lock in one order: new URLs, hosts by name, the URLs that were taken,
+crawls by id, counts. So no two wait for each other.
 """
 
 import asyncio
@@ -21,27 +21,21 @@ from typing import Any, Final, Literal, NamedTuple
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from gossamer.state import crawl_counts, new_urls, settling
-from gossamer.state.alone import Rows
-from gossamer.state.crawl_counts import Tally
-from gossamer.state.crawl_tables import crawls, frontier
-from gossamer.state.crawled_page import CrawledPage
-from gossamer.state.database import Database
-from gossamer.state.given import given
-from gossamer.state.hosts import HostLease, Hosts, standing
-from gossamer.state.new_urls import NewUrl
-from gossamer.state.settling import End, HostNews, LeasesLost, Settlement, Task, TaskEnd
-
-__all__ = [
-    "Frontier", "NewUrl", "Task", "TaskEnd", "End", "State", "HostNews", "Settlement", "CrawledPage",
-    "FrontierUrl", "Cleared",
-]  # fmt: skip
+from gossamer.state.crawl import crawl_counts, new_urls, settling
+from gossamer.state.crawl.crawl_counts import CountChange
+from gossamer.state.crawl.crawl_tables import crawls, frontier
+from gossamer.state.crawl.hosts import HostLease, Hosts, still_held
+from gossamer.state.crawl.new_urls import NewUrl
+from gossamer.state.crawl.settling import CrawlTask, HostSettlement, LeasesLost
+from gossamer.state.db.bulk import bulk
+from gossamer.state.db.database import Database
+from gossamer.state.db.single import Rows
 
 State = Literal["pending", "in_progress", "completed", "failed", "blocked"]
-ADDED_AT_ONCE: Final = 2_000  # short transactions: others wait for them
+ADDED_AT_ONCE: Final = 2_000  # in one transaction: others wait for it
 CLEARED_AT_ONCE: Final = 5_000
-CLEARING_SECONDS: Final = 20.0  # well before who asks for it gives up
-CRAWLS_AT_ONCE: Final = 8  # of which a batch is taken together
+CLEARING_SECONDS: Final = 20.0  # well before the caller gives up
+CRAWLS_AT_ONCE: Final = 8  # from which one batch is taken
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,14 +56,14 @@ class FrontierUrl:
     reason: str
 
 
-class Cleared(NamedTuple):
-    """How many URLs are not to be fetched any more, and how many still wait."""
+class ClearedUrls(NamedTuple):
+    """How many URLs were removed, and how many still wait."""
 
     removed: int
     left: int
 
 
-_TURNS: Final = given(
+_TURNS: Final = bulk(
     f"""
 SELECT crawl_id FROM crawl_hosts JOIN crawls ON crawls.id = crawl_hosts.crawl_id
 WHERE crawl_hosts.host = {{host}} AND crawl_hosts.pending > 0 AND crawls.state = 'running'
@@ -84,25 +78,25 @@ SELECT * FROM (
         AND state = 'pending' AND due_at <= {now}
     ORDER BY due_at LIMIT {most}
 ) AS level_%d"""
-_BEST: Final = given(
+_BEST: Final = bulk(
     " UNION ALL ".join(_LEVEL % (level, level) for level in (3, 2, 1))
     + " ORDER BY priority DESC, due_at LIMIT {most}",
     values={"crawl_id": "text", "host": "text", "most": "int"},
 )
-_TAKE: Final = given(
+_TAKE: Final = bulk(
     """
 UPDATE frontier SET state = 'in_progress', attempt = attempt + 1, updated_at = {now}
 FROM {given} WHERE frontier.crawl_id = given.crawl_id AND frontier.url_hash = given.url_hash""",
     rows={"crawl_id": "text", "url_hash": "text"},
 )
-_CLEAR: Final = given(
+_CLEAR: Final = bulk(
     f"""
 DELETE FROM frontier WHERE crawl_id = {{crawl_id}} AND url_hash IN (
     SELECT url_hash FROM frontier WHERE crawl_id = {{crawl_id}} AND state = 'pending' LIMIT {CLEARED_AT_ONCE}
 ) RETURNING host""",
     values={"crawl_id": "text"},
 )
-_CLEARED: Final = given(
+_CLEARED: Final = bulk(
     "UPDATE crawls SET clearings = clearings + 1 WHERE id = {crawl_id} RETURNING pending",
     values={"crawl_id": "text"},
 )
@@ -113,7 +107,7 @@ class Frontier:
         self._database = database
 
     async def add(self, crawl_id: str, urls: Sequence[NewUrl], *, now: int | None = None) -> int:
-        """How many were new. A crawl that was done goes on; to one that was canceled none is added."""
+        """Add URLs; returns how many were new. A crawl that was done goes on; a canceled one takes none."""
         added = 0
         for first in range(0, len(urls), ADDED_AT_ONCE):
             async with self._database.write() as connection:
@@ -122,18 +116,18 @@ class Frontier:
                     added += await new_urls.add(connection, crawl_id, some, now=now)
         return added
 
-    async def take(self, lease: HostLease, most: int, *, now: int | None = None) -> list[Task]:
-        """The best of the host's URLs; the crawls that have some there take turns. None if the lease is lost.
+    async def take(self, lease: HostLease, most: int, *, now: int | None = None) -> list[CrawlTask]:
+        """Take the best URLs of the host; crawls take turns. Takes none if the lease is lost.
 
-        Never more than a crawl may still store, so that it never stores more than it may."""
+        Never takes more than a crawl may still store."""
         return (await self.take_many([(lease, most)], now=now)).get(lease.host, [])
 
     async def take_many(
         self, asked: Sequence[tuple[HostLease, int]], *, now: int | None = None
-    ) -> dict[str, list[Task]]:
+    ) -> dict[str, list[CrawlTask]]:
         """The same for many hosts, in one transaction."""
         async with self._database.write() as connection:
-            held = await standing(connection, [lease for lease, _ in asked], now)
+            held = await still_held(connection, [lease for lease, _ in asked], now)
             turns = {host: await _TURNS(connection, now, host=host) for host in sorted(held)}
             crawl_ids = {row.crawl_id for rows in turns.values() for row in rows}
             locked = await crawl_counts.lock(connection, sorted(crawl_ids))
@@ -144,21 +138,21 @@ class Frontier:
                 for row in best:
                     room[row.crawl_id] -= 1
                 taken += best
-            tasks: dict[str, list[Task]] = {host: [] for host in held}
+            tasks: dict[str, list[CrawlTask]] = {host: [] for host in held}
             clearings = {row.id: row.clearings for row in locked}
-            for task in await _taken(connection, taken, clearings, now):
+            for task in await _mark_taken(connection, taken, clearings, now):
                 tasks[task.host].append(task)
             return tasks
 
     async def settle(
-        self, lease: HostLease, batch: Settlement, *, blobs: Sequence[str] = (), now: int | None = None
+        self, lease: HostLease, batch: HostSettlement, *, blobs: Sequence[str] = (), now: int | None = None
     ) -> bool:
-        """False: the lease was lost, and nothing was written."""
+        """Write the results of a batch. False if the lease was lost and nothing was written."""
         return bool(await self.settle_many([(lease, batch)], blobs=blobs, now=now))
 
     async def settle_many(
         self,
-        batches: Sequence[tuple[HostLease, Settlement]],
+        batches: Sequence[tuple[HostLease, HostSettlement]],
         *,
         blobs: Sequence[str] = (),
         now: int | None = None,
@@ -176,18 +170,18 @@ class Frontier:
         return set()
 
     async def recover(self, *, now: int | None = None) -> int:
-        """Give back what lost workers had in progress; how many URLs."""
+        """Give back what lost workers had in progress; returns how many URLs."""
         return await Hosts(self._database).recover(now=now)
 
     async def clear(
         self, crawl_id: str, *, seconds: float = CLEARING_SECONDS, now: int | None = None
-    ) -> Cleared:
-        """Forget what waits to be fetched. What is not done in time is left to who asks again."""
+    ) -> ClearedUrls:
+        """Remove the pending URLs, as many as time allows."""
         clock = asyncio.get_running_loop().time
         removed, until = 0, clock() + seconds
         while True:
             async with self._database.write() as connection:
-                tally = Tally()
+                tally = CountChange()
                 await crawl_counts.lock(connection, [crawl_id])
                 rows = await _CLEAR(connection, now, crawl_id=crawl_id)
                 for row in rows:
@@ -196,7 +190,7 @@ class Frontier:
                 found = await _CLEARED(connection, now, crawl_id=crawl_id)
             removed += len(rows)
             if len(rows) < CLEARED_AT_ONCE or clock() >= until:
-                return Cleared(removed, sum(row.pending for row in found))
+                return ClearedUrls(removed, sum(row.pending for row in found))
 
     async def listing(
         self,
@@ -216,7 +210,7 @@ class Frontier:
             query = query.where(frontier.c.host.in_(hosts))
         if after is not None:
             query = query.where(frontier.c.url_hash > after)
-        async with self._database.read() as connection:
+        async with self._database.scan() as connection:
             rows = await connection.execute(query.order_by(frontier.c.url_hash).limit(limit))
             return [FrontierUrl(**row._mapping) for row in rows]
 
@@ -242,18 +236,18 @@ def _in_turns(best: Sequence[Rows]) -> Rows:
     return [row for row in chain.from_iterable(zip_longest(*best)) if row is not None]
 
 
-async def _taken(
+async def _mark_taken(
     connection: AsyncConnection, rows: Rows, clearings: Mapping[str, int], now: int | None
-) -> list[Task]:
+) -> list[CrawlTask]:
     if not rows:
         return []
-    tally = Tally()
+    tally = CountChange()
     for row in rows:
         tally.move(row.crawl_id, row.host, before="pending", after="in_progress")
     await _TAKE(connection, now, [(row.crawl_id, row.url_hash) for row in rows])
     await tally.write(connection, now)
     return [
-        Task(
+        CrawlTask(
             crawl_id=row.crawl_id,
             url_hash=row.url_hash,
             url=row.url,

@@ -1,6 +1,6 @@
-"""Statistics of crawls, read from what is counted along: no rows of pages or URLs are gone through.
+"""Statistics of crawls, read from stored counts, without going through pages or URLs.
 
-Only hosts are counted where they stand. Where there are many, that is done once a minute.
+Only hosts are counted row by row; if there are many, the number is cached for a minute.
 """
 
 import time
@@ -11,21 +11,21 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, Select, case, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from gossamer.state.crawl_counts import MINUTE_COUNTS, MINUTE_MS
-from gossamer.state.crawl_tables import crawl_hosts, crawl_minutes, crawls, hosts
-from gossamer.state.crawls import Counts
-from gossamer.state.database import Database, clock
+from gossamer.state.crawl.crawl_counts import MINUTE_COUNTS, MINUTE_MS
+from gossamer.state.crawl.crawl_tables import crawl_hosts, crawl_minutes, crawls, hosts
+from gossamer.state.db.database import Database, clock
+from gossamer.web.crawl.progress import CrawlCounts
 
-MANY: Final = 10_000  # hosts
-BELIEVED_SECONDS: Final = 60.0
+MANY_HOSTS: Final = 10_000  # from here on the number is cached
+CACHED_SECONDS: Final = 60.0
 
 _minutes: Final = crawl_minutes.c
 _COUNTED: Final = ("pending", "in_progress", "completed", "failed", "blocked", "pages", "bytes")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stretch:
-    """What happened from `at` (milliseconds) on, for as long as a step lasts."""
+class TimeBucket:
+    """The events of one step of a time series, which begins at `at` (milliseconds)."""
 
     at: int
     fetched: int = 0
@@ -43,61 +43,66 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stats:
-    """How it stands with all crawls, or with some of them."""
+    """The statistics of all crawls, or of some of them."""
 
-    counts: Counts  # what is left of a crawl that is over does not count as pending
+    counts: CrawlCounts  # URLs that a crawl left when it ended do not count as pending
     crawls: int
     running: int
     hosts: int
-    workers: int  # that hold a host now
-    recent: Stretch  # the last whole minute and the one that has begun
+    workers: int  # that hold a host
+    recent: TimeBucket  # the last whole minute and the current one
 
 
 class CrawlStats:
     def __init__(self, database: Database, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._database = database
         self._monotonic = monotonic
-        self._many: dict[tuple[str | None, str | None], tuple[float, int]] = {}  # hosts, and until when
+        # The number of hosts, and until when it is cached, by crawl and tenant.
+        self._cached: dict[tuple[str | None, str | None], tuple[float, int]] = {}
 
     async def stats(
         self, *, crawl_id: str | None = None, tenant: str | None = None, now: int | None = None
     ) -> Stats:
-        """Of one crawl, of a tenant's or of all."""
-        columns = {name: crawls.c[name] for name in _COUNTED} | {"pending": _waiting()}
+        """The statistics of one crawl, of a tenant's crawls, or of all."""
+        columns = {name: crawls.c[name] for name in _COUNTED} | {"pending": _pending()}
         summed: list[ColumnElement[Any]] = [_total(column) for column in columns.values()]
-        totals = _narrowed(select(*summed, func.count(), _running()), crawl_id, tenant)
+        totals = _narrow(select(*summed, func.count(), _running()), crawl_id, tenant)
         leased = select(func.count(hosts.c.locked_by.distinct())).where(hosts.c.locked_until > clock(now))
-        async with self._database.read() as connection:
+        async with self._database.scan() as connection:
             found: Sequence[Any] = (await connection.execute(totals)).one()
-            known = await self._known(connection, crawl_id, tenant)
+            number = await self._count_hosts(connection, crawl_id, tenant)
             workers = int(await connection.scalar(leased.where(hosts.c.lease_token.is_not(None))) or 0)
             minute = int(await connection.scalar(select(clock(now) // MINUTE_MS)) or 0)
         recent = await self.timeseries(minute - 1, minute + 1, 2, crawl_id=crawl_id, tenant=tenant)
         return Stats(
-            counts=Counts(**{name: int(value) for name, value in zip(_COUNTED, found[:-2], strict=True)}),
+            counts=CrawlCounts(
+                **{name: int(value) for name, value in zip(_COUNTED, found[:-2], strict=True)}
+            ),
             crawls=found[-2],
             running=found[-1],
-            hosts=known,
+            hosts=number,
             workers=workers,
             recent=recent[0],
         )
 
-    async def _known(self, connection: AsyncConnection, crawl_id: str | None, tenant: str | None) -> int:
-        """How many hosts there are."""
+    async def _count_hosts(
+        self, connection: AsyncConnection, crawl_id: str | None, tenant: str | None
+    ) -> int:
+        """The number of hosts."""
         now, key = self._monotonic(), (crawl_id, tenant)
-        until, known = self._many.get(key, (now, 0))
+        until, number = self._cached.get(key, (now, 0))
         if now < until:
-            return known
-        self._many = {each: one for each, one in self._many.items() if now < one[0]}
-        known = int(await connection.scalar(_hosts(crawl_id, tenant)) or 0)
-        if known >= MANY:
-            self._many[key] = (now + BELIEVED_SECONDS, known)
-        return known
+            return number
+        self._cached = {each: one for each, one in self._cached.items() if now < one[0]}
+        number = int(await connection.scalar(_host_count(crawl_id, tenant)) or 0)
+        if number >= MANY_HOSTS:
+            self._cached[key] = (now + CACHED_SECONDS, number)
+        return number
 
     async def timeseries(
         self, first: int, end: int, step: int, *, crawl_id: str | None = None, tenant: str | None = None
-    ) -> list[Stretch]:
-        """From the minute `first` until before `end`, `step` minutes together, empty ones too."""
+    ) -> list[TimeBucket]:
+        """Buckets of `step` minutes from the minute `first` until before `end`, including empty ones."""
         place = (_minutes.minute - first) // step
         query = select(place, *(_total(_minutes[name]) for name in MINUTE_COUNTS))
         query = query.where(_minutes.minute >= first, _minutes.minute < end).group_by(place)
@@ -105,21 +110,20 @@ class CrawlStats:
             query = query.where(_minutes.crawl_id == crawl_id)
         elif tenant is not None:
             query = query.where(_minutes.crawl_id.in_(_ids(tenant)))
-        async with self._database.read() as connection:
+        async with self._database.scan() as connection:
             found = {int(row[0]): row[1:] for row in await connection.execute(query)}
         none = (0,) * len(MINUTE_COUNTS)
         return [
-            _stretch(first + number * step, found.get(number, none))
-            for number in range(-((first - end) // step))
+            _bucket(first + place * step, found.get(place, none)) for place in range(-((first - end) // step))
         ]
 
 
-def _stretch(minute: int, counts: Any) -> Stretch:
+def _bucket(minute: int, counts: Any) -> TimeBucket:
     named = dict(zip(MINUTE_COUNTS, map(int, counts), strict=True))
-    return Stretch(at=minute * MINUTE_MS, **named)
+    return TimeBucket(at=minute * MINUTE_MS, **named)
 
 
-def _hosts(crawl_id: str | None, tenant: str | None) -> Select[Any]:
+def _host_count(crawl_id: str | None, tenant: str | None) -> Select[Any]:
     if crawl_id is not None:
         return select(func.count()).select_from(crawl_hosts).where(crawl_hosts.c.crawl_id == crawl_id)
     if tenant is not None:
@@ -132,7 +136,7 @@ def _ids(tenant: str) -> Select[Any]:
     return select(crawls.c.id).where(crawls.c.tenant_id == tenant)
 
 
-def _narrowed(query: Select[Any], crawl_id: str | None, tenant: str | None) -> Select[Any]:
+def _narrow(query: Select[Any], crawl_id: str | None, tenant: str | None) -> Select[Any]:
     wanted = {crawls.c.id: crawl_id, crawls.c.tenant_id: tenant}
     return query.where(*(column == value for column, value in wanted.items() if value is not None))
 
@@ -141,8 +145,8 @@ def _running() -> ColumnElement[int]:
     return func.count().filter(crawls.c.state == "running")
 
 
-def _waiting() -> ColumnElement[int]:
-    """What is left of a crawl that is over is not waited for."""
+def _pending() -> ColumnElement[int]:
+    """Pending URLs, without those that a crawl left when it ended."""
     return case((crawls.c.state.in_(("running", "paused")), crawls.c.pending), else_=0)
 
 

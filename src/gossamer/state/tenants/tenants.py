@@ -1,4 +1,4 @@
-"""Tenants and their API keys: the nouns, and what is asked of the tables about them.
+"""Tenants and their API keys, and the queries on their tables.
 
 Every function works on an open connection, so that several of them can be one transaction.
 """
@@ -13,10 +13,10 @@ from sqlalchemy import Row, Select, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
 
-from gossamer.state.database import clock, insert_into
-from gossamer.state.tables import api_keys, key_events, tenants
+from gossamer.state.db.database import clock, insert_into
+from gossamer.state.db.tables import api_keys, key_events, tenants
 
-# The tenant of all who have no account: what it keeps and finds, everybody may see.
+# The tenant of all callers without an account; every caller may see its pages.
 PUBLIC: Final = "7" + "Z" * 25
 _TOUCH_BATCH: Final = 1_000
 
@@ -66,7 +66,7 @@ class Key:
     tenant_id: str
     email: str  # the tenant's
     hash: str = field(repr=False)  # SHA-256 of the secret, which is kept nowhere
-    prefix: str  # what is shown of the secret
+    prefix: str  # the part of the secret that is shown
     role: Role
     tier: Tier
     label: str
@@ -84,7 +84,7 @@ class KeyEvent:
     key_id: str
     tenant_id: str
     action: Action
-    actor: str  # the key id or name of who did it
+    actor: str  # the key id or the name of the actor
     request_id: str
     detail: str = ""
     at: int = 0  # written by the database
@@ -97,7 +97,7 @@ def key_hash(secret: str) -> str:
 async def ensure_tenant(
     connection: AsyncConnection, email: str, *, name: str = "", now: int | None = None
 ) -> Tenant:
-    """The tenant of this email, made if need be. Its row stays locked until the transaction ends."""
+    """The tenant of this email, created if missing. Its row stays locked until the transaction ends."""
     new = insert_into(connection, tenants).values(
         id=str(ULID()), email=email, name=name, created_at=clock(now)
     )
@@ -113,7 +113,7 @@ async def find_tenant(connection: AsyncConnection, email: str) -> str | None:
 
 
 async def add_key(connection: AsyncConnection, key: Key, *, now: int | None = None) -> Key | None:
-    """The key as it now stands, or None when there is one with the same hash."""
+    """Add a key and return its row; None if there is one with the same hash."""
     new = insert_into(connection, api_keys).values(
         id=key.id,
         tenant_id=key.tenant_id,
@@ -160,7 +160,7 @@ async def count_keys(connection: AsyncConnection) -> int:
 async def disable_key(
     connection: AsyncConnection, key_id: str, reason: str, *, now: int | None = None
 ) -> bool:
-    """False when there is no such key, or it is disabled already."""
+    """Disable a key. False if there is no such key, or it is disabled already."""
     disabled = await connection.execute(
         update(api_keys)
         .where(api_keys.c.id == key_id, api_keys.c.disabled_at.is_(None))
@@ -172,11 +172,11 @@ async def disable_key(
 async def touch_keys(
     connection: AsyncConnection, key_ids: Collection[str], *, now: int | None = None
 ) -> None:
-    """These keys were in use until now."""
+    """Note that these keys were used."""
     ordered = sorted(key_ids)
     used = api_keys.c.last_used_at
     for start in range(0, len(ordered), _TOUCH_BATCH):
-        # Whoever holds a row at this moment touches it too, so nobody waits for anybody.
+        # A row that another process holds is being touched by it, so it is skipped.
         free = select(api_keys.c.id).where(api_keys.c.id.in_(ordered[start : start + _TOUCH_BATCH]))
         await connection.execute(
             update(api_keys)

@@ -1,4 +1,4 @@
-"""Settling: what came of tasks, and what is written of it under the leases of their hosts."""
+"""Settling: the results of tasks, written under the leases of their hosts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -7,20 +7,22 @@ from typing import Any, Final, Literal
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.problems import Unavailable
-from gossamer.state import crawl_counts, crawled_page, new_urls, stray_blobs, unindexed
-from gossamer.state.crawl_counts import Tally
-from gossamer.state.crawled_page import CrawledPage
-from gossamer.state.given import given
-from gossamer.state.hosts import HostLease
-from gossamer.state.job_text import clean
-from gossamer.state.new_urls import NewUrl
+from gossamer.state.blobs import orphan_blobs
+from gossamer.state.crawl import crawl_counts, crawled_pages, new_urls
+from gossamer.state.crawl.crawl_counts import CountChange
+from gossamer.state.crawl.crawled_pages import CrawledPage
+from gossamer.state.crawl.hosts import HostLease
+from gossamer.state.crawl.new_urls import NewUrl
+from gossamer.state.db.bulk import bulk
+from gossamer.state.jobs.job import clean
+from gossamer.state.search import index_queue
 
 End = Literal["pending", "completed", "failed", "blocked"]
-LONGEST_REASON: Final = 500
+MAX_REASON_CHARS: Final = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
+class CrawlTask:
     """A URL to be fetched now."""
 
     crawl_id: str
@@ -29,17 +31,17 @@ class Task:
     host: str
     depth: int
     priority: int
-    attempt: int  # this one is counted
+    attempt: int  # including this one
     hops: int = 0
     as_sitemap: bool = False
-    clearings: int = 0  # of the crawl before it was taken: what was known before may not be any more
+    clearings: int = 0  # of the crawl when it was taken: URLs known before a clearing may be new again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskEnd:
-    """What came of a task. `pending`: it is tried again from `due_at` (milliseconds) on."""
+    """The result of a task. `pending`: it is tried again from `due_at` (milliseconds) on."""
 
-    task: Task
+    task: CrawlTask
     state: End = "completed"
     page: CrawledPage | None = None
     due_at: int | None = None
@@ -48,12 +50,12 @@ class TaskEnd:
 
     def __post_init__(self) -> None:
         if self.state == "pending" and self.page is not None:
-            raise ValueError("a page is stored once, when its URL is done with")
+            raise ValueError("a page is stored once, when its URL is done")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostNews:
-    """How the host is to be asked from now on; None is left as it was."""
+    """What was learned of the host; None leaves a value as it was."""
 
     next_at: int | None = None
     delay_ms: int | None = None
@@ -67,8 +69,8 @@ _OF_HOST: Final = tuple(each.name for each in fields(HostNews))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settlement:
-    """What came of a batch of a host's tasks. Tasks that it does not name stay in progress."""
+class HostSettlement:
+    """The results of a batch of a host's tasks. Tasks that it does not name stay in progress."""
 
     ends: Sequence[TaskEnd] = ()
     new: Mapping[str, Sequence[NewUrl]] = field(default_factory=dict)  # by crawl
@@ -76,16 +78,16 @@ class Settlement:
 
 
 class LeasesLost(Exception):
-    """Not all of the leases are held any more."""
+    """Some of the leases are no longer held."""
 
     def __init__(self, held: set[str]) -> None:
         self.held = held
 
 
-# A URL is found by its key; the joined texts keep the databases from going through all that the
-# host has in progress instead.
+# A URL is found by its key. The concatenation keeps the databases from scanning everything that the host has
+# in progress instead.
 
-_END: Final = given(
+_END: Final = bulk(
     """
 UPDATE frontier SET state = given.state, due_at = COALESCE(given.due_at, frontier.due_at),
     attempt = attempt - given.given_back, updated_at = {now}, reason = given.reason
@@ -102,7 +104,7 @@ RETURNING frontier.crawl_id, frontier.url_hash""",
         "reason": "text",
     },
 )
-_NEWS: Final = given(
+_NEWS: Final = bulk(
     """
 UPDATE hosts SET next_at = {greatest}(hosts.next_at, COALESCE(given.next_at, 0)),
     delay_ms = COALESCE(given.delay_ms, hosts.delay_ms), failures = COALESCE(given.failures, hosts.failures),
@@ -128,12 +130,12 @@ _HAPPENED: Final = {"completed": "fetched", "failed": "failed", "blocked": "bloc
 
 async def settle(
     connection: AsyncConnection,
-    batches: Sequence[tuple[HostLease, Settlement]],
+    batches: Sequence[tuple[HostLease, HostSettlement]],
     blobs: Sequence[str],
     now: int | None,
 ) -> set[str]:
-    """The hosts; raises `LeasesLost` unless all of them are held."""
-    tally = Tally()
+    """Write the results; returns the hosts. Raises `LeasesLost` unless all of them are held."""
+    tally = CountChange()
     found = ((crawl_id, url) for _, batch in batches for crawl_id, urls in batch.new.items() for url in urls)
     awake = await new_urls.insert(connection, found, tally, now)
     own = {lease.host: lease for lease, _ in batches}
@@ -143,7 +145,7 @@ async def settle(
     if len(held) < len(own):
         raise LeasesLost(held)
     await new_urls.wake(connection, awake - own.keys(), now)
-    ended = await _ended(connection, [end for _, batch in batches for end in batch.ends], now)
+    ended = await _end_tasks(connection, [end for _, batch in batches for end in batch.ends], now)
     _count(ended, tally)
     await crawl_counts.lock(connection, tally.crawls)
     await _keep(connection, ended, blobs, now)
@@ -152,11 +154,11 @@ async def settle(
     return held
 
 
-async def _ended(connection: AsyncConnection, ends: Sequence[TaskEnd], now: int | None) -> list[TaskEnd]:
-    """Those whose task was in progress, each once."""
+async def _end_tasks(connection: AsyncConnection, ends: Sequence[TaskEnd], now: int | None) -> list[TaskEnd]:
+    """End the tasks; returns those that were in progress, each once."""
     by_key = {(end.task.crawl_id, end.task.url_hash): end for end in ends}
     rows = [
-        (*key, end.task.host, end.state, end.due_at, int(not end.counts), clean(end.reason, LONGEST_REASON))
+        (*key, end.task.host, end.state, end.due_at, int(not end.counts), clean(end.reason, MAX_REASON_CHARS))
         for key, end in sorted(by_key.items())
     ]
     return [by_key[row.crawl_id, row.url_hash] for row in await _END(connection, now, rows)]
@@ -170,17 +172,17 @@ async def _keep(
         for task, page in ((end.task, end.page) for end in ended)
         if page is not None
     ]
-    if not rows:  # also when all of this was written before, and it was only not known
+    if not rows:  # also if all of this was written before, unknown to the worker
         return
     for blob in blobs:
-        if not await stray_blobs.adopt(connection, blob):
+        if not await orphan_blobs.claim(connection, blob):
             raise Unavailable("blobs", "an upload took too long")
-    await crawled_page.INSERT(connection, now, rows)
+    await crawled_pages.INSERT(connection, now, rows)
     kept = ((end.page.blob, end.task.crawl_id, end.task.url_hash) for end in ended if end.page is not None)
-    await unindexed.add(connection, kept)
+    await index_queue.add(connection, kept)
 
 
-def _count(ended: Sequence[TaskEnd], tally: Tally) -> None:
+def _count(ended: Sequence[TaskEnd], tally: CountChange) -> None:
     for end in ended:
         task, page = end.task, end.page
         tally.move(task.crawl_id, task.host, before="in_progress", after=end.state)
@@ -192,7 +194,9 @@ def _count(ended: Sequence[TaskEnd], tally: Tally) -> None:
         tally.count(task.crawl_id, **more)
 
 
-def _news(batches: Sequence[tuple[HostLease, Settlement]], ended: Sequence[TaskEnd]) -> list[tuple[Any, ...]]:
+def _news(
+    batches: Sequence[tuple[HostLease, HostSettlement]], ended: Sequence[TaskEnd]
+) -> list[tuple[Any, ...]]:
     news: dict[str, list[Any]] = {}
     for lease, batch in batches:
         before = news.get(lease.host, [None] * len(_OF_HOST))

@@ -1,0 +1,1 @@
+"""Tables of crawls: crawls, frontier, hosts and their leases, pages, counts and statistics."""

@@ -1,0 +1,1 @@
+"""The ledger of payments, and what facilitators support."""

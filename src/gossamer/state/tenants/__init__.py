@@ -1,0 +1,1 @@
+"""Tenants, keys, limits, back-off, idempotency and usage."""
