@@ -1,4 +1,4 @@
-"""The values that settings can have: parsers, text in and value out, `Expected` when it does not fit."""
+"""Parsers for the values of settings. Each takes text and returns a value, or raises `Expected`."""
 
 import os
 import re
@@ -17,7 +17,7 @@ Parse = Callable[[str], Any]
 
 
 class Expected(ValueError):
-    """Raised by a parser: what would have been acceptable, and perhaps the nearest acceptable value."""
+    """The text is not valid: what is expected, and the closest valid value if there is one."""
 
     def __init__(self, what: str, closest: str = "") -> None:
         super().__init__(f"expected {what}" + (f"; did you mean {closest!r}?" if closest else ""))
@@ -47,7 +47,7 @@ def _unit(seconds: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Money:
-    """Dollars, in millionths: the atomic unit of the tokens that are paid with."""
+    """An amount in millionths of a dollar, the atomic unit of the tokens for payment."""
 
     millionths: int
 
@@ -90,7 +90,7 @@ def choice(*choices: str) -> Callable[[str], str]:
     return parse
 
 
-def shaped(pattern: str, what: str) -> Callable[[str], str]:
+def matching(pattern: str, what: str) -> Callable[[str], str]:
     def parse(text: str) -> str:
         if re.fullmatch(pattern, text):
             return text
@@ -99,7 +99,7 @@ def shaped(pattern: str, what: str) -> Callable[[str], str]:
     return parse
 
 
-def listed(parse: Parse) -> Parse:
+def list_of(parse: Parse) -> Parse:
     def parse_all(text: str) -> tuple[Any, ...]:
         try:
             return tuple(parse(item.strip()) for item in text.split(",") if item.strip())
@@ -122,7 +122,7 @@ def rate(text: str) -> Rate:
 
 
 def money(text: str) -> Money:
-    """Never nothing: what costs less than a millionth would be paid for with a signature over 0."""
+    """An amount above 0: a payment of 0 would be a signature over nothing."""
     if match := re.fullmatch(r"\$?([0-9]{1,6})(?:\.([0-9]{1,6}))?", text):
         amount = int(match[1]) * MILLION + int((match[2] or "").ljust(6, "0"))
         if amount:
@@ -189,13 +189,13 @@ def store(*schemes: str) -> Callable[[str], str]:
         if not separator or scheme not in schemes:
             near = closest(scheme, schemes)
             raise Expected(" or ".join(f"{known}://…" for known in schemes), near and f"{near}://…")
-        # Hosting platforms hand out the short spelling; everything behind this line knows one.
+        # Hosting platforms use the short spelling; the rest of the code expects the long one.
         return re.sub("^postgres://", "postgresql://", text)
 
     return parse
 
 
 def closest(text: str, choices: Iterable[str]) -> str:
-    from difflib import get_close_matches  # only on the way to an error, so the start need not pay for it
+    from difflib import get_close_matches  # imported only for an error, so that the start stays fast
 
     return next(iter(get_close_matches(text, choices, 1)), "")

@@ -1,8 +1,8 @@
 """Logs: one JSON object a line on stderr, or a readable line when that is a terminal.
 
-Everything passes through redaction, a line is always one line, and a line that cannot be written is counted
-and otherwise forgotten: the server goes on. `install` also routes the standard library's `logging` here, so
-that what libraries say looks like what we say.
+Everything is redacted, and an entry is always one line. A line that cannot be written is counted and dropped,
+and the server continues. `install` also routes the standard library's `logging` here, so that the messages of
+libraries look like ours.
 """
 
 import logging
@@ -12,25 +12,44 @@ import stat
 import sys
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any, Final, TextIO
 
 import msgspec
 
-from gossamer.redaction import redact, redact_values
+from gossamer.observe.redaction import redact, redact_values
 
 LEVELS: Final = {"debug": 10, "info": 20, "warning": 30, "error": 40}
-LONGEST_TEXT: Final = 8 * 1024
-LONGEST_LINE: Final = 64 * 1024
-DEEPEST: Final = 8
-MOST_ITEMS: Final = 100
+MAX_TEXT_CHARS: Final = 8 * 1024
+MAX_LINE_BYTES: Final = 64 * 1024
+MAX_DEPTH: Final = 8
+MAX_ITEMS: Final = 100
 
 Fields = dict[str, Any]
 
+_request_id: ContextVar[str] = ContextVar("request_id", default="")
+
+
+@contextmanager
+def concerning(request_id: str) -> Iterator[None]:
+    """Mark everything in the block as work for this request, so that log lines can name it."""
+    token = _request_id.set(request_id)
+    try:
+        yield
+    finally:
+        _request_id.reset(token)
+
+
+def current_request() -> str:
+    """The id of the current request; empty if there is none."""
+    return _request_id.get()
+
 
 class Log:
-    """Where a process says what it does."""
+    """Writes the log of a process."""
 
     def __init__(
         self,
@@ -65,8 +84,8 @@ class Log:
         caller: str | None = None,
         **fields: Any,
     ) -> None:
-        """A line for an answered request. `duration` is in milliseconds, `endpoint` a route's template."""
-        if not self._tells_of(status):
+        """Log an answered request. `duration` is in milliseconds, `endpoint` is the route's template."""
+        if not self._logs_status(status):
             return
         line = _request(
             self._timestamp(),
@@ -85,20 +104,20 @@ class Log:
         self._emit(line, fields)
 
     def requests(self, *, status: int, **common: Any) -> Callable[[str, float], None]:
-        """What writes the lines of requests that have all but their id and duration in common."""
+        """A function that logs requests which differ only in their id and duration."""
         form = b"" if self._readable else _json(_request(_GAP, _GAP, _GAP, status=status, **common))
         parts = form.split(b"\0")
-        if len(parts) != 4 or not self._tells_of(status):
+        if len(parts) != 4 or not self._logs_status(status):
             return lambda request_id, duration: self.request(
                 request_id=request_id, duration=duration, status=status, **common
             )
         first, second, third, last = (part.replace(b"%", b"%%") for part in parts)
         form = b'%b"%%b"%b"%%b"%b%%a%b\n' % (first, second, third, last)
 
-        def tell(request_id: str, duration: float) -> None:
+        def write_line(request_id: str, duration: float) -> None:
             self._put(form % (self._timestamp().encode(), request_id.encode(), round(duration, 3)))
 
-        return tell
+        return write_line
 
     def debug(self, event: str, message: str = "", **fields: Any) -> None:
         self.say("debug", event, message, **fields)
@@ -115,7 +134,7 @@ class Log:
     def say(
         self, level: str, event: str, message: str = "", *, cause: BaseException | None = None, **fields: Any
     ) -> None:
-        """A line about anything else; `cause` adds its traceback as the field `exception`."""
+        """Log an event; `cause` adds its traceback as the field `exception`."""
         if LEVELS[level] < self._least:
             return
         line = {
@@ -136,15 +155,15 @@ class Log:
             self._second = (second, text)
         return f"{text}.{millisecond:03}Z"
 
-    def _tells_of(self, status: int) -> bool:
+    def _logs_status(self, status: int) -> bool:
         return status >= 500 or (self._access and self._least <= LEVELS["info"])
 
     def _emit(self, line: Fields, fields: Mapping[str, Any]) -> None:
         try:
             if fields:
-                line = {**line, **_bounded(redact_values(_plain(fields))), **line}
+                line = {**line, **_bound(redact_values(_plain(fields))), **line}
             encoded = _readable(line) if self._readable else _json(line)
-        except (ValueError, RecursionError):  # a value is beyond telling
+        except (ValueError, RecursionError):  # a value cannot be encoded
             self.dropped += 1
         else:
             self._put(encoded + b"\n")
@@ -159,11 +178,11 @@ class Log:
 def install(
     level: str = "info", stream: TextIO | None = None, *, log_format: str = "auto", access: bool = True
 ) -> Log:
-    """A log on `stream` (stderr) that also receives what libraries and the interpreter have to say."""
+    """A log on `stream` (stderr) that also receives the messages of libraries and warnings."""
     log = Log(stream or sys.stderr, level=level, log_format=log_format, access=access)
     root = logging.getLogger()
     root.handlers[:] = [_Handler(log)]
-    # Libraries take "info" as leave to describe every statement; that is for debugging only.
+    # At "info", libraries log every statement; that is for debugging only.
     root.setLevel(logging.INFO if level == "debug" else max(LEVELS[level], logging.WARNING))
     logging.captureWarnings(True)
     return log
@@ -178,16 +197,16 @@ class _Handler(logging.Handler):
         level = next((name for name, least in reversed(LEVELS.items()) if record.levelno >= least), "debug")
         try:
             message = record.getMessage()
-        except Exception:  # noqa: BLE001 - whatever is wrong with the arguments, the message matters more
+        except Exception:  # noqa: BLE001 - bad arguments must not lose the message
             message = str(record.msg)
         cause = record.exc_info[1] if record.exc_info else None
         self._log.say(level, "log", message, cause=cause, logger=record.name)
 
 
 def _writer(stream: TextIO) -> Callable[[bytes], None]:
-    """Straight to the descriptor: nothing is left in a buffer that would fail again later."""
+    """A function that writes to the descriptor, without a buffer that could fail again later."""
     try:
-        descriptor = _unblocked(stream.fileno())
+        descriptor = _unblock(stream.fileno())
     except (OSError, ValueError):
         return lambda line: (stream.write(line.decode()), stream.flush())[1]
     torn = False  # the last line was written in part, so the next begins on a new one
@@ -205,10 +224,10 @@ def _writer(stream: TextIO) -> Callable[[bytes], None]:
     return write
 
 
-def _unblocked(descriptor: int) -> int:
-    """A pipe whose reader stalls must not stall the server: opened anew, it refuses instead of waiting.
+def _unblock(descriptor: int) -> int:
+    """Open a pipe again in non-blocking mode, so that a reader that stalls does not stall the server.
 
-    Anew, because the mode belongs to the open file, which may be shared with other processes.
+    The mode belongs to the open file, which other processes may share, so the file is opened a second time.
     """
     if not stat.S_ISFIFO(os.fstat(descriptor).st_mode):
         return descriptor
@@ -218,7 +237,7 @@ def _unblocked(descriptor: int) -> int:
         return descriptor
 
 
-# What is told, made safe.
+# Make values safe to log.
 
 
 def _request(
@@ -259,11 +278,11 @@ def _text(text: str) -> str:
     return _cut(redact(_valid(_head(text))))
 
 
-_familiar = lru_cache(maxsize=4096)(_text)  # for what most requests have in common
+_familiar = lru_cache(maxsize=4096)(_text)  # for values that most requests share
 
 
-def _head(text: str, longest: int = 4 * LONGEST_TEXT) -> str:
-    """More than will be told, so that redaction sees what follows; to the end of a word, so none is cut."""
+def _head(text: str, longest: int = 4 * MAX_TEXT_CHARS) -> str:
+    """More than is logged, so that redaction sees whole secrets; cut at the end of a word."""
     if len(text) <= longest:
         return text
     head = text[:longest]
@@ -275,19 +294,19 @@ def _valid(text: str) -> str:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
+    return text if len(text) <= MAX_TEXT_CHARS else text[: MAX_TEXT_CHARS - 1] + "…"
 
 
 def _traceback(cause: BaseException) -> str:
-    told = "".join(traceback.format_exception(cause, limit=-30))
-    text = redact(_valid(_head(told, 16 * LONGEST_TEXT)))
-    if len(text) > LONGEST_TEXT:  # where it began is at the start, what was raised at the end
-        text = f"{text[: LONGEST_TEXT // 4]}\n…\n{text[-LONGEST_TEXT // 2 :]}"
+    formatted = "".join(traceback.format_exception(cause, limit=-30))
+    text = redact(_valid(_head(formatted, 16 * MAX_TEXT_CHARS)))
+    if len(text) > MAX_TEXT_CHARS:  # the outermost frame is at the start, the exception at the end
+        text = f"{text[: MAX_TEXT_CHARS // 4]}\n…\n{text[-MAX_TEXT_CHARS // 2 :]}"
     return text
 
 
 def _plain(value: Any, depth: int = 0) -> Any:
-    """Only what JSON knows, and not too much of it."""
+    """The value as JSON types, in bounded size and depth."""
     if value is None or isinstance(value, bool | float):
         return value
     if isinstance(value, int):
@@ -296,36 +315,36 @@ def _plain(value: Any, depth: int = 0) -> Any:
         value = value.decode("utf-8", "backslashreplace")
     if isinstance(value, str):
         return _valid(_head(value[:]))
-    if depth < DEEPEST and isinstance(value, Mapping):
-        items = list(value.items())[:MOST_ITEMS]
-        return {str(_plain(key, DEEPEST)): _plain(item, depth + 1) for key, item in items}
-    if depth < DEEPEST and isinstance(value, list | tuple | set | frozenset):
-        return [_plain(item, depth + 1) for item in list(value)[:MOST_ITEMS]]
+    if depth < MAX_DEPTH and isinstance(value, Mapping):
+        items = list(value.items())[:MAX_ITEMS]
+        return {str(_plain(key, MAX_DEPTH)): _plain(item, depth + 1) for key, item in items}
+    if depth < MAX_DEPTH and isinstance(value, list | tuple | set | frozenset):
+        return [_plain(item, depth + 1) for item in list(value)[:MAX_ITEMS]]
     try:
         return _plain(f"{type(value).__name__}: {value}" if isinstance(value, BaseException) else str(value))
-    except Exception:  # noqa: BLE001 - a value that cannot describe itself must not stop who logs it
+    except Exception:  # noqa: BLE001 - a value whose __str__ fails must not stop the caller
         return f"<{type(value).__name__}>"
 
 
-def _bounded(value: Any) -> Any:
+def _bound(value: Any) -> Any:
     if isinstance(value, str):
         return _cut(value)
     if isinstance(value, dict):
-        return {_cut(key): _bounded(item) for key, item in value.items()}
-    return [_bounded(item) for item in value] if isinstance(value, list) else value
+        return {_cut(key): _bound(item) for key, item in value.items()}
+    return [_bound(item) for item in value] if isinstance(value, list) else value
 
 
-# How it is told.
+# Format a line.
 
-_GAP: Final = msgspec.Raw(b"\0")  # which JSON itself never contains
+_GAP: Final = msgspec.Raw(b"\0")  # never part of valid JSON
 _encode: Final = msgspec.json.Encoder().encode
-# Beyond what JSON itself escapes: whatever ends a line somewhere, steers a terminal or turns text around.
+# Characters that JSON does not escape, but that end a line, control a terminal or reverse text.
 _UNSAFE: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff]")
 
 
 def _json(line: Fields) -> bytes:
     encoded = _encode(line)
-    if len(encoded) > LONGEST_LINE:
+    if len(encoded) > MAX_LINE_BYTES:
         kept = {
             name: line[name]
             for name in ("timestamp", "level", "event", "requestId", "message")
@@ -334,25 +353,25 @@ def _json(line: Fields) -> bytes:
         encoded = _encode({**kept, "truncated": len(encoded)})
     if encoded.isascii() and b"\x7f" not in encoded:
         return encoded
-    return _escaped(encoded.decode()).encode()
+    return _escape(encoded.decode()).encode()
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def _readable(line: Fields) -> bytes:
-    told = {name: value for name, value in line.items() if value is not None and value != ""}
-    moment, level, event = told.pop("timestamp")[11:-1], told.pop("level").upper(), told.pop("event")
-    message, exception = told.pop("message", ""), told.pop("exception", "")
+    fields = {name: value for name, value in line.items() if value is not None and value != ""}
+    moment, level, event = fields.pop("timestamp")[11:-1], fields.pop("level").upper(), fields.pop("event")
+    message, exception = fields.pop("message", ""), fields.pop("exception", "")
     if event == "request":
-        message = "{method} {endpoint} {status} {duration} ms".format(**told)
+        message = "{method} {endpoint} {status} {duration} ms".format(**fields)
         for name in ("method", "endpoint", "status", "duration"):
-            del told[name]
-    rest = " ".join(f"{name}={_shown(value)}" for name, value in told.items())
+            del fields[name]
+    rest = " ".join(f"{name}={_format_value(value)}" for name, value in fields.items())
     first = "  ".join(part for part in (f"{moment} {level:7} {event}", message, rest) if part)
-    return "\n    ".join(_escaped(part) for part in (first, *exception.splitlines())).encode()
+    return "\n    ".join(_escape(part) for part in (first, *exception.splitlines())).encode()
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     return value if isinstance(value, str) and re.fullmatch(r"[^\s\"=]+", value) else _encode(value).decode()

@@ -1,8 +1,8 @@
-"""Redaction: no secret leaves in a log line, a stored error or an event.
+"""Redaction: removes secrets from log lines, stored errors and events.
 
-A secret is known by its name (`password=…`, `"clientSecret": "…"`, `X-Api-Key: …`) or by its shape (our own
-keys, JWTs, private keys, credentials in a URL). When in doubt more is hidden rather than less. Every pattern
-takes linear time: repetitions are possessive, and what a pattern consumed is never looked at again by it.
+A secret is recognised by its name (`password=…`, `"clientSecret": "…"`, `X-Api-Key: …`) or by its shape (our
+own keys, JWTs, private keys, credentials in a URL). In doubt, more is hidden rather than less. Every pattern
+takes linear time: repetitions are possessive, and no pattern reads the same text twice.
 """
 
 import re
@@ -12,12 +12,12 @@ from functools import lru_cache
 from typing import Any, Final
 
 REDACTED: Final = "[REDACTED]"
-DEEPEST: Final = 64
-LONGEST_NAME: Final = 128
+MAX_DEPTH: Final = 64
+MAX_NAME_CHARS: Final = 128
 
 
 def redact(text: str) -> str:
-    """`text` with every secret in it replaced; applying it twice changes nothing more."""
+    """`text` with every secret replaced. Applying it twice changes nothing more."""
     if not _suspicious(text):
         return text
     text = _PRIVATE_KEY.sub(REDACTED, text)
@@ -29,11 +29,11 @@ def redact(text: str) -> str:
 
 
 def redact_values(value: Any) -> Any:
-    """The same shape with every secret replaced: by the name of its key, and in all text."""
+    """The same structure with every secret replaced: values with a secret name, and secrets in any text."""
     return _inner(value, 0)
 
 
-# A quick look first, because nearly all text has nothing to hide. Every rule below needs one of these.
+# Checked first, because nearly all text has nothing to hide. Every rule below needs one of these.
 _TRACES: Final = re.compile(
     "pass|pwd|secret|token|key|auth|cookie|credential|sig|sess|otp|cv[cv]|mnemonic|phrase|payment|jwt"
     "|bearer|basic|digest|negotiate|eyj|sk[-_]|-----begin|gh[a-z]_|github|akia|xox|aiza|whsec"
@@ -51,9 +51,9 @@ _PRIVATE_KEY: Final = re.compile(
 )
 _TOKEN: Final = re.compile(
     r"(?<![A-Za-z0-9])(?:"
-    r"sk_(?:live|test)_[\w-]{8,}+"  # ours; the 15 characters of a key that are shown stay as they are
+    r"sk_(?:live|test)_[\w-]{8,}+"  # ours; the public prefix of a key (15 characters) stays
     r"|sk-(?:ant|proj|or|svcacct|admin)-[\w-]{4,}+|sk-[A-Za-z0-9]{20,}+"
-    r"|eyJ[\w+/-]{8,}+(?:\.[\w+/-]*+){0,4}+=*+"  # a JWT, or any JSON object in base64: x402 payments are that
+    r"|eyJ[\w+/-]{8,}+(?:\.[\w+/-]*+){0,4}+=*+"  # a JWT, or a JSON object in base64, such as an x402 payment
     r"|gh[a-z]_[A-Za-z0-9]{16,}+|github_pat_\w{20,}+|AKIA[A-Z0-9]{12,}+|xox[a-z]-[\w-]{8,}+"
     r"|AIza[\w-]{30,}+|whsec_[\w+/=-]{8,}+)"
 )
@@ -62,22 +62,22 @@ _CREDENTIALS: Final = re.compile(
     r"((?:\[REDACTED\]|[^\s\"'`,;<>(){}\[\]])++)",
     re.IGNORECASE,
 )
-_ABOUT_THEM: Final = re.compile(r"(?:tokens?|auth\w*|schemes?|realm|challenge)\W?", re.IGNORECASE)
+_SCHEME_WORDS: Final = re.compile(r"(?:tokens?|auth\w*|schemes?|realm|challenge)\W?", re.IGNORECASE)
 _WORD: Final = re.compile(r"[A-Za-z]?[a-z]+\W?")
 _URLS: Final = re.compile(r"://[^\s\"<>]++")
 _PASSWORD_WITH_SLASH: Final = re.compile(r"[^/?#@:\[]*+:(?!\d{1,5}(?:[/?#]|$))[^@]*+@")
 
 
 def _without_credentials(match: re.Match[str]) -> str:
-    """All four schemes are also English: "basic understanding", "bearer token"."""
+    """Keep English phrases that begin with a scheme: "basic understanding", "bearer token"."""
     may_be_word = match[2].lower() != "bearer" or len(match[3]) < 6  # a bearer token may be all letters
-    if _ABOUT_THEM.fullmatch(match[3]) or (may_be_word and _WORD.fullmatch(match[3])):
+    if _SCHEME_WORDS.fullmatch(match[3]) or (may_be_word and _WORD.fullmatch(match[3])):
         return match[0]
     return match[1] + REDACTED
 
 
 def _without_userinfo(match: re.Match[str]) -> str:
-    """A URL may carry others in its query, so each `://` begins one, unless it belongs to a password."""
+    """A query may contain further URLs, so each `://` begins one, unless it is part of a password."""
     rest = match[0][3:]
     if _PASSWORD_WITH_SLASH.match(rest):
         return f"://{REDACTED}{rest[rest.rfind('@') :]}"
@@ -88,7 +88,7 @@ def _without_user(part: str) -> str:
     authority = re.split("[/?#]", part, maxsplit=1)[0]
     end = authority.rfind("@")
     if ":" in authority[: max(0, end)] or _PASSWORD_WITH_SLASH.match(part, end + 1):
-        end = part.rfind("@")  # the password itself may hold an unescaped @, /, ? or #
+        end = part.rfind("@")  # the password may contain an unescaped @, /, ? or #
     return REDACTED + part[end:] if end >= 0 else part
 
 
@@ -101,7 +101,7 @@ class _Name(Enum):
     INNOCENT = 0
     COUNTABLE = 1  # secret unless it is a number: `tokens`, `token_budget`
     SECRET = 2
-    HEADER = 3  # secret, and when it stands as a header, to the end of the line
+    HEADER = 3  # secret; as a header, up to the end of the line
 
 
 _STEM: Final = (
@@ -110,7 +110,7 @@ _STEM: Final = (
 )
 _SECRET: Final = re.compile(rf".*(?:{_STEM}|signature|sess(?:ion)?id|secretid|cookie|authorization)|xpayment")
 _SECRET_LAST: Final = re.compile("o?auth|pwd|sig|t?otp|cv[vc]|jwt")
-# What may follow a stem without being a secret: `token_count`, `passwordResetUrl`, `secret_name`.
+# Words after a stem that make it harmless: `token_count`, `passwordResetUrl`, `secret_name`.
 _NEUTRAL_LAST: Final = re.compile(
     "age|alg|algorithm|at|attempts|banner|count|created|enabled|endpoint|error|expir(?:ation|ed|es|y)|fields?|file"
     "|format|hint|id|in|kind|len|length|limit|names?|path|policy|prefix|present|reason|required|reset|size|state|status"
@@ -121,7 +121,7 @@ _WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 @lru_cache(maxsize=4096)
 def _meaning(name: str) -> _Name:
-    """By whole words, however they are joined: `db_password`, `clientSecret`, `X-Api-Key`, `APIKEY2`."""
+    """Judge whole words in any spelling: `db_password`, `clientSecret`, `X-Api-Key`, `APIKEY2`."""
     words = [word.lower() for word in _WORDS.findall(name)]
     letters, last = "".join(words), words[-1] if words else ""
     if letters.endswith(("cookie", "authorization")):
@@ -136,7 +136,7 @@ def _meaning(name: str) -> _Name:
 
 
 def _of_stem(words: list[str]) -> _Name:
-    """A secret's name with something behind it: `password_confirmation`, `secret_key_base`."""
+    """Judge a name that continues after a stem: `password_confirmation`, `secret_key_base`."""
     stems = [re.search(rf"{_STEM}s?$", "".join(words[:end])) for end in range(1, len(words))]
     found = {stem[0] for stem in stems if stem}
     if found - {"token", "tokens"}:
@@ -186,8 +186,8 @@ def _without_assignments(text: str) -> str:
 
 
 def _meaning_at(text: str, match: re.Match[str]) -> _Name:
-    name, before = (match[1] or match[2])[-LONGEST_NAME:], text[max(0, match.start() - 2) : match.start()]
-    if "," in match[0]:  # a pair in a list of headers or arguments; elsewhere it is only a list of words
+    name, before = (match[1] or match[2])[-MAX_NAME_CHARS:], text[max(0, match.start() - 2) : match.start()]
+    if "," in match[0]:  # a pair in a list of headers or arguments; anywhere else, a list of words
         is_pair = before.endswith(("('", '("', "['", '["', "b'", 'b"')) or name.startswith("--")
         return _meaning(name) if is_pair else _Name.INNOCENT
     if name == "key" and before.endswith(("?", "&")):
@@ -216,7 +216,7 @@ def _value(text: str, at: int) -> tuple[int, int]:
 
 
 def _closing(text: str, start: int, quote: str, depth: int) -> int:
-    """The end of a quoted value whose opening quote has `depth` backslashes before it: as many close it."""
+    """The end of a quoted value, whose quotes at both ends have `depth` backslashes before them."""
     at = text.find(quote, start)
     while at >= 0:
         first = at
@@ -254,7 +254,7 @@ def _inner(value: Any, depth: int) -> Any:
         return redact(value)
     if isinstance(value, bytes):
         return redact(value.decode("latin-1")).encode("latin-1")
-    if depth > DEEPEST:
+    if depth > MAX_DEPTH:
         return REDACTED
     if isinstance(value, Mapping):
         return _mapping(value, depth + 1)
@@ -285,18 +285,18 @@ def _sequence(value: Any, depth: int) -> Any:
 def _key_meaning(key: Any) -> _Name:
     if isinstance(key, bytes):
         key = key.decode("latin-1")
-    return _meaning(key[-LONGEST_NAME:]) if isinstance(key, str) else _Name.INNOCENT
+    return _meaning(key[-MAX_NAME_CHARS:]) if isinstance(key, str) else _Name.INNOCENT
 
 
 def _hidden(value: Any, meaning: _Name, depth: int) -> Any:
-    """The same shape with nothing in it that could be the secret."""
+    """The same structure without anything that could be the secret."""
     if value is None or isinstance(value, bool) or value in ("", b""):
         return value
     if isinstance(value, int | float) and meaning is _Name.COUNTABLE:
         return value
-    if isinstance(value, Mapping) and depth <= DEEPEST:
+    if isinstance(value, Mapping) and depth <= MAX_DEPTH:
         return {_inner(key, depth): _hidden(item, meaning, depth + 1) for key, item in value.items()}
-    if isinstance(value, list | tuple) and depth <= DEEPEST:
+    if isinstance(value, list | tuple) and depth <= MAX_DEPTH:
         kind = list if isinstance(value, list) else tuple
         return kind(_hidden(item, meaning, depth + 1) for item in value)
     return REDACTED.encode() if isinstance(value, bytes) else REDACTED

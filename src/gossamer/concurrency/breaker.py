@@ -1,11 +1,11 @@
-"""Breaker: who keeps failing is left alone for a while, then tried with one request at a time.
+"""Breaker: stops requests to a failing service for a while, then admits one at a time.
 
-    closed ──(so many failures in a row)──▶ open
-    open ──(so many seconds)──▶ half-open
+    closed ──(`failures` in a row)──▶ open
+    open ──(`seconds` later)──▶ half-open
     half-open ──(a failure)──▶ open
-    half-open ──(so many successes)──▶ closed
+    half-open ──(`successes`)──▶ closed
 
-It does nothing by itself: who asks says what time it is, and tells how each request that was allowed ended.
+It does nothing by itself: callers pass in the time, and report how each allowed request ended.
 """
 
 from typing import Literal
@@ -15,7 +15,7 @@ State = Literal["closed", "open", "half-open"]
 
 class Breaker:
     def __init__(self, *, failures: int = 5, seconds: float = 60.0, successes: int = 2) -> None:
-        self._most_failures = failures
+        self._max_failures = failures
         self._seconds = seconds
         self._needed_successes = successes
         self._failures = 0
@@ -29,14 +29,14 @@ class Breaker:
         return "half-open" if now - self._opened_at >= self._seconds else "open"
 
     def allows(self, now: float) -> bool:
-        """Whether a request may be made now. One that is made ends in one of the three below."""
+        """Whether a request may be made now. Report its end with one of the three below."""
         state = self.state(now)
         if state == "half-open" and not self._trying:
             self._trying = True
             return True
         return state == "closed"
 
-    def succeeded(self, now: float) -> None:
+    def record_success(self, now: float) -> None:
         self._failures = 0
         self._trying = False
         if self.state(now) == "half-open":
@@ -44,14 +44,14 @@ class Breaker:
             if self._successes >= self._needed_successes:
                 self._opened_at = None
 
-    def failed(self, now: float) -> None:
+    def record_failure(self, now: float) -> None:
         self._failures += 1
         self._trying = False
         state = self.state(now)
-        if state == "half-open" or (state == "closed" and self._failures >= self._most_failures):
+        if state == "half-open" or (state == "closed" and self._failures >= self._max_failures):
             self._opened_at = now
             self._successes = 0
 
-    def given_up(self) -> None:
-        """By who made the request: nobody knows how it would have ended."""
+    def record_unknown(self) -> None:
+        """The caller gave up, so the outcome of the request is unknown."""
         self._trying = False

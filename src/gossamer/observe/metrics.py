@@ -1,7 +1,7 @@
-"""Metrics: what is counted and measured, for Prometheus.
+"""Counters, gauges and histograms for Prometheus.
 
-Labels come from small fixed sets (a route's template, never a path; a code, never a message), so that no
-caller can make the registry grow. Children are looked up once and kept: an observation costs a microsecond.
+Labels have few, fixed values (a route's template, never a path; a code, never a message), so that no caller
+can make the registry grow. Children are looked up once and kept: an observation takes a microsecond.
 """
 
 import platform
@@ -29,7 +29,7 @@ METHODS: Final = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OP
 
 class Metrics:
     def __init__(self, version: str) -> None:
-        # Else every counter brings a second series, which no one asks for.
+        # Otherwise every counter has a second series, which is not needed.
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = registry = CollectorRegistry()
         self._requests = Counter(
@@ -59,15 +59,26 @@ class Metrics:
         self._errors = Counter(
             "gossamer_errors_total", "Problems sent to callers, by code.", ("code",), registry=registry
         )
+        self._accept_failures = Counter(
+            "gossamer_accept_failures_total",
+            "Times that no connection could be accepted because no file descriptor was left.",
+            registry=registry,
+        )
+        self._task_restarts = Counter(
+            "gossamer_task_restarts_total",
+            "Background tasks that ended with an error and were started again.",
+            ("task",),
+            registry=registry,
+        )
         self._services = Gauge(
             "gossamer_service_up",
-            "Whether something that the server stands on answered when it was last asked.",
+            "Whether a service that the server depends on answered the last probe.",
             ("service",),
             registry=registry,
         )
         self._jobs = Histogram(
             "gossamer_job_duration_seconds",
-            "Time that work on a job took, by kind and by what became of the job.",
+            "Duration of an attempt at a job, by kind and outcome.",
             ("kind", "outcome"),
             buckets=SECONDS,
             registry=registry,
@@ -77,7 +88,7 @@ class Metrics:
         )
         self._oldest = Gauge(
             "gossamer_queue_oldest_seconds",
-            "How long the first of them has waited, or has been running.",
+            "How long the oldest of them has been waiting or running.",
             ("kind", "status"),
             registry=registry,
         )
@@ -90,30 +101,36 @@ class Metrics:
         self._page_cache = {event: pages.labels(event) for event in PAGE_CACHE}
         self._visits = Histogram(
             "gossamer_visit_duration_seconds",
-            "Time that a visit with a browser took, the wait for a place included, by what came of it.",
+            "Duration of a visit with a browser, including the wait for a place, by outcome.",
             ("outcome",),
             buckets=SECONDS,
             registry=registry,
         )
         self._browsers = Gauge("gossamer_browsers", "Browsers that are running.", registry=registry)
+        self._browser_layers = Gauge(
+            "gossamer_browser_layer",
+            "Whether a layer of the fence around browsers is in force: netns, bubblewrap, sandbox.",
+            ("layer",),
+            registry=registry,
+        )
         self._browser_ends = Counter(
-            "gossamer_browser_ends_total", "Browsers that were ended, by why.", ("why",), registry=registry
+            "gossamer_browser_ends_total", "Browsers that were ended, by reason.", ("why",), registry=registry
         )
         self._browser_visits = Gauge(
             "gossamer_browser_visits",
-            "Visits that have a place, or wait for one.",
+            "Visits that are under way, or wait for a place.",
             ("state",),
             registry=registry,
         )
         self._payments = Counter(
             "gossamer_payments_total",
-            "Payments that came to this state, by network.",
+            "Payments that reached this state, by network.",
             ("network", "state"),
             registry=registry,
         )
         self._revenue = Counter(
             "gossamer_revenue_dollars_total",
-            "What was settled, by endpoint.",
+            "Settled payments in dollars, by endpoint.",
             ("endpoint",),
             registry=registry,
         )
@@ -136,10 +153,14 @@ class Metrics:
             registry=registry,
         )
         self._crawl_rate = Gauge(
-            "crawler_pages_per_second", "Pages that crawls store, over a minute or two.", registry=registry
+            "crawler_pages_per_second",
+            "Pages that crawls store in a second, over one to two minutes.",
+            registry=registry,
         )
         self._crawl_success = Gauge(
-            "crawler_fetch_success_rate", "Share of URLs that did not fail, over the same.", registry=registry
+            "crawler_fetch_success_rate",
+            "Share of URLs that did not fail, over the same time.",
+            registry=registry,
         )
         self._frontier = Gauge(
             "crawler_frontier_size", "URLs of crawls that wait to be fetched.", registry=registry
@@ -147,14 +168,14 @@ class Metrics:
         self._crawl_workers = Gauge(
             "crawler_active_workers", "Workers that have hosts to crawl.", registry=registry
         )
-        build = Info("gossamer_build", "What is running.", registry=registry)
+        build = Info("gossamer_build", "The version that is running.", registry=registry)
         build.info({"version": version, "python": platform.python_version()})
         for collector in (ProcessCollector, PlatformCollector, GCCollector):
             collector(registry=registry)
         self._answered: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
 
     def request(self, endpoint: str, method: str, status: int, seconds: float) -> None:
-        """An answered request; `endpoint` is the route's template, the same for all that match no route."""
+        """Count an answered request. `endpoint` is the route's template, or `unknown`."""
         key = (endpoint, method if method in METHODS else "OTHER", status)
         children = self._answered.get(key)
         if children is None:
@@ -163,14 +184,20 @@ class Metrics:
         children[0].inc()
         children[1].observe(seconds)
 
-    def rate_limited(self, policy: str) -> None:
+    def count_refusal(self, policy: str) -> None:
         self._rate_limited.labels(policy).inc()
 
-    def replayed(self) -> None:
+    def count_replay(self) -> None:
         self._replays.inc()
 
     def error(self, code: str) -> None:
         self._errors.labels(code).inc()
+
+    def count_accept_failure(self) -> None:
+        self._accept_failures.inc()
+
+    def count_restart(self, task: str) -> None:
+        self._task_restarts.labels(task).inc()
 
     def service(self, name: str, *, up: bool) -> None:
         self._services.labels(name).set(up)
@@ -179,7 +206,7 @@ class Metrics:
         self._jobs.labels(kind, outcome).observe(seconds)
 
     def queue(self, depths: Iterable[tuple[str, str, int, float]]) -> None:
-        """How the queue stands now: kind, status, count, seconds; what is not named is empty."""
+        """Set the state of the queue: kind, status, count, seconds. Kinds that are not listed are empty."""
         self._depth.clear()
         self._oldest.clear()
         for kind, status, count, seconds in depths:
@@ -187,7 +214,7 @@ class Metrics:
             self._oldest.labels(kind, status).set(seconds)
 
     def page_cache(self, event: str, count: int = 1) -> None:
-        """What the cache of rendered pages did; `event` is one of `PAGE_CACHE`."""
+        """Count an event of the cache of rendered pages, one of `PAGE_CACHE`."""
         self._page_cache[event].inc(count)
 
     def visit(self, outcome: str, seconds: float) -> None:
@@ -198,7 +225,10 @@ class Metrics:
         self._browser_visits.labels("under_way").set(busy)
         self._browser_visits.labels("waiting").set(waiting)
 
-    def browser_ended(self, why: str) -> None:
+    def browser_layer(self, layer: str, *, in_force: bool) -> None:
+        self._browser_layers.labels(layer).set(in_force)
+
+    def count_browser_end(self, why: str) -> None:
         self._browser_ends.labels(why).inc()
 
     def payment(self, network: str, state: str) -> None:
@@ -207,10 +237,10 @@ class Metrics:
     def revenue(self, endpoint: str, millionths: int) -> None:
         self._revenue.labels(endpoint).inc(millionths / 1_000_000)
 
-    def crawled(
+    def count_crawled(
         self, fetched: int, *, failed: int, denied: int, size: int, statuses: Mapping[str, int]
     ) -> None:
-        """What crawls have done since this was last told, on whichever machine."""
+        """Count the work of all crawls on all machines since the last call."""
         self._pages_fetched.inc(fetched)
         self._pages_failed.inc(failed)
         self._robots_denials.inc(denied)
@@ -219,14 +249,14 @@ class Metrics:
             self._crawl_statuses.labels(status).inc(count)
 
     def crawls(self, *, rate: float, success: float, frontier: int, workers: int) -> None:
-        """How crawls stand now."""
+        """Set the current state of crawls."""
         self._crawl_rate.set(rate)
         self._crawl_success.set(success)
         self._frontier.set(frontier)
         self._crawl_workers.set(workers)
 
     def exposition(self, accept: str = "") -> tuple[bytes, str]:
-        """The body and its content type: OpenMetrics for who asks for it, else Prometheus's own format."""
+        """The body and its content type: OpenMetrics if `accept` names it, else Prometheus's text format."""
         if "application/openmetrics-text" in accept.lower():
             body = openmetrics.generate_latest(self.registry)  # type: ignore[no-untyped-call]
             return body, openmetrics.CONTENT_TYPE_LATEST

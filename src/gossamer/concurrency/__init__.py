@@ -1,0 +1,1 @@
+"""Small mechanisms for concurrent work: single flight, coalescer, periodic loop, breaker."""

@@ -1,0 +1,1 @@
+"""What operators see: logs, metrics, and the redaction of secrets in them."""

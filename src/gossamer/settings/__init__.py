@@ -1,0 +1,1 @@
+"""Everything that an operator can choose, one line each, and the packages that some choices need."""

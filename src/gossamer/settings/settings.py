@@ -1,0 +1,407 @@
+# ruff: noqa: E501, RUF009 - each setting is one line of a table, whatever its length
+"""Settings: everything that an operator can configure, one line each, read once at the start.
+
+A value comes from the command line (`--port`), the environment (`GOSSAMER_PORT`), the `.env` file or the
+default, in this order; an empty value counts as not set. Some settings have a second, unprefixed name; two
+names with different values stop the start. A wrong value raises `SettingError`, whose text is one line that
+names the setting, its source, the value and what is expected.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple, Self
+from urllib.parse import urlsplit
+
+from gossamer import __version__
+from gossamer.settings.values import (
+    Expected,
+    Money,
+    Network,
+    Parse,
+    Rate,
+    address_block,
+    base,
+    choice,
+    closest,
+    duration,
+    link,
+    list_of,
+    matching,
+    money,
+    or_all,
+    origin,
+    path,
+    per_hour,
+    rate,
+    share,
+    store,
+    switch,
+    whole,
+)
+
+__all__ = [
+    "Settings", "SettingError", "Rate", "Money", "Network", "Setting", "ShownSetting",
+    "declarations", "variable", "flag", "render", "markdown_table", "MASK", "PREFIX",
+    "CDP_FACILITATOR", "TEST_FACILITATOR",
+]  # fmt: skip
+
+PREFIX: Final = "GOSSAMER_"
+MASK: Final = "********"
+CDP_FACILITATOR: Final = "https://api.cdp.coinbase.com/platform/v2/x402"
+TEST_FACILITATOR: Final = "https://x402.org/facilitator"  # for test networks only
+
+# Computes a default from the settings declared before it and the environment.
+Derive = Callable[[Mapping[str, Any], Mapping[str, str]], Any]
+
+
+class SettingError(Exception):
+    """A setting is wrong; the text is one line to print before stopping."""
+
+
+# Defaults computed from other settings.
+
+
+def _public_url(known: Mapping[str, Any], _environ: Mapping[str, str]) -> str:
+    host, port = known["host"], known["port"]
+    host = "localhost" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host  # noqa: S104
+    return f"http://{host}:{port}"
+
+
+def _user_agent(known: Mapping[str, Any], _environ: Mapping[str, str]) -> str:
+    """Name the public URL as a contact only if sites can reach it."""
+    contact = f" (+{known['public_url']})" if _is_public(known["public_url"]) else ""
+    return f"Gossamer/{__version__}{contact}"
+
+
+def _is_public(url: str) -> bool:
+    host = urlsplit(url).hostname or ""
+    try:
+        return ip_address(host).is_global
+    except ValueError:
+        return "." in host and not host.endswith((".localhost", ".local", ".internal", ".test"))
+
+
+def _data_dir(_known: Mapping[str, Any], environ: Mapping[str, str]) -> Path:
+    xdg, home = Path(environ.get("XDG_DATA_HOME", "")), Path(environ.get("HOME", ""))
+    if xdg.is_absolute():  # the XDG specification says to ignore a relative path
+        return xdg / "gossamer"
+    # A container may have no home; data then goes into the folder where the server was started.
+    return home / ".local" / "share" / "gossamer" if home.is_absolute() else Path("data").absolute()
+
+
+def _database_url(known: Mapping[str, Any], _environ: Mapping[str, str]) -> str:
+    return f"sqlite:///{known['data_dir']}/gossamer.db"
+
+
+def _cdp_facilitator_url(known: Mapping[str, Any], _environ: Mapping[str, str]) -> str:
+    return CDP_FACILITATOR if known["cdp_api_key_id"] else TEST_FACILITATOR
+
+
+def _blobs_url(known: Mapping[str, Any], _environ: Mapping[str, str]) -> str:
+    return str((known["data_dir"] / "blobs").as_uri())
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """The declaration of one setting."""
+
+    default: object
+    about: str
+    parse: Parse
+    alias: str
+    alias_parse: Parse
+    secret: bool
+    derive: Derive | None  # then `default` is its description
+
+
+def setting(
+    default: object,
+    about: str,
+    *,
+    parse: Parse = str,
+    alias: str = "",
+    alias_parse: Parse | None = None,
+    secret: bool = False,
+    derive: Derive | None = None,
+) -> Any:
+    line = Setting(default, about, parse, alias, alias_parse or parse, secret, derive)
+    return field(metadata={"setting": line})
+
+
+class ShownSetting(NamedTuple):
+    name: str
+    value: str  # masked
+    source: str
+    about: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Settings:
+    # fmt: off
+    host: str = setting("127.0.0.1", "Address to listen on; 0.0.0.0 listens on all addresses of this machine", parse=matching(r"[\w.:-]+", "an address or a host name"))
+    port: int = setting(8080, "Port to listen on; 0 picks a free one", parse=whole(0, 65535))
+    public_url: str = setting("http://{host}:{port}", "Public address of this server; links and problem types begin with it", parse=base, derive=_public_url)
+    data_dir: Path = setting("~/.local/share/gossamer", "Folder for the embedded database and files; XDG_DATA_HOME moves the default", parse=path, derive=_data_dir)
+    database_url: str = setting("sqlite:///{data_dir}/gossamer.db", "SQLite file or PostgreSQL server", parse=store("sqlite", "postgresql", "postgres"), derive=_database_url)
+    redis_url: str = setting("", "Redis or Valkey server; empty or memory:// keeps hot data in the process", parse=store("redis", "rediss", "memory"))
+    blobs_url: str = setting("file://{data_dir}/blobs", "Folder or S3-compatible bucket for page bodies", parse=store("file", "s3"), derive=_blobs_url)
+
+    log_level: str = setting("info", "Lowest level that is logged: debug, info, warning or error", parse=choice("debug", "info", "warning", "error"))
+    log_format: str = setting("auto", "json, text, or auto: text on a terminal, otherwise one JSON object a line", parse=choice("auto", "json", "text"))
+    access_log: bool = setting(True, "Log a line for every request; answers of 500 and above are always logged", parse=switch)
+
+    trusted_proxies: tuple[Network, ...] | Literal["*"] = setting((), "Networks whose X-Forwarded-For is trusted; * if a platform overwrites the header", parse=or_all(list_of(address_block)))
+    cors_origins: tuple[str, ...] = setting((), "Origins whose pages may call the API from a browser; empty turns CORS off", parse=list_of(origin))
+    max_request_bytes: int = setting(1_000_000, "Largest request body, in bytes", parse=whole(1_000, 1_000_000_000))
+    max_requests: int = setting(500, "Requests in progress; further ones get 503", parse=whole(1, 1_000_000))
+    request_deadline: float = setting(30.0, "Seconds after which a request gets 503", parse=duration(1, 3600))
+    lame_duck_seconds: float = setting(1.0, "Seconds for which a stopping server reports it at /health/ready and keeps serving, before it stops accepting connections; Ctrl-C skips them", parse=duration(0, 3600))
+    drain_seconds: float = setting(5.0, "Seconds for which running requests and jobs may then continue; remaining requests get 503, and remaining jobs go back to the queue", parse=duration(0, 3600))
+    idempotency_ttl_seconds: int = setting(60, "Seconds for which an Idempotency-Key is remembered", parse=whole(1, 86_400), alias="IDEMPOTENCY_TTL_SECONDS")
+
+    egress_allow: tuple[Network, ...] = setting((), "Private networks that fetches and renders may reach", parse=list_of(address_block))
+    egress_ports: tuple[int, ...] | Literal["*"] = setting((80, 443, 8080, 8443), "Ports that fetches and renders may reach; * for all", parse=or_all(list_of(whole(1, 65535))))
+    dns_servers: tuple[str, ...] = setting((), "Name servers, as address or address:port; empty uses the system's", parse=list_of(matching(r"[0-9a-fA-F.:\[\]]+", "addresses of name servers, separated by commas")))
+    user_agent: str = setting("Gossamer/{version} (+{public_url})", "User-Agent that Gossamer sends to sites; include a contact address. The default contains the public URL unless it is private", parse=matching(r"[\x20-\x7e]{1,200}", "at most 200 ASCII characters"), derive=_user_agent)
+    reading_processes: int = setting(2, "Processes that parse large pages and PDFs, so that none of them stalls the server", parse=whole(1, 64))
+    reading_megabytes: int = setting(512, "Memory for each of these processes; a page that needs more fails", parse=whole(128, 1_000_000))
+    body_megabytes: int = setting(256, "Memory for large pages that are being fetched or wait to be parsed, in each process; a page that finds no room in time gets 503", parse=whole(32, 1_000_000))
+    chromium: str = setting("", "Path of the Chromium to use; empty searches for one")
+    browser_places: int = setting(4, "Pages rendered at the same time; use about two for each core", parse=whole(1, 64))
+    browser_queue: int = setting(100, "Pages that may wait to be rendered; more get 503", parse=whole(0, 100_000))
+    browser_visits: int = setting(200, "Pages after which a browser is replaced by a fresh one", parse=whole(1, 1_000_000))
+    browser_megabytes: int = setting(1_500, "Memory above which a browser is replaced by a fresh one", parse=whole(100, 1_000_000))
+    fence: Literal["require", "prefer"] = setting("prefer", "If a layer around Chromium is not available (network namespace, bubblewrap, its sandbox): require refuses to start, prefer starts with a warning", parse=choice("require", "prefer"))
+    browser_url: str = setting("", "DevTools address of a Chromium elsewhere; it is used only if our proxy is its only way out", parse=matching(r"(?:wss?|https?)://\S+", "an address that begins with ws:// or http://"))
+    browser_proxy_url: str = setting("", "Address at which that Chromium reaches our proxy", parse=matching(r"http://\S+", "an address that begins with http://"))
+
+    bootstrap_key: str = setting("", "Admin API key that the first start registers instead of generating one", secret=True, parse=matching(r"[!-~]{8,255}", "8 to 255 visible ASCII characters"))
+    serve_worker: str = setting("auto", "Whether serve also runs jobs: yes, no, or auto: only if the database is SQLite", parse=choice("auto", "yes", "no"))
+    worker_id: str = setting("", "Name of this worker in jobs and logs; empty combines host and process", parse=matching(r"[\w.:-]{1,128}", "at most 128 letters, digits and . : - _"), alias="WORKER_ID")
+    upgrade_url: str = setting("", "Page about higher tiers, shown to callers who reach their limit", parse=link)
+
+    limit_anonymous_post: Rate = setting(Rate(60, 3600), "POST requests from a network address without a key", parse=rate, alias="RATE_LIMIT_PER_HOUR", alias_parse=per_hour)
+    limit_anonymous_read: Rate = setting(Rate(10, 60), "Other requests from a network address without a key", parse=rate)
+    limit_user: Rate = setting(Rate(100, 60), "Requests with a user's key that are neither answered from a cache nor control calls", parse=rate)
+    limit_admin: Rate = setting(Rate(500, 60), "The same with an admin's key", parse=rate)
+    limit_hits_free: Rate = setting(Rate(600, 60), "Answers from a cache for a key of the free tier", parse=rate)
+    limit_hits_pro: Rate = setting(Rate(6_000, 60), "Answers from a cache for a key of the pro tier", parse=rate)
+    limit_hits_enterprise: Rate = setting(Rate(60_000, 60), "Answers from a cache for a key of the enterprise tier", parse=rate)
+    limit_control_free: Rate = setting(Rate(1_200, 60), "Control calls (jobs, status, usage, stored results) with a key of the free tier", parse=rate)
+    limit_control_pro: Rate = setting(Rate(6_000, 60), "Control calls with a key of the pro tier", parse=rate)
+    limit_control_enterprise: Rate = setting(Rate(30_000, 60), "Control calls with a key of the enterprise tier", parse=rate)
+    limit_seed_injection: Rate = setting(Rate(10, 60), "Requests that add URLs to a crawl's frontier", parse=rate)
+    limit_wallet: Rate = setting(Rate(100, 60), "Paid requests of a wallet", parse=rate)
+    limit_unpaid: Rate = setting(Rate(50, 60), "Quotes (402) to a network address that are not paid", parse=rate)
+    limit_renders_free: Rate = setting(Rate(100, 86_400), "Renders of a tenant of the free tier", parse=rate)
+    limit_renders_pro: Rate = setting(Rate(1_000, 86_400), "Renders of a tenant of the pro tier", parse=rate)
+    limit_renders_enterprise: Rate = setting(Rate(100_000, 86_400), "Renders of a tenant of the enterprise tier", parse=rate)
+    backoff_faults: int = setting(10, "Refusals of the same kind in a row (400, 401, 403, 422) that a caller may get before each causes a growing pause of such requests; 0 never pauses", parse=whole(0, 1_000_000))
+    backoff_misses: int = setting(5, "Failures of one host in a row (502) that a caller may get before each causes a growing pause of that host; 0 never pauses", parse=whole(0, 1_000_000))
+
+    search_providers: tuple[str, ...] = setting(("index",), "Providers of /search, in this order: index (pages read here), searxng, brave", parse=list_of(choice("index", "searxng", "brave")))
+    searxng_url: str = setting("", "A SearXNG instance with the JSON format enabled", parse=base)
+    brave_api_key: str = setting("", "Key for Brave's search API", secret=True, alias="BRAVE_API_KEY")
+    brave_base_url: str = setting("https://api.search.brave.com", "Address of Brave's search API", parse=base)
+    search_index_pages: int = setting(1_000_000, "Pages that a tenant's search index keeps; new pages replace the oldest", parse=whole(0, 1_000_000_000))
+
+    crawl_processes: int = setting(1, "Processes that serve starts while there are crawls; 0 leaves crawls to gossamer worker", parse=whole(0, 64))
+    crawl_hosts: int = setting(200, "Hosts that a process crawls at the same time", parse=whole(1, 10_000))
+    crawl_delay: float = setting(1.0, "Seconds between two requests to a host, unless the crawl or its robots.txt says otherwise", parse=duration(0, 3600))
+    crawl_longest_delay: float = setting(300.0, "Longest Crawl-delay in robots.txt that is honoured, in seconds; a longer one counts as this", parse=duration(0, 86_400))
+    crawl_address_connections: int = setting(8, "Concurrent requests to one address, over all its hosts and all crawling processes; networks in egress_allow have no limit", parse=whole(1, 10_000))
+
+    network: str = setting("base-sepolia", "Chain of payments: base (real money) or base-sepolia (test)", parse=choice("base", "base-sepolia"), alias="NETWORK")
+    wallet_address: str = setting("", "EVM wallet that receives payments; payments are on when wallet_svm is set too", parse=matching("0x[0-9a-fA-F]{40}", "0x and 40 hexadecimal digits"), alias="WALLET_ADDRESS")
+    wallet_svm: str = setting("", "Solana wallet that receives payments", parse=matching("[1-9A-HJ-NP-Za-km-z]{32,44}", "a Solana address (32 to 44 base58 characters)"))
+    cdp_api_key_id: str = setting("", "Id of a CDP API key; with it, Coinbase's facilitator settles payments on Base", parse=matching(r"[!-~]{1,255}", "the id of a key, in visible ASCII"), alias="CDP_API_KEY_ID")
+    cdp_api_key_secret: str = setting("", "Secret of that key: Ed25519 in base64, or EC in PEM", secret=True, alias="CDP_API_KEY_SECRET")
+    cdp_facilitator_url: str = setting(TEST_FACILITATOR, f"Facilitator for Base, to which that key belongs; with a key the default is {CDP_FACILITATOR}", parse=base, alias="CDP_FACILITATOR_URL", derive=_cdp_facilitator_url)
+    payai_facilitator_url: str = setting("https://facilitator.payai.network", "Facilitator for Solana and Polygon", parse=base, alias="PAYAI_FACILITATOR_URL")
+    base_rpc_url: str = setting("", "Node of the chain in network, to look up payments; empty trusts the facilitators", parse=link, secret=True)
+    polygon_rpc_url: str = setting("", "The same for Polygon", parse=link, secret=True)
+    solana_rpc_url: str = setting("", "The same for Solana, or its devnet if network is a test network", parse=link, secret=True)
+    facilitator_verify_seconds: float = setting(5.0, "Seconds for a facilitator to verify a payment", parse=duration(0.1, 60))
+    facilitator_settle_seconds: float = setting(20.0, "Seconds for a facilitator to settle a payment", parse=duration(0.1, 120))
+    pay_polygon: bool = setting(False, "Accept payments on Polygon too; only with network=base, because x402 clients do not pay on its test network", parse=switch)
+    price_fetch_basic: Money = setting(Money(5_000), "Price of a page without a browser", parse=money)
+    price_fetch_pro: Money = setting(Money(15_000), "Price of a page with a browser", parse=money)
+    price_screenshot: Money = setting(Money(20_000), "Price of a picture or PDF of a page", parse=money)
+    price_search: Money = setting(Money(5_000), "Price of a search", parse=money)
+    price_extract: Money = setting(Money(20_000), "Price of an extraction", parse=money)
+    cache_discount: float = setting(0.7, "Discount on these prices for answers from the cache, as a fraction", parse=share)
+    quote_seconds: int = setting(300, "Seconds for which a quoted price is honoured", parse=whole(60, 3_600))
+    anthropic_api_key: str = setting("", "Key for extraction with a language model; empty turns it off", secret=True, alias="ANTHROPIC_API_KEY")
+    anthropic_base_url: str = setting("https://api.anthropic.com", "Address of that model's API", parse=base, alias="ANTHROPIC_BASE_URL")
+    anthropic_model: str = setting("claude-haiku-5-5", "Name of that model", parse=matching(r"[\w.:@/-]{1,200}", "the name of a model"))
+    # fmt: on
+
+    sources: Mapping[str, str] = field(compare=False)  # setting → the source of its value
+
+    @classmethod
+    def load(
+        cls,
+        environ: Mapping[str, str],
+        dotenv_path: Path | None = None,
+        flags: Mapping[str, object] | None = None,
+    ) -> Self:
+        """`flags` are keyed by field name; a value that is not text is rendered first, and None means not given."""
+        variables = _variables(environ, _read_dotenv(dotenv_path))
+        given = {name: render(value) for name, value in (flags or {}).items() if value is not None}
+        _refuse_unknown([*variables, *map(variable, given)])
+        known: dict[str, Any] = {}
+        sources: dict[str, str] = {}
+        for name, line in declarations().items():
+            found = _find(name, line, given, variables)
+            if found:
+                known[name], sources[name] = found.value, found.place
+            else:
+                known[name] = line.derive(known, environ) if line.derive else line.default
+                sources[name] = "default"
+        return cls(**known, sources=sources)
+
+    def describe(self) -> list[ShownSetting]:
+        return [
+            ShownSetting(name, _mask(render(getattr(self, name)), line), self.sources[name], line.about)
+            for name, line in declarations().items()
+        ]
+
+    @property
+    def names_contact(self) -> bool:
+        """Whether a visited site finds a contact address in the User-Agent."""
+        return "://" in self.user_agent or "@" in self.user_agent
+
+    def __repr__(self) -> str:
+        return f"Settings({', '.join(f'{name}={value!r}' for name, value, _, _ in self.describe())})"
+
+
+def declarations() -> dict[str, Setting]:
+    return {line.name: line.metadata["setting"] for line in fields(Settings) if "setting" in line.metadata}
+
+
+def variable(name: str) -> str:
+    return PREFIX + name.upper()
+
+
+def flag(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def render(value: object) -> str:
+    """A value as the text that parses back into it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple):
+        return ",".join(render(item) for item in value)
+    return f"{value:.6f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+
+
+def _mask(text: str, line: Setting) -> str:
+    """Mask secrets, and in addresses (even malformed ones) the credentials and secret parameters."""
+    if line.secret:
+        return MASK if text else ""
+    text = re.sub(r"://[^/?#]*:.*@|://[^/?#]*@", f"://{MASK}@", text, flags=re.DOTALL)
+    return re.sub(r"(?i)([?&][^=&]*(?:pass|secret|token|key)[^=&]*=)[^&]*", rf"\1{MASK}", text)
+
+
+class _Text(NamedTuple):
+    text: str
+    where: str  # "in the environment"
+
+
+class _Found(NamedTuple):
+    value: Any
+    place: str  # "GOSSAMER_PORT in the environment"
+    shown: str  # "GOSSAMER_PORT='8080' in the environment", masked
+
+
+def _variables(environ: Mapping[str, str], dotenv: Mapping[str, _Text]) -> dict[str, _Text]:
+    """All variables that are set, by name; the environment overrides the file."""
+    found = {**dotenv, **{name: _Text(text, "in the environment") for name, text in environ.items() if text}}
+    return {name: text for name, text in found.items() if text.text and not _foreign(name, text.text)}
+
+
+# Not settings: switches of the test suite and the benchmarks, and variables that Kubernetes injects for a
+# Service whose name begins with "gossamer" (GOSSAMER_SERVICE_HOST, GOSSAMER_PORT_8080_TCP, GOSSAMER_PORT=tcp://…).
+_FOREIGN: Final = re.compile(r"GOSSAMER_(TEST|BENCH)_|\w+_(SERVICE_(HOST|PORT)|PORT_\d+_(TCP|UDP))(_|$)")
+
+
+def _foreign(name: str, text: str) -> bool:
+    service_link = name.endswith("_PORT") and text.startswith(("tcp://", "udp://"))
+    return service_link or _FOREIGN.match(name) is not None
+
+
+def _refuse_unknown(names: Iterable[str]) -> None:
+    known = [variable(name) for name in declarations()]
+    for name in names:
+        if name.startswith(PREFIX) and name not in known:
+            near = closest(name, known)
+            hint = f"did you mean {near}?" if near else "`gossamer config` lists the settings"
+            raise SettingError(f"{name} is not a setting; {hint}")
+
+
+def _find(
+    name: str, line: Setting, given: Mapping[str, str], variables: Mapping[str, _Text]
+) -> _Found | None:
+    if given.get(name):
+        return _parse(name, line, flag(name), _Text(given[name], "on the command line"))
+    own, alias = variables.get(variable(name)), variables.get(line.alias)
+    found = own and _parse(name, line, variable(name), own)
+    other = alias and _parse(name, line, line.alias, alias)
+    if found and other and found.value != other.value:
+        raise SettingError(f"{name}: {found.shown} and {other.shown} disagree; set only one of them")
+    return found or other
+
+
+def _parse(name: str, line: Setting, called: str, found: _Text) -> _Found:
+    value = _mask(found.text, line)
+    shown = f"{called}={value if len(value) <= 100 else value[:100] + '…'!r} {found.where}"
+    parse = line.alias_parse if called == line.alias else line.parse
+    try:
+        return _Found(parse(found.text), f"{called} {found.where}", shown)
+    except Expected as wrong:
+        raise SettingError(f"{name}: {shown} is not valid: {wrong}") from None
+
+
+_ASSIGNMENT: Final = re.compile(r"\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=(.*)")
+_QUOTED: Final = re.compile(r"""\s*(?:'([^']*)'|"((?:[^"\\]|\\.)*)")\s*(?:#.*)?""")
+
+
+def _read_dotenv(path: Path | None) -> dict[str, _Text]:
+    """KEY=VALUE lines, `export ` before them, quotes around values and comments; a missing file is empty."""
+    try:
+        lines = path.read_text("utf-8-sig").splitlines() if path and path.exists() else []
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingError(f"{path} cannot be read: {error}") from None
+    found = {}
+    for number, text in enumerate(lines, 1):
+        if text.strip() and not text.lstrip().startswith("#"):
+            assignment = _ASSIGNMENT.fullmatch(text)
+            if not assignment:
+                raise SettingError(f"{path} line {number}: expected KEY=VALUE")
+            where = f"in {path} line {number}"
+            found[assignment[1]] = _Text(_dotenv_value(assignment[2], where), where)
+    return found
+
+
+def _dotenv_value(raw: str, where: str) -> str:
+    if quoted := _QUOTED.fullmatch(raw):
+        escaped = {"n": "\n", "t": "\t", "r": "\r"}
+        double = re.sub(r"\\(.)", lambda match: escaped.get(match[1], match[1]), quoted[2] or "")
+        return quoted[1] or double
+    if raw.strip().startswith(("'", '"')):
+        raise SettingError(f"{where[3:]}: the quote is not closed, or something follows it")
+    return re.split(r"\s#", raw)[0].strip()
+
+
+def markdown_table() -> str:
+    """The table of `docs/settings.md`."""
+    rows = ["| Variable | Default | Meaning |", "|---|---|---|"]
+    for name, line in declarations().items():
+        default = f"`{render(line.default)}`" if render(line.default) else ""
+        notes = " (secret)" * line.secret + f" (also `{line.alias}`)" * bool(line.alias)
+        rows.append(f"| `{variable(name)}` | {default} | {line.about}{notes} |")
+    return "\n".join(rows) + "\n"
