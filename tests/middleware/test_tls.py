@@ -55,13 +55,17 @@ async def over_asgi(url: str) -> bytes:
     async def site(_scope: Any, _receive: Any, send: Any) -> None:
         await send({"type": "http.response.body", "body": b"site"})
 
-    await asgi.ServeBots(site, url=url, key="sk_live_test")(dict(SCOPE), receive, send)
+    await asgi.ServeBotsAsgi(site, url=url, key="sk_live_test", origin="https://www.example.com")(
+        dict(SCOPE), receive, send
+    )
     return b"".join(message.get("body", b"") for message in sent)
 
 
 async def over_wsgi(url: str) -> bytes:
     def ask() -> bytes:
-        served: Any = wsgi.ServeBots(lambda *_: [b"site"], url=url, key="sk_live_test")
+        served: Any = wsgi.ServeBotsWsgi(
+            lambda *_: [b"site"], url=url, key="sk_live_test", origin="https://www.example.com"
+        )
         answer = served(dict(ENVIRON), lambda *_: None)
         try:
             return b"".join(answer)

@@ -6,21 +6,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.middleware.rules import Answer, Site, Visit
-from gossamer.middleware.wire import Broken, Reading, question
+from gossamer.middleware.rules import RenderReply, SiteOptions, SiteVisit
+from gossamer.middleware.wire import Broken, ReplyReader, render_request
 
-SITE = Site(url="https://gossamer.example/base/", key="sk_live_test", origin="https://www.example.com")
+SITE = SiteOptions(url="https://gossamer.example/base/", key="sk_live_test", origin="https://www.example.com")
 
 
-def read(pieces: list[bytes], *, ends: bool = True) -> tuple[Reading, bytes]:
-    reading, body = Reading(), b""
+def read(pieces: list[bytes], *, ends: bool = True) -> tuple[ReplyReader, bytes]:
+    reading, body = ReplyReader(), b""
     for piece in pieces:
         if piece and not reading.done:
             reading.feed(piece)
-            body += reading.taken()
+            body += reading.take()
     if ends and not reading.done:
         reading.feed(b"")
-        body += reading.taken()
+        body += reading.take()
     return reading, body
 
 
@@ -48,7 +48,7 @@ def test_it_is_the_same_in_whatever_pieces_it_comes(data: bytes, cuts: list[int]
 
 def test_headers_are_there_before_the_body() -> None:
     reading, body = read([CHUNKED[: CHUNKED.index(b"5\r\n")]], ends=False)
-    assert reading.answer == Answer(200, (("transfer-encoding", "chunked"), ("etag", '"a"')))
+    assert reading.answer == RenderReply(200, (("transfer-encoding", "chunked"), ("etag", '"a"')))
     assert (body, reading.done) == (b"", False)
 
 
@@ -85,16 +85,16 @@ def test_what_is_no_answer(data: bytes) -> None:
 
 def test_the_question() -> None:
     headers = {"if-none-match": '"a"\r\nEvil: yes', "accept-encoding": "br, gzip;q=0.5", "cookie": "secret"}
-    asked = question(SITE, Visit("GET", "http", b'/\xc3\xa4?q="x"', headers))
+    asked = render_request(SITE, SiteVisit("GET", b'/\xc3\xa4?q="x"', headers))
     head, _, body = asked.partition(b"\r\n\r\n")
     lines = head.decode().split("\r\n")
     assert lines[0] == "POST /base/api/render HTTP/1.1"
     assert {"Host: gossamer.example", "Accept-Encoding: gzip", f"Content-Length: {len(body)}"} <= set(lines)
     assert not [line for line in lines if line.startswith(("Evil", "Cookie"))]
-    assert json.loads(body) == {"url": 'https://www.example.com/%C3%A4?q="x"'}
+    assert json.loads(body)["url"] == 'https://www.example.com/%C3%A4?q="x"'
 
 
 @pytest.mark.parametrize("accepted", ["", "br", "gzip;q=0", "gzip; q=0.0", "identity"])
 def test_plain_for_whoever_takes_no_gzip(accepted: str) -> None:
-    asked = question(SITE, Visit("GET", "http", b"/", {"accept-encoding": accepted}))
+    asked = render_request(SITE, SiteVisit("GET", b"/", {"accept-encoding": accepted}))
     assert b"Accept-Encoding: identity\r\n" in asked

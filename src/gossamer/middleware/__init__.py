@@ -1,10 +1,10 @@
-"""For people's own sites: robots that run no scripts get the page as Gossamer rendered it, people the site.
+"""Middleware for your own site: robots that run no scripts get pages rendered by Gossamer.
 
-    from gossamer.middleware.asgi import ServeBots      # Starlette, FastAPI, Django, Quart…
-    from gossamer.middleware.wsgi import ServeBots      # Flask, Django, Pyramid…
+    from gossamer.middleware.asgi import ServeBotsAsgi      # Starlette, FastAPI, Django, Quart…
+    from gossamer.middleware.wsgi import ServeBotsWsgi      # Flask, Django, Pyramid…
 
-    app = ServeBots(app, url="https://gossamer.example", key="sk_live_…", origin="https://www.example.com")
+    app = ServeBotsAsgi(app, url="https://gossamer.example", key="sk_live_…", origin="https://www.example.com")
 
-Only the standard library and the list of robots are imported: nothing of the server. Whatever goes wrong, the
-site itself answers, within the deadline; and after a few failures at once, until Gossamer is back.
+Only the standard library and the list of robots are imported: nothing of the server. If anything fails, the
+site itself answers, within the deadline. After a few failures it answers at once, until Gossamer is back.
 """

@@ -8,9 +8,17 @@ from contextlib import AsyncExitStack
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
-from gossamer.middleware.breaker import Breaker
-from gossamer.middleware.rules import Site, Visit, is_page, passed_on, status
-from gossamer.middleware.wire import Broken, Reading, question
+from gossamer.middleware.breaker import FrontBreaker
+from gossamer.middleware.rules import (
+    SITE_VARIES,
+    SiteOptions,
+    SiteVisit,
+    has_failed,
+    headers_to_pass_on,
+    is_page,
+    status,
+)
+from gossamer.middleware.wire import Broken, ReplyReader, render_request
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -18,14 +26,15 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 CHUNK: Final = 65_536
+_SITE_VARIES: Final = (SITE_VARIES[0].lower().encode(), SITE_VARIES[1].encode())
 
 
-class ServeBots:
+class ServeBotsAsgi:
     def __init__(self, app: App, **options: Any) -> None:
-        """The options are the fields of `rules.Site`."""
+        """The options are the fields of `rules.SiteOptions`."""
         self._app = app
-        self._site = Site(**options)
-        self._breaker = Breaker(self._site.failures, self._site.pause, time.monotonic)
+        self._site = SiteOptions(**options)
+        self._breaker = FrontBreaker(self._site.failures, self._site.pause, time.monotonic)
         secure = self._site.url.startswith("https:")
         self._tls = ssl.create_default_context() if secure else None
 
@@ -34,45 +43,49 @@ class ServeBots:
             visit = _visit(scope)
             if self._site.wants(visit) and self._breaker.allows() and await self._serve(visit, send):
                 return
+            if self._site.varies(visit):
+                send = _add_vary(send)
         await self._app(scope, receive, send)
 
-    async def _serve(self, visit: Visit, send: Send) -> bool:
+    async def _serve(self, visit: SiteVisit, send: Send) -> bool:
         """False: Gossamer has nothing for this visit, and nothing was sent."""
         async with AsyncExitStack() as stack:
             try:
-                async with asyncio.timeout(self._site.deadline):
+                async with asyncio.timeout(self._site.patience):
                     reader = await self._ask(visit, stack)
-                    reading = await _begun(reader)
+                    reading = await _read_head(reader)
             except (OSError, TimeoutError, Broken):
-                self._breaker.failed()
+                self._breaker.record_failure()
                 return False
             answer = reading.answer
-            if answer is None or answer.status >= 500:
-                self._breaker.failed()
+            if answer is None or has_failed(answer):
+                self._breaker.record_failure()
                 return False
-            self._breaker.succeeded()
+            self._breaker.record_success()
             if not is_page(answer, visit):
                 return False
-            headers = [(name.lower().encode(), text.encode("latin-1")) for name, text in passed_on(answer)]
+            headers = [
+                (name.lower().encode(), text.encode("latin-1")) for name, text in headers_to_pass_on(answer)
+            ]
             await send({"type": "http.response.start", "status": status(answer), "headers": headers})
             if visit.method == "GET":
                 await self._pass_on(reader, reading, send)
             await send({"type": "http.response.body", "body": b""})
             return True
 
-    async def _ask(self, visit: Visit, stack: AsyncExitStack) -> asyncio.StreamReader:
+    async def _ask(self, visit: SiteVisit, stack: AsyncExitStack) -> asyncio.StreamReader:
         parts = urlsplit(self._site.url)
         port = parts.port or (443 if self._tls else 80)
         reader, writer = await asyncio.open_connection(parts.hostname, port, ssl=self._tls, limit=CHUNK)
         stack.callback(_cut, writer)
-        writer.write(question(self._site, visit))
+        writer.write(render_request(self._site, visit))
         await writer.drain()
         return reader
 
-    async def _pass_on(self, reader: asyncio.StreamReader, reading: Reading, send: Send) -> None:
-        """What goes wrong from here on cuts the visitor's connection: a part must not look like the whole."""
+    async def _pass_on(self, reader: asyncio.StreamReader, reading: ReplyReader, send: Send) -> None:
+        """An error from here on cuts the visitor's connection: a part must not look like the whole."""
         while True:
-            if part := reading.taken():
+            if part := reading.take():
                 await send({"type": "http.response.body", "body": part, "more_body": True})
             if reading.done:
                 return
@@ -80,22 +93,33 @@ class ServeBots:
                 reading.feed(await reader.read(CHUNK))
 
 
+def _add_vary(send: Send) -> Send:
+    """Mark the site's own answer as one that depends on the User-Agent."""
+
+    async def send_varying(message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": [*message.get("headers", ()), _SITE_VARIES]}
+        await send(message)
+
+    return send_varying
+
+
 def _cut(writer: asyncio.StreamWriter) -> None:
-    # At once, and holding the writer until then: it closes the connection when nobody holds it.
+    # At once. The stack holds the writer until then: without a reference it would close the connection.
     writer.transport.abort()
 
 
-async def _begun(reader: asyncio.StreamReader) -> Reading:
-    reading = Reading()
+async def _read_head(reader: asyncio.StreamReader) -> ReplyReader:
+    reading = ReplyReader()
     while reading.answer is None:
         reading.feed(await reader.read(CHUNK))
     return reading
 
 
-def _visit(scope: Scope) -> Visit:
+def _visit(scope: Scope) -> SiteVisit:
     headers = {name.decode("latin-1").lower(): text.decode("latin-1") for name, text in scope["headers"]}
     path = scope.get("raw_path") or quote(scope["path"]).encode()
     target = path.partition(b"?")[0]
     if scope.get("query_string"):
         target += b"?" + scope["query_string"]
-    return Visit(scope["method"], scope.get("scheme", "http"), target, headers)
+    return SiteVisit(scope["method"], target, headers)

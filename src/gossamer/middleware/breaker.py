@@ -1,14 +1,14 @@
-"""A Gossamer that is away costs the first few visits a deadline, and the others nothing."""
+"""Stops asking a Gossamer that is away, so that only the first few visits wait for the deadline."""
 
 import threading
 from collections.abc import Callable
 
 
-class Breaker:
-    """After `failures` in a row nobody asks for `pause` seconds; then one does, on behalf of all."""
+class FrontBreaker:
+    """After `failures` in a row, allows no request for `pause` seconds; then one visit tries again."""
 
     def __init__(self, failures: int, pause: float, clock: Callable[[], float]) -> None:
-        self._most = failures
+        self._max_failures = failures
         self._pause = pause
         self._clock = clock
         self._lock = threading.Lock()
@@ -17,18 +17,18 @@ class Breaker:
 
     def allows(self) -> bool:
         with self._lock:
-            if self._failures < self._most:
+            if self._failures < self._max_failures:
                 return True
             if self._clock() < self._until:
                 return False
             self._until = self._clock() + self._pause
             return True
 
-    def succeeded(self) -> None:
+    def record_success(self) -> None:
         with self._lock:
             self._failures = 0
 
-    def failed(self) -> None:
+    def record_failure(self) -> None:
         with self._lock:
             self._failures += 1
             self._until = self._clock() + self._pause

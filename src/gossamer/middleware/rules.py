@@ -1,4 +1,8 @@
-"""Whose visits are answered with a rendered page, under which address it is asked for, what is passed on."""
+"""Which visits get a rendered page, the address to ask for, and the headers to pass on.
+
+The fronts in other languages (docs/integrations) keep the same rules; `tests/integrations` asks all of them
+the same questions.
+"""
 
 import re
 from collections.abc import Mapping
@@ -7,7 +11,7 @@ from functools import cached_property
 from typing import Final, NamedTuple
 from urllib.parse import quote, urlsplit
 
-from gossamer.web.bots import BOTS, LINK_PREVIEWS, SEARCH_ENGINES
+from gossamer.web.robots.bots import BOTS, LINK_PREVIEWS, SEARCH_ENGINES
 
 ROBOTS: Final = tuple(robot.token for robot in (*BOTS, *SEARCH_ENGINES, *LINK_PREVIEWS))
 ASSETS: Final = (
@@ -22,28 +26,33 @@ MARK: Final = "x-gossamer"  # a header of requests that come from Gossamer itsel
 PRODUCT: Final = "gossamer"  # and the word in its User-Agent
 SERVED_BY: Final = ("X-Served-By", "Gossamer")
 VARIES: Final = ("Vary", "User-Agent, Accept-Encoding")
-# Nothing else of an answer speaks of the page.
+SITE_VARIES: Final = (
+    "Vary",
+    "User-Agent",
+)  # a cache must not give a robot's page to a person, or the reverse
+A_DAY: Final = 86_400
+# The only headers of an answer that describe the page.
 PASSED_ON: Final = frozenset((
     "content-type", "content-encoding", "content-length", "content-language", "etag", "expires",
     "last-modified", "link", "location", "retry-after", "x-robots-tag",
     "x-cache", "x-cache-age", "x-cache-location",
 ))  # fmt: skip
-LONGEST: Final = 2048  # characters of an address that Gossamer takes
+MAX_URL_CHARS: Final = 2048  # of an address that Gossamer accepts
 _WITHOUT_BODY: Final = (204, 205, 304)
 _EXTENSION: Final = re.compile(r"\.([A-Za-z0-9]{1,12})$")
-_HOST: Final = re.compile(r"[A-Za-z0-9._-]+(:[0-9]{1,5})?|\[[0-9A-Fa-f:.]+\](:[0-9]{1,5})?")
-_TEXT: Final = "/:?#[]@!$&'()*+,;=%~-._{}|^`<>\\\" "  # left as it is, though some of it should not be there
-_GROWS_NOT: Final = "/:?#[]@!$&()*+,;=%~-._"  # of which no browser makes three characters
+_TEXT: Final = (
+    "/:?#[]@!$&'()*+,;=%~-._{}|^`<>\\\" "  # left unchanged, even those that a URL should not contain
+)
+_GROWS_NOT: Final = "/:?#[]@!$&()*+,;=%~-._"  # that browsers never percent-encode
 
 
-class Visit(NamedTuple):
+class SiteVisit(NamedTuple):
     method: str
-    scheme: str
     target: bytes  # path and query as they came, percent-encoded
     headers: Mapping[str, str]  # by their lower-case names
 
 
-class Answer(NamedTuple):
+class RenderReply(NamedTuple):
     status: int
     headers: tuple[tuple[str, str], ...]  # lower-case names
 
@@ -52,17 +61,20 @@ class Answer(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Site:
-    """What the owner of a site says about it."""
+class SiteOptions:
+    """The options of one site, as its owner gives them."""
 
     url: str  # where Gossamer is
     key: str = field(repr=False)
-    origin: str = ""  # where visitors find the site; empty believes the Host header
-    deadline: float = 2.0  # seconds until Gossamer has begun to answer, else the site does
-    failures: int = 3
+    origin: str  # where visitors find the site; the `Host` of a request is not trusted
+    deadline: float = 2.0  # seconds until Gossamer must begin to answer; after that the site does
+    wait: float = 0.0  # further seconds to render a page that is not cached, for this visit
+    max_age: int | None = A_DAY  # seconds after which a page is rendered again; None: never
+    stale_while_revalidate: int = 7 * A_DAY  # further seconds in which the old page is served meanwhile
+    failures: int = 3  # in a row (429 counts), after which Gossamer is not asked for `pause` seconds
     pause: float = 30.0
     bots: tuple[str, ...] = ROBOTS
-    exclude: tuple[str, ...] = ()  # paths that begin so are left to the site
+    exclude: tuple[str, ...] = ()  # prefixes of paths that are left to the site
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.url)
@@ -70,46 +82,69 @@ class Site:
             raise ValueError("url must be the address of a Gossamer, such as https://gossamer.example")
         if not re.fullmatch(r"[!-~]+", self.key):
             raise ValueError("key must be an API key of that Gossamer")
-        if self.origin and not re.fullmatch(r"https?://[^\s/?#@]+(/[^\s?#]*)?", self.origin):
+        if not re.fullmatch(r"https?://[^\s/?#@]+(/[^\s?#]*)?", self.origin):
             raise ValueError("origin must be the site's own address, such as https://www.example.com")
 
     @cached_property
     def _robots(self) -> tuple[str, ...]:
         return tuple(token.lower() for token in self.bots)
 
-    def wants(self, visit: Visit) -> bool:
-        agent = visit.headers.get("user-agent", "").lower()
+    @property
+    def patience(self) -> float:
+        """Seconds until Gossamer must have begun to answer."""
+        return self.deadline + self.wait
+
+    def varies(self, visit: SiteVisit) -> bool:
+        """Whether robots and people may get different answers here."""
+        path = visit.target.partition(b"?")[0].decode("latin-1")
+        extension = _EXTENSION.search(path)
         return (
             visit.method in ("GET", "HEAD")
-            # Several times as fast as one pattern of all of them, and every visit of a person pays for it.
-            and any(token in agent for token in self._robots)
-            and PRODUCT not in agent
-            and not visit.headers.keys() & {MARK, "authorization", "upgrade"}
-            and self._is_page(visit.target.partition(b"?")[0].decode("latin-1"))
-            and bool(self.origin or _HOST.fullmatch(visit.headers.get("host", "")))
-            and len(quote(self.address(visit), safe=_GROWS_NOT)) <= LONGEST
+            and path.startswith("/")
+            and (extension is None or extension[1].lower() not in ASSETS)
+            and not path.startswith(self.exclude)
         )
 
-    def _is_page(self, path: str) -> bool:
-        extension = _EXTENSION.search(path)
-        asset = extension is not None and extension[1].lower() in ASSETS
-        return path.startswith("/") and not asset and not path.startswith(self.exclude)
+    def wants(self, visit: SiteVisit) -> bool:
+        agent = visit.headers.get("user-agent", "").lower()
+        return (
+            # Several times as fast as one pattern of all of them, and every visit of a person pays for it.
+            any(token in agent for token in self._robots)
+            and PRODUCT not in agent
+            and self.varies(visit)
+            and not visit.headers.keys() & {MARK, "authorization", "upgrade"}
+            and len(quote(self.address(visit), safe=_GROWS_NOT)) <= MAX_URL_CHARS
+        )
 
-    def address(self, visit: Visit) -> str:
+    def address(self, visit: SiteVisit) -> str:
         """The page's full public address. Bytes that no address may contain are percent-encoded."""
-        origin = self.origin.rstrip("/") or f"{visit.scheme}://{visit.headers.get('host', '')}"
-        return origin + quote(visit.target, safe=_TEXT)
+        return self.origin.rstrip("/") + quote(visit.target, safe=_TEXT)
+
+    def asks(self, visit: SiteVisit) -> dict[str, object]:
+        """The body of `POST /api/render`."""
+        wanted: dict[str, object] = {"url": self.address(visit)}
+        if self.wait:
+            wanted["wait"] = self.wait
+        if self.max_age is not None:
+            wanted["maxAge"] = self.max_age
+            wanted["staleWhileRevalidate"] = self.stale_while_revalidate
+        return wanted
 
 
-def is_page(answer: Answer, visit: Visit) -> bool:
-    """What Gossamer says of a page that it has, rather than of itself."""
+def has_failed(answer: RenderReply | None) -> bool:
+    """Whether this answer counts as a failure of Gossamer."""
+    return answer is None or answer.status >= 500 or answer.status == 429
+
+
+def is_page(answer: RenderReply, visit: SiteVisit) -> bool:
+    """Whether the answer is a page, rather than a message of Gossamer."""
     if answer.status == 304:
         return "if-none-match" in visit.headers
     return answer.status == 200 and answer.header("content-type").startswith("text/html")
 
 
-def status(answer: Answer) -> int:
-    """The page's own: 404, say, though Gossamer had it and said 200."""
+def status(answer: RenderReply) -> int:
+    """The page's own status: 404, for example, though Gossamer answered with 200."""
     said = answer.header("x-page-status")
     if answer.status != 200 or not re.fullmatch("[2-5][0-9][0-9]", said) or int(said) in _WITHOUT_BODY:
         return answer.status
@@ -117,6 +152,6 @@ def status(answer: Answer) -> int:
     return answer.status if leads_nowhere else int(said)
 
 
-def passed_on(answer: Answer) -> list[tuple[str, str]]:
+def headers_to_pass_on(answer: RenderReply) -> list[tuple[str, str]]:
     kept = [(name, value) for name, value in answer.headers if name in PASSED_ON]
     return [*kept, VARIES, SERVED_BY]

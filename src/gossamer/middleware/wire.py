@@ -1,4 +1,4 @@
-"""One question to Gossamer and its answer, as HTTP/1.1. Bytes in, values out: the sockets are elsewhere."""
+"""One request to Gossamer and its answer, as bytes of HTTP/1.1. It opens no sockets."""
 
 import json
 import re
@@ -6,20 +6,20 @@ from collections.abc import Generator
 from typing import Final
 from urllib.parse import urlsplit
 
-from gossamer.middleware.rules import MARK, Answer, Site, Visit
+from gossamer.middleware.rules import MARK, RenderReply, SiteOptions, SiteVisit
 
-LONGEST_LINE: Final = 16_384
-MOST_HEADERS: Final = 100
+MAX_LINE_BYTES: Final = 16_384
+MAX_HEADERS: Final = 100
 _Steps = Generator[None, None, None]
 
 
 class Broken(Exception):
-    """What came is not an answer, or not all of it."""
+    """The bytes are not a complete answer."""
 
 
-def question(site: Site, visit: Visit) -> bytes:
+def render_request(site: SiteOptions, visit: SiteVisit) -> bytes:
     parts = urlsplit(site.url)
-    body = json.dumps({"url": site.address(visit)}).encode()
+    body = json.dumps(site.asks(visit)).encode()
     headers = [
         ("Host", parts.netloc.rpartition("@")[2]),
         ("Authorization", f"Bearer {site.key}"),
@@ -40,21 +40,21 @@ def question(site: Site, visit: Visit) -> bytes:
     return "\r\n".join([*head, "", ""]).encode("latin-1", "replace") + body
 
 
-def _takes_gzip(visit: Visit) -> bool:
+def _takes_gzip(visit: SiteVisit) -> bool:
     accepted = visit.headers.get("accept-encoding", "").lower()
     codings = [coding.replace(" ", "").partition(";") for coding in accepted.split(",")]
     return any(name == "gzip" and not re.fullmatch(r"q=0(\.0*)?", quality) for name, _, quality in codings)
 
 
-class Reading:
-    """An answer as it arrives: `feed` it what the socket gives, and b"" at its end.
+class ReplyReader:
+    """Reads an answer while it arrives: `feed` it the bytes of the socket, and b"" at the end.
 
-    `answer` is there as soon as its headers are, `taken()` is what has come of the body since then, `done`
-    says that this was all of it. An answer that ends before it is done is `Broken`.
+    `answer` is set when the headers are complete, `take()` returns the new bytes of the body, and `done` is
+    true at its end. An answer that ends too early is `Broken`.
     """
 
     def __init__(self) -> None:
-        self.answer: Answer | None = None
+        self.answer: RenderReply | None = None
         self.done = False
         self._buffer = bytearray()
         self._ended = False
@@ -72,7 +72,7 @@ class Reading:
         except ValueError as error:
             raise Broken(str(error)) from error
 
-    def taken(self) -> bytes:
+    def take(self) -> bytes:
         body = bytes(self._body)
         self._body.clear()
         return body
@@ -92,7 +92,7 @@ class Reading:
         else:
             yield from self._rest()
 
-    def _head(self) -> Generator[None, None, Answer]:
+    def _head(self) -> Generator[None, None, RenderReply]:
         version, _, status = (yield from self._line()).partition(" ")
         if not version.startswith("HTTP/1."):
             raise Broken("that is not HTTP/1")
@@ -100,9 +100,9 @@ class Reading:
         while line := (yield from self._line()):
             name, _, value = line.partition(":")
             headers.append((name.strip().lower(), value.strip()))
-            if len(headers) > MOST_HEADERS:
+            if len(headers) > MAX_HEADERS:
                 raise Broken("too many headers")
-        return Answer(int(status[:3]), tuple(headers))
+        return RenderReply(int(status[:3]), tuple(headers))
 
     def _chunks(self) -> _Steps:
         while size := int((yield from self._line()).partition(";")[0], 16):
@@ -131,7 +131,7 @@ class Reading:
 
     def _line(self) -> Generator[None, None, str]:
         while (end := self._buffer.find(b"\n")) < 0:
-            if len(self._buffer) > LONGEST_LINE:
+            if len(self._buffer) > MAX_LINE_BYTES:
                 raise Broken("too long a line")
             yield from self._more()
         line = self._buffer[:end].rstrip(b"\r").decode("latin-1")

@@ -8,9 +8,18 @@ from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
-from gossamer.middleware.breaker import Breaker
-from gossamer.middleware.rules import Answer, Site, Visit, is_page, passed_on, status
-from gossamer.middleware.wire import Broken, Reading, question
+from gossamer.middleware.breaker import FrontBreaker
+from gossamer.middleware.rules import (
+    SITE_VARIES,
+    RenderReply,
+    SiteOptions,
+    SiteVisit,
+    has_failed,
+    headers_to_pass_on,
+    is_page,
+    status,
+)
+from gossamer.middleware.wire import Broken, ReplyReader, render_request
 
 Environ = dict[str, Any]
 App = Callable[[Environ, Any], Iterable[bytes]]
@@ -19,12 +28,12 @@ CHUNK: Final = 65_536
 STREAM: Final = socket.SOCK_STREAM
 
 
-class ServeBots:
+class ServeBotsWsgi:
     def __init__(self, app: App, **options: Any) -> None:
-        """The options are the fields of `rules.Site`."""
+        """The options are the fields of `rules.SiteOptions`."""
         self._app = app
-        self._site = Site(**options)
-        self._breaker = Breaker(self._site.failures, self._site.pause, time.monotonic)
+        self._site = SiteOptions(**options)
+        self._breaker = FrontBreaker(self._site.failures, self._site.pause, time.monotonic)
         secure = self._site.url.startswith("https:")
         self._tls = ssl.create_default_context() if secure else None
 
@@ -34,52 +43,52 @@ class ServeBots:
             served = self._serve(visit, start_response)
             if served is not None:
                 return served
-        return self._app(environ, start_response)
+        return self._app(environ, _add_vary(start_response) if self._site.varies(visit) else start_response)
 
-    def _serve(self, visit: Visit, start_response: Any) -> Iterable[bytes] | None:
+    def _serve(self, visit: SiteVisit, start_response: Any) -> Iterable[bytes] | None:
         """None: Gossamer has nothing for this visit, and nothing was sent."""
-        asking = Asking(self._site, self._tls)
+        asking = RenderConnection(self._site, self._tls)
         try:
             answer = asking.ask(visit)
         except (OSError, Broken):
             answer = None
-        if answer is None or answer.status >= 500:
-            self._breaker.failed()
+        if answer is None or has_failed(answer):
+            self._breaker.record_failure()
             asking.close()
             return None
-        self._breaker.succeeded()
+        self._breaker.record_success()
         if not is_page(answer, visit):
             asking.close()
             return None
-        start_response(_line(status(answer)), passed_on(answer))
+        start_response(_line(status(answer)), headers_to_pass_on(answer))
         if visit.method == "HEAD":
             asking.close()
             return ()
         return asking
 
 
-class Asking:
-    """One question on a connection of its own; iterating gives the body of the answer."""
+class RenderConnection:
+    """One request on its own connection; iterating yields the body of the answer."""
 
-    def __init__(self, site: Site, tls: ssl.SSLContext | None) -> None:
+    def __init__(self, site: SiteOptions, tls: ssl.SSLContext | None) -> None:
         self._site = site
         self._tls = tls
         self._socket = socket.socket()
-        self._until = time.monotonic() + site.deadline
-        self._reading = Reading()
+        self._until = time.monotonic() + site.patience
+        self._reading = ReplyReader()
 
-    def ask(self, visit: Visit) -> Answer | None:
+    def ask(self, visit: SiteVisit) -> RenderReply | None:
         self._connect()
         self._socket.settimeout(self._left())
-        self._socket.sendall(question(self._site, visit))
+        self._socket.sendall(render_request(self._site, visit))
         while self._reading.answer is None:
             self._receive()
         return self._reading.answer
 
     def __iter__(self) -> Iterator[bytes]:
-        """What goes wrong here cuts the visitor's connection: a part must not look like the whole."""
+        """An error here cuts the visitor's connection: a part must not look like the whole."""
         while True:
-            if part := self._reading.taken():
+            if part := self._reading.take():
                 yield part
             if self._reading.done:
                 return
@@ -118,6 +127,15 @@ class Asking:
         return left
 
 
+def _add_vary(start_response: Any) -> Any:
+    """Mark the site's own answer as one that depends on the User-Agent."""
+
+    def send_varying(line: str, headers: list[tuple[str, str]], *more: Any) -> Any:
+        return start_response(line, [*headers, SITE_VARIES], *more)
+
+    return send_varying
+
+
 def _line(code: int) -> str:
     try:
         return f"{code} {HTTPStatus(code).phrase}"
@@ -125,7 +143,7 @@ def _line(code: int) -> str:
         return f"{code} Status"
 
 
-def _visit(environ: Environ) -> Visit:
+def _visit(environ: Environ) -> SiteVisit:
     headers = {
         name[5:].replace("_", "-").lower(): text for name, text in environ.items() if name.startswith("HTTP_")
     }
@@ -134,5 +152,4 @@ def _visit(environ: Environ) -> Visit:
         path = environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", "")
         query = environ.get("QUERY_STRING", "")
         target = quote(path.encode("latin-1"), safe="/:@!$&'()*+,;=~-._") + (f"?{query}" if query else "")
-    scheme = environ.get("wsgi.url_scheme", "http")
-    return Visit(environ["REQUEST_METHOD"], scheme, target.encode("latin-1"), headers)
+    return SiteVisit(environ["REQUEST_METHOD"], target.encode("latin-1"), headers)
