@@ -1,1 +1,1 @@
-"""What a caller can ask for: plain functions that join reach and state."""
+"""What a caller can ask for. A flow joins reach and state, and opens the transactions."""

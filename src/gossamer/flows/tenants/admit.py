@@ -1,6 +1,5 @@
-"""Admit: who is asking?"""
+"""Admission: identify the caller behind an API key or a wallet."""
 
-import asyncio
 import hmac
 from dataclasses import dataclass
 from functools import lru_cache
@@ -9,21 +8,22 @@ from typing import Final
 import msgspec
 
 from gossamer import problems
+from gossamer.concurrency.single_flight import SingleFlight
 from gossamer.problems import Problem, Unavailable
-from gossamer.state import tenants
-from gossamer.state.database import Database
-from gossamer.state.hot import Hot
-from gossamer.state.tenants import PUBLIC, Key, Role, Tier
+from gossamer.state.db.database import Database
+from gossamer.state.kv.hot import Hot
+from gossamer.state.tenants import tenants
+from gossamer.state.tenants.tenants import PUBLIC, Key, Role, Tier
 
-KEY_SECONDS: Final = 5.0  # how long a key that was looked up is believed; disabling overwrites it at once
-OUTAGE_SECONDS: Final = 600.0  # and how long where the database cannot be asked again
+KEY_SECONDS: Final = 5.0  # how long a looked-up key is cached; disabling overwrites it at once
+OUTAGE_SECONDS: Final = 600.0  # how long it is cached for an outage of the database
 _HINT: Final = "Provide an API key in the Authorization header: Bearer sk_live_..."
 _UNKNOWN_HASH: Final = "0" * 64
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who is asking, and what they may do."""
+    """The sender of a request, and its rights."""
 
     role: Role
     key_id: str = ""  # or the wallet that pays
@@ -31,23 +31,41 @@ class Caller:
     tier: Tier = Tier.FREE
     name: str = ""  # the key's display prefix, or the wallet in short
 
+    # The limits that apply, each with the subject that it is counted for.
+
+    @property
+    def work(self) -> tuple[str, str]:
+        return self.role.value, self.key_id
+
+    @property
+    def hits(self) -> tuple[str, str]:
+        return f"hits-{self.tier}", self.key_id
+
+    @property
+    def control(self) -> tuple[str, str]:
+        return f"control-{self.tier}", self.key_id
+
+    @property
+    def renders(self) -> tuple[str, str]:
+        return f"renders-{self.tier}", self.tenant_id
+
 
 NOBODY: Final = Caller(Role.NOBODY)
 
 
 def wallet(address: str) -> Caller:
-    """Who pays by the call: all wallets share one tenant, and what it has paid for is no tier's to limit."""
+    """A caller that pays by the call. All wallets share one tenant, and no tier limits what is paid for."""
     return Caller(Role.USER, address, PUBLIC, Tier.ENTERPRISE, f"{address[:6]}…{address[-4:]}")
 
 
 class Admission:
-    """Turns a secret into a caller. Hot answers first; the database is the truth."""
+    """Turns a secret into a caller. Hot answers first; the database is authoritative."""
 
     def __init__(self, database: Database, hot: Hot) -> None:
         self._database = database
         self._hot = hot
-        self._used: set[str] = set()  # written down now and then
-        self._looking: dict[str, asyncio.Task[Key | None]] = {}
+        self._used: set[str] = set()  # written to the database now and then
+        self._looking: SingleFlight[str, Key | None] = SingleFlight()
 
     async def identify(self, secret: str) -> Caller:
         """The caller behind an API key. The same work is done whether the key is known or not."""
@@ -61,45 +79,42 @@ class Admission:
         self._used.add(key.id)
         return _caller(key)
 
-    async def recall(self, secret_hash: str, kept: bytes | None) -> Caller | None:
-        """The caller behind a key of which Hot has this record, if it is a good one."""
-        caller = _remembered(kept) if kept is not None else _if_good(await self._shared(secret_hash))
+    def recall(self, key_record: bytes) -> Caller | None:
+        """The caller behind a key of which Hot has this record, if the key is good."""
+        return self._use(_decode_caller(key_record))
+
+    async def look_up(self, secret_hash: str) -> Caller | None:
+        """The caller behind a key that Hot does not have."""
+        return self._use(_if_good(await self._look_up_once(secret_hash)))
+
+    def _use(self, caller: Caller | None) -> Caller | None:
         if caller is not None:
             self._used.add(caller.key_id)
         return caller
 
     def take_used(self) -> set[str]:
-        """The keys that were used since this was last asked."""
+        """The keys that were used since the last call."""
         used, self._used = self._used, set()
         return used
 
     async def refresh(self, key: Key) -> None:
-        """Make a change to a key known at once to whoever shares this Hot."""
+        """Make a change to a key known at once to all processes that share this Hot."""
         try:
             await self._hot.put(key_record(key.hash), msgspec.msgpack.encode(key), KEY_SECONDS)
             await self._hot.put(_last_record(key.hash), msgspec.msgpack.encode(key), OUTAGE_SECONDS)
         except Unavailable:
-            return  # what Hot still holds runs out by itself within KEY_SECONDS
+            return  # the old record expires within KEY_SECONDS
 
     async def _find(self, digest: str) -> Key | None:
         try:
             kept = await self._hot.get(key_record(digest))
         except Unavailable:
             return await self._look_up(digest)
-        return _decoded(kept) if kept is not None else await self._shared(digest)
+        return _decode(kept) if kept is not None else await self._look_up_once(digest)
 
-    async def _shared(self, digest: str) -> Key | None:
-        """A busy key runs out for all who use it at the same moment: one of them looks, the others wait."""
-        task = self._looking.get(digest)
-        if task is None:
-            task = self._looking[digest] = asyncio.create_task(self._look_up_to_keep(digest))
-            task.add_done_callback(lambda ended: self._looked(digest, ended))
-        return await asyncio.shield(task)
-
-    def _looked(self, digest: str, task: asyncio.Task[Key | None]) -> None:
-        del self._looking[digest]
-        if not task.cancelled():
-            task.exception()  # heard by who waits, if anybody still does
+    async def _look_up_once(self, digest: str) -> Key | None:
+        """Concurrent requests with the same key share one database lookup."""
+        return await self._looking.share(digest, lambda: self._look_up_to_keep(digest))
 
     async def _look_up_to_keep(self, digest: str) -> Key | None:
         try:
@@ -108,9 +123,9 @@ class Admission:
             kept = await self._hot.get(_last_record(digest))
             if kept is None:
                 raise
-            # Hits are served while the database is away, to who was known before.
+            # During an outage of the database, known callers are still served from the cache.
             await self._hot.put(key_record(digest), kept, KEY_SECONDS, only_new=True)
-            return _decoded(kept)
+            return _decode(kept)
         await self._keep(digest, key)
         return key
 
@@ -119,7 +134,7 @@ class Admission:
             return await tenants.find_key(connection, digest)
 
     async def _keep(self, digest: str, key: Key | None) -> None:
-        # only_new: a look-up that was overtaken by `refresh` must not bring the old state back.
+        # only_new: a lookup that was overtaken by `refresh` must not bring the old state back.
         try:
             known = msgspec.msgpack.encode(key)
             is_new = await self._hot.put(key_record(digest), known, KEY_SECONDS, only_new=True)
@@ -134,13 +149,13 @@ def unauthorized(detail: str) -> Problem:
 
 
 @lru_cache(maxsize=4096)
-def _decoded(kept: bytes) -> Key | None:
+def _decode(kept: bytes) -> Key | None:
     return msgspec.msgpack.decode(kept, type=Key | None)
 
 
 @lru_cache(maxsize=4096)
-def _remembered(kept: bytes) -> Caller | None:
-    return _if_good(_decoded(kept))
+def _decode_caller(kept: bytes) -> Caller | None:
+    return _if_good(_decode(kept))
 
 
 def _if_good(key: Key | None) -> Caller | None:
@@ -156,5 +171,5 @@ def _last_record(secret_hash: str) -> str:
 
 
 def key_record(secret_hash: str) -> str:
-    """Under which key Hot has what is known of an API key."""
+    """The name of an API key's record in Hot."""
     return f"key:{secret_hash}"

@@ -1,0 +1,1 @@
+"""Batches: up to a thousand pages in one job, line by line."""

@@ -1,0 +1,142 @@
+"""Read: a URL in, what the page says out; from the cache if the request asks for it."""
+
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from string import ascii_lowercase
+from typing import Final
+
+import msgspec
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from gossamer.flows.pages.caching import (
+    Admit,
+    CacheKey,
+    Caching,
+    MadeAnswer,
+    admit_always,
+    admit_or_pass,
+    get_or_make,
+    has,
+    to_shared,
+)
+from gossamer.flows.pages.obtain import Obtainer
+from gossamer.flows.parsers.parser_pool import ParserPool
+from gossamer.flows.tenants.admit import Caller
+from gossamer.state.cache import Cache
+from gossamer.state.search.search_document import MAX_TEXT_CHARS, IndexedDocument
+from gossamer.state.search.search_index import SearchIndex
+from gossamer.web.content.brief import BOUNDARY_CHARS
+from gossamer.web.outcome.outcome import Outcome
+from gossamer.web.pages.page import Page
+from gossamer.web.pages.page_request import ATTEMPTS, PageRequest
+from gossamer.web.pages.read_result import ReadReply, ReadResult
+from gossamer.web.pages.reading import Reading
+from gossamer.web.url.url import Url, is_tracked
+
+INDEXED_CHARS: Final = 2 * MAX_TEXT_CHARS  # of a page's text, which searches look through
+
+
+def new_boundary() -> str:
+    """Letters that nobody can guess, all of one case, so that they always count the same."""
+    return "".join(secrets.choice(ascii_lowercase) for _ in range(BOUNDARY_CHARS))
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    obtainer: Obtainer
+    parsers: ParserPool
+    cache: Cache
+    index: SearchIndex | None = None
+    clock: Callable[[], float] = field(default=time.time)
+    boundary: Callable[[], str] = field(default=new_boundary)
+
+    async def read(self, request: PageRequest, caller: Caller, attempts: int = ATTEMPTS) -> ReadResult:
+        """Fetch or render the page, and read it."""
+        options = request.reading_options(INDEXED_CHARS)
+        await self.parsers.check_selectors(options)
+
+        async def read(page: Page) -> Reading:
+            return await self.parsers.read(page, options)
+
+        page, reading = await self.obtainer.obtain(
+            request, caller, read, lambda reading: reading.judgement, attempts
+        )
+        result = _to_result(request, page, reading, self.clock())
+        if request.is_public and result.outcome is Outcome.OK:
+            self._index(caller, result, reading)
+        return result
+
+    async def read_cached(
+        self,
+        request: PageRequest,
+        caller: Caller,
+        caching: Caching,
+        admit: Admit = admit_always,
+        attempts: int = ATTEMPTS,
+    ) -> ReadReply:
+        """From the cache, or read and kept there. Only a good result is kept."""
+        common = to_shared(request)
+        key = _key(common, caching, attempts, caller.tier)
+
+        async def make() -> MadeAnswer:
+            await admit_or_pass(admit)
+            made = await self.read(common, caller, attempts)
+            return MadeAnswer(msgspec.msgpack.encode(made), made.fetched_at, made.outcome is Outcome.OK)
+
+        read, part = await get_or_make(self.cache, caching, key, ReadResult, make, patience=request.seconds)
+        return ReadReply(replace(read, url=request.address.href), part)
+
+    async def has(self, request: PageRequest, caching: Caching) -> bool:
+        return await has(self.cache, caching, _key(to_shared(request), caching))
+
+    def _index(self, caller: Caller, read: ReadResult, reading: Reading) -> None:
+        """Let later searches find the page. The index knows it by its cache form, so a page whose URL has
+        parameters that the form leaves out is not indexed: they may have changed what it says."""
+        if self.index is None or not caller.tenant_id or is_tracked(Url.parse(read.final_url)):
+            return
+        document = IndexedDocument(
+            url=read.final_url,
+            title=read.title,
+            description=read.metadata.description or "",
+            text=reading.text,
+            language=read.metadata.language or "",
+            seen_at=read.fetched_at,
+            published_at=read.metadata.published_at,
+        )
+        self.index.note(caller.tenant_id, document)
+
+
+def _key(request: PageRequest, caching: Caching, attempts: int = ATTEMPTS, tier: str = "") -> CacheKey:
+    return CacheKey.of("fetch", caching.tenant, request.parameters(), (request.seconds, attempts, tier))
+
+
+def _to_result(request: PageRequest, page: Page, reading: Reading, now: float) -> ReadResult:
+    wanted = set(request.formats)
+    return ReadResult(
+        url=page.url,
+        final_url=page.final_url,
+        status=page.status,
+        media_type=page.media_type,
+        via=page.via,
+        elapsed_ms=page.elapsed_ms,
+        redirects=page.redirects,
+        outcome=reading.judgement.outcome,
+        reason=reading.judgement.reason,
+        kind=reading.kind,
+        title=reading.title,
+        metadata=reading.metadata,
+        words=reading.words,
+        fallback=reading.fallback,
+        cut=reading.cut,
+        page_count=UNSET if reading.page_count is None else reading.page_count,
+        fetched_at=now,
+        markdown=reading.markdown if "markdown" in wanted else UNSET,
+        llm=reading.brief or UNSET,
+        html=reading.html if "html" in wanted else UNSET,
+        raw_html=UNSET if reading.raw_html is None else reading.raw_html,
+        text=reading.text if "text" in wanted else UNSET,
+        links=reading.links if "links" in wanted else UNSET,
+    )

@@ -1,0 +1,244 @@
+"""Search: a question in, pages out, from our own index and the providers that are configured.
+
+All sources are asked at once. One that fails does not spoil the results of the others. But if nothing was
+found and a source has not answered, the search fails: to say "nothing" would be wrong.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Final, Literal, Protocol
+
+import msgspec
+
+from gossamer.concurrency.breaker import Breaker
+from gossamer.flows.pages.caching import (
+    Admit,
+    CacheKey,
+    Caching,
+    MadeAnswer,
+    admit_always,
+    admit_or_pass,
+    get_or_make,
+    has,
+)
+from gossamer.observe.logs import Log
+from gossamer.problems import Busy, Problem, Unavailable
+from gossamer.reach.services.search import Provider
+from gossamer.state.cache import Cache
+from gossamer.state.search.search_index import SearchIndex
+from gossamer.web.pages.cache_options import CachePart
+from gossamer.web.search.fusion import Ranked, SearchHit, fuse
+from gossamer.web.search.question import Question
+from gossamer.web.url.url import Url
+
+SECONDS: Final = 10.0  # for each source, whatever its own deadline
+SERVICE: Final = "search"
+_STATES: Final = {"closed": "answers", "half-open": "is tried again", "open": "away"}  # of breakers
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """The hits of one source; incomplete if it stopped early."""
+
+    hits: Sequence[SearchHit]
+    complete: bool = True
+
+
+class SearchSource(Protocol):
+    """An index or a provider that is searched on behalf of a tenant."""
+
+    rest: ClassVar[float]  # seconds for which it is not asked after repeated failures
+
+    async def find(self, tenant: str, question: Question) -> Hits: ...
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSource:
+    index: SearchIndex
+    seconds: float = SECONDS - 1
+    rest: ClassVar[float] = 5.0
+
+    async def find(self, tenant: str, question: Question) -> Hits:
+        """A timeout means that the database is busy: an unreachable one fails sooner."""
+        try:
+            async with asyncio.timeout(self.seconds):
+                matches = await self.index.search(tenant, question)
+        except TimeoutError:
+            raise Busy(SERVICE, f"no answer within {self.seconds:g} s") from None
+        hits = [
+            SearchHit(
+                url=match.url,
+                title=match.title,
+                snippet=match.snippet,
+                published_at=match.published_at,
+                seen_at=match.seen_at,
+            )
+            for match in matches.found
+        ]
+        return Hits(hits, matches.complete)
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderSource:
+    """A provider. It does not learn which tenant asks."""
+
+    provider: Provider
+    rest: ClassVar[float] = 60.0
+
+    async def find(self, tenant: str, question: Question) -> Hits:
+        return Hits(await self.provider.search(question))
+
+
+AccountStatus = Literal["ok", "partial", "busy", "failed", "skipped"]
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """How one source answered."""
+
+    status: AccountStatus
+    count: int = 0
+    latency_ms: int = 0
+    reason: str = ""
+
+    @property
+    def has_answered(self) -> bool:
+        return self.status in ("ok", "partial")
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResults:
+    results: tuple[Ranked, ...]
+    providers: dict[str, Account]
+    at: float  # Unix seconds
+
+    @property
+    def complete(self) -> bool:
+        return all(account.status == "ok" for account in self.providers.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Finder:
+    sources: Mapping[str, SearchSource]  # earlier ones win a tie
+    cache: Cache
+    log: Log
+    clock: Callable[[], float] = field(default=time.time)
+    ticks: Callable[[], float] = field(default=time.monotonic)
+    seconds: float = SECONDS
+    breakers: Mapping[str, Breaker] = field(init=False)
+
+    def __post_init__(self) -> None:
+        breakers = {name: Breaker(seconds=source.rest) for name, source in self.sources.items()}
+        object.__setattr__(self, "breakers", breakers)
+
+    async def find(self, question: Question, tenant: str) -> SearchResults:
+        """Raises `Unavailable` if nothing was found and a source has not answered."""
+        answers = await asyncio.gather(*(self._ask(name, question, tenant) for name in self.sources))
+        accounts = {name: account for name, account, _ in answers}
+        rankings = {name: hits for name, account, hits in answers if account.has_answered}
+        found = SearchResults(tuple(fuse(rankings, question.limit)), accounts, self.clock())
+        if not found.results and not found.complete:
+            raise _no_results(accounts)
+        return found
+
+    async def find_cached(
+        self, question: Question, caching: Caching, admit: Admit = admit_always
+    ) -> tuple[SearchResults, CachePart]:
+        """From the cache, or searched and kept there. An incomplete result is not kept."""
+
+        async def make() -> MadeAnswer:
+            await admit_or_pass(admit)
+            found = await self.find(question, caching.tenant)
+            return MadeAnswer(msgspec.msgpack.encode(found), found.at, found.complete)
+
+        key = _key(question, caching)
+        return await get_or_make(self.cache, caching, key, SearchResults, make, patience=self.seconds)
+
+    async def has(self, question: Question, caching: Caching) -> bool:
+        return await has(self.cache, caching, _key(question, caching))
+
+    async def states(self) -> Mapping[str, Any]:
+        """For the health check. Raises `Unavailable` while a source is not asked."""
+        states = {name: _STATES[breaker.state(self.ticks())] for name, breaker in self.breakers.items()}
+        away = [name for name, state in states.items() if state == "away"]
+        if away:
+            raise Unavailable(SERVICE, f"no answers from {', '.join(away)}")
+        return states
+
+    async def _ask(self, name: str, question: Question, tenant: str) -> tuple[str, Account, list[SearchHit]]:
+        breaker = self.breakers[name]
+        if not breaker.allows(self.ticks()):
+            return name, Account("skipped", reason="it kept failing and is left alone for a while"), []
+        started = self.ticks()
+        try:
+            async with asyncio.timeout(self.seconds):
+                found = await self.sources[name].find(tenant, question)
+        except Busy as busy:
+            breaker.record_unknown()  # it works, and may be asked again
+            return name, Account("busy", 0, self._since(started), _why(busy, self.seconds)), []
+        except (Problem, TimeoutError) as error:
+            breaker.record_failure(self.ticks())
+            return name, self._failure(name, _why(error, self.seconds), self._since(started)), []
+        except BaseException:
+            breaker.record_unknown()
+            raise
+        breaker.record_success(self.ticks())
+        kept = [hit for hit in found.hits if _fits(hit, question, self.clock())]
+        status: AccountStatus = "ok" if found.complete else "partial"
+        reason = "" if found.complete else "it took too long, and was ended early"
+        return name, Account(status, len(kept), self._since(started), reason), kept
+
+    def _since(self, started: float) -> int:
+        return round((self.ticks() - started) * 1000)
+
+    def _failure(self, name: str, why: str, latency: int) -> Account:
+        self.log.warning("search_provider_failed", "a search goes on without it", provider=name, why=why)
+        return Account("failed", latency_ms=latency, reason=why)
+
+
+def _fits(hit: SearchHit, question: Question, now: float) -> bool:
+    """Whether a hit is of the site and the time that were asked for; providers may ignore both."""
+    since = question.since(now)
+    if since is not None and hit.published_at is not None and hit.published_at < since:
+        return False
+    try:
+        return question.is_on_site(Url.parse(hit.url).host)
+    except Problem:
+        return False
+
+
+def _why(error: Exception, seconds: float) -> str:
+    if isinstance(error, Problem):
+        return error.reason or error.kind.title
+    return f"no answer within {seconds:g} s"
+
+
+def _no_results(accounts: Mapping[str, Account]) -> Unavailable:
+    silent = {name: account for name, account in accounts.items() if account.status != "ok"}
+    is_busy = all(account.status == "busy" for account in silent.values())
+    why = "; ".join(f"{name}: {account.reason}" for name, account in silent.items())
+    problem = (Busy if is_busy else Unavailable)(SERVICE, why, retry_after=5)
+    problem.add_details(
+        providers={
+            name: {"status": account.status, "count": account.count, "latency": account.latency_ms}
+            | ({"reason": account.reason} if account.reason else {})
+            for name, account in accounts.items()
+        }
+    )
+    return problem
+
+
+def _key(question: Question, caching: Caching) -> CacheKey:
+    return CacheKey.of("search", caching.tenant, _parameters(question))
+
+
+def _parameters(question: Question) -> dict[str, object]:
+    return {
+        "query": question.text,
+        "limit": question.limit,
+        "site": question.site,
+        "recency": question.recency,
+        "language": question.language,
+    }
