@@ -1,31 +1,33 @@
-"""Till: where money is taken, and what is said when it is not."""
+"""Payees: the networks on which we take payments, and how a payment is refused."""
 
-import asyncio
 import secrets
 import time
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from gossamer import problems
-from gossamer.breaker import Breaker
-from gossamer.logs import Log
+from gossamer.concurrency.breaker import Breaker
+from gossamer.observe.logs import Log
 from gossamer.problems import Problem, Unavailable
-from gossamer.reach.facilitator import Facilitator
-from gossamer.settings import CDP_FACILITATOR, TEST_FACILITATOR, SettingError, Settings
-from gossamer.web import evm, solana, x402
-from gossamer.web.x402 import Network, Terms
+from gossamer.reach.services.chain import Chain
+from gossamer.reach.services.chain_evm import EvmChain
+from gossamer.reach.services.chain_solana import SolanaChain
+from gossamer.reach.services.facilitator import Facilitator
+from gossamer.reach.services.json_rpc import JsonRpc
+from gossamer.settings.settings import CDP_FACILITATOR, TEST_FACILITATOR, SettingError, Settings
+from gossamer.web.pay import evm, solana, x402
+from gossamer.web.pay.x402 import Network
 
 if TYPE_CHECKING:
-    from gossamer.reach.facilitator_key import FacilitatorKey
+    from gossamer.reach.services.facilitator_key import FacilitatorKey
 
 Receipt = list[tuple[bytes, bytes]]
 
 
-class Refused(Exception):
-    """A payment is not taken, and why: `reason` for programs, the text for people."""
+class PaymentRefused(Exception):
+    """A payment is not accepted: `reason` is for programs, the text for people."""
 
     def __init__(self, reason: str, detail: str, receipt: Receipt | None = None) -> None:
         super().__init__(detail)
@@ -35,38 +37,41 @@ class Refused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Till:
-    """A network, our address there, and who moves the money."""
+class Payee:
+    """A network, our address there, the facilitator that settles, and perhaps a node of the chain."""
 
     network: Network
-    pay_to: str
+    address: str
     facilitator: Facilitator
-
-    async def terms(self, amount: int, seconds: int) -> Terms | None:
-        """How to pay this much here; None while the facilitator does not say what it needs for it."""
-        extra: Mapping[str, Any] | None = {}
-        if not self.network.is_evm:
-            extra = await self.facilitator.kind(self.network.id)
-        return None if extra is None else x402.terms(self.network, self.pay_to, amount, seconds, extra)
+    chain: Chain | None = None
 
 
-def tills(settings: Settings, log: Log) -> list[Till]:
-    """Where money is taken: Base and Solana, their test networks, or Polygon besides."""
+def open_payees(settings: Settings, log: Log) -> list[Payee]:
+    """The networks on which we take payments: Base and Solana or their test networks, and perhaps Polygon."""
     if settings.pay_polygon and settings.network != "base":
         raise SettingError("pay_polygon needs network=base: x402 clients pay on no test network of Polygon")
     asked = _facilitators(settings, log)
     real = settings.network == "base"
     base, solana = (x402.BASE, x402.SOLANA) if real else (x402.BASE_SEPOLIA, x402.SOLANA_DEVNET)
     found = [
-        Till(base, settings.wallet_address, asked["cdp"]),
-        Till(solana, settings.wallet_svm, asked["payai"]),
+        Payee(base, settings.wallet_address, asked["cdp"], _chain(base, settings.base_rpc_url)),
+        Payee(solana, settings.wallet_svm, asked["payai"], _chain(solana, settings.solana_rpc_url)),
     ]
-    polygon = Till(x402.POLYGON, settings.wallet_address, asked["payai"])
-    return [*found, polygon] if settings.pay_polygon else found
+    if settings.pay_polygon:
+        node = _chain(x402.POLYGON, settings.polygon_rpc_url)
+        found.append(Payee(x402.POLYGON, settings.wallet_address, asked["payai"], node))
+    return found
+
+
+def _chain(network: Network, url: str) -> Chain | None:
+    if not url:
+        return None
+    rpc = JsonRpc(f"node of {network.name}", url)
+    return EvmChain(network.id, rpc) if network.is_evm else SolanaChain(network.id, rpc)
 
 
 def check_wallets(settings: Settings) -> None:
-    """Raises `SettingError` for one where nobody is paid: what is sent to a mistyped address is lost."""
+    """Raises `SettingError` for a malformed address: money that is sent there would be lost."""
     faults = {
         "wallet_address": evm.fault(settings.wallet_address),
         "wallet_svm": solana.fault(settings.wallet_svm),
@@ -85,7 +90,7 @@ def _facilitators(settings: Settings, log: Log) -> dict[str, Facilitator]:
             url,
             Breaker(),
             log,
-            key=key if url == settings.cdp_facilitator_url else None,  # nobody else is shown it
+            key=key if url == settings.cdp_facilitator_url else None,  # only Coinbase may see it
             verify_seconds=settings.facilitator_verify_seconds,
             settle_seconds=settings.facilitator_settle_seconds,
             clock=time.monotonic,
@@ -95,7 +100,7 @@ def _facilitators(settings: Settings, log: Log) -> dict[str, Facilitator]:
 
 
 def facilitator_key(settings: Settings) -> "FacilitatorKey | None":
-    """Raises `SettingError` where no payment on Base could ever be taken."""
+    """Raises `SettingError` if no payment on Base could ever be settled."""
     url, named, secret = settings.cdp_facilitator_url, settings.cdp_api_key_id, settings.cdp_api_key_secret
     if bool(named) != bool(secret):
         raise SettingError("cdp_api_key_id and cdp_api_key_secret belong together: set both, or none")
@@ -114,7 +119,7 @@ def facilitator_key(settings: Settings) -> "FacilitatorKey | None":
 
 
 def _read_key(named: str, secret: str) -> "FacilitatorKey":
-    from gossamer.reach.facilitator_key import FacilitatorKey, read_private  # few have a key
+    from gossamer.reach.services.facilitator_key import FacilitatorKey, read_private  # few have a key
 
     try:
         return FacilitatorKey(named, read_private(secret), time.time, partial(secrets.token_hex, 16))
@@ -125,24 +130,21 @@ def _read_key(named: str, secret: str) -> "FacilitatorKey":
         ) from None
 
 
-async def all_terms(tills: Iterable[Till], amount: int, seconds: int) -> list[Terms]:
-    made = await asyncio.gather(*(till.terms(amount, seconds) for till in tills))
-    return [terms for terms in made if terms is not None]
-
-
-def in_use() -> Problem:
+def in_use(why: str = "This payment is being used by another request.") -> Problem:
     return Problem(
         problems.PAYMENT_IN_USE,
-        "This payment is being used by another request.",
+        why,
         headers={"Retry-After": "1"},
         retryAfter=1,
     )
 
 
-def pending(till: Till) -> Problem:
+def pending(payee: Payee) -> Problem:
     doubt = Unavailable(
-        f"payment facilitator {till.facilitator.name}", "it did not say whether it was paid", retry_after=5
+        f"payment facilitator {payee.facilitator.name}", "it did not say whether it was paid", retry_after=5
     )
-    doubt.hint = "Nothing is paid twice: send the same request with the same payment after Retry-After."
-    doubt.members["details"] = {**doubt.members["details"], "reason": "settlement_pending"}
+    doubt.hint = (
+        "Nothing is paid twice: send the same request after Retry-After, with this payment or a new one."
+    )
+    doubt.add_details(reason="settlement_pending")
     return doubt

@@ -1,8 +1,8 @@
-"""Quotes: what a request costs, and for how long that holds.
+"""Quotes: what a request costs, and how long the quote is valid.
 
-The full price is always taken, the lower one while the cache has the answer, and what was quoted for this
-very request for as long as quotes hold: nobody who signs what was asked for is sent away because the cache
-has changed meanwhile. What is remembered of a quote is in Hot; when it is lost, the full price holds.
+The full price is always accepted. The lower price is accepted while the cache has the answer, or while a
+quote for the same request is valid: a client that signs its quote is not refused because the cache has
+changed. Quotes are kept in Hot; when one is lost, the full price applies.
 """
 
 import contextlib
@@ -13,11 +13,11 @@ from typing import Any, Final
 import msgspec
 
 from gossamer.problems import Unavailable
-from gossamer.setting_values import Money
-from gossamer.settings import Settings
-from gossamer.state.hot import Hot, Tally
-from gossamer.state.limits import Limits, Standing
-from gossamer.web.x402 import Resource
+from gossamer.settings.settings import Settings
+from gossamer.settings.values import Money
+from gossamer.state.kv.hot import Hot, Tally
+from gossamer.state.tenants.limits import Limits, LimitStatus
+from gossamer.web.pay.x402 import PaidResource
 
 UNPAID: Final = "unpaid"
 
@@ -54,7 +54,7 @@ class Purchase:
 
     price: str  # its row in the table
     endpoint: str
-    resource: Resource
+    resource: PaidResource
     extensions: Mapping[str, Any]
     request_hash: str  # SHA-256 of the address with its query, and of the body
     request_id: str
@@ -69,8 +69,8 @@ class Quotes:
         self._hot = hot
         self._limits = limits
 
-    async def ask(self, purchase: Purchase, unpaid: Standing) -> int:
-        """The amount to ask for now. It is honoured, and `unpaid` can be given back when it is paid."""
+    async def ask(self, purchase: Purchase, unpaid: LimitStatus) -> int:
+        """The amount to ask for now. It will be accepted, and `unpaid` can be given back when it is paid."""
         named = self.prices.cached if purchase.cached else self.prices.full
         amount = named(purchase.price)
         try:
@@ -93,7 +93,7 @@ class Quotes:
             return False
 
     async def claim(self, purchase: Purchase) -> int | None:
-        """Whoever was quoted this may try to pay it once; what `give_back` needs when that went well."""
+        """A client may try once to pay its quote. Returns what `give_back` needs if that succeeds."""
         with contextlib.suppress(Unavailable):
             kept = await self._hot.get(_unpaid_key(purchase))
             if kept is not None and await self._hot.drop(_unpaid_key(purchase)):
@@ -101,11 +101,11 @@ class Quotes:
         return None
 
     async def give_back(self, purchase: Purchase, stamp: int) -> None:
-        """It was paid: its 402 does not count against its client any more."""
+        """The quote was paid, so its 402 no longer counts against the client."""
         tally = Tally(True, 0, 0, 0.0, stamp)
-        await self._limits.give_back(Standing(self._limits.table[UNPAID], purchase.client, tally))
+        await self._limits.give_back(LimitStatus(self._limits.table[UNPAID], purchase.client, tally))
 
-    async def unpaid(self, client: str) -> Standing:
+    async def unpaid(self, client: str) -> LimitStatus:
         """Count a 402 that is about to be answered."""
         return (await self._limits.take([(UNPAID, client)]))[0]
 

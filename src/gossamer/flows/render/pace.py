@@ -1,4 +1,4 @@
-"""Pace: how long renders take these days, for who wants to know when to come back."""
+"""How long renders take at present, to estimate when a page will be ready."""
 
 import asyncio
 import time
@@ -9,19 +9,19 @@ from statistics import median
 from typing import Final
 
 from gossamer.problems import Unavailable
-from gossamer.state import renders
-from gossamer.state.database import Database
-from gossamer.state.hot import Hot
+from gossamer.state.db.database import Database
+from gossamer.state.kv.hot import Hot
+from gossamer.state.render import renders
 
-REMEMBERED: Final = 100  # renders
+MAX_REMEMBERED: Final = 100  # renders
 UNKNOWN: Final = 3_000  # milliseconds, until one has been measured
 SHARED_KEY: Final = "render:pace"
 SHARED_SECONDS: Final = 86_400.0
-BELIEVED_SECONDS: Final = 1.0  # an estimate need not be newer
+CACHED_SECONDS: Final = 1.0  # of an estimate
 
 
-class Pace:
-    """A moving median, kept by whoever renders and shared with the others."""
+class RenderPace:
+    """A moving median, kept by each process that renders and shared with the others."""
 
     def __init__(
         self, hot: Hot, database: Database, places: int, clock: Callable[[], float] = time.monotonic
@@ -30,7 +30,7 @@ class Pace:
         self._database = database
         self._places = places
         self._clock = clock
-        self._took: deque[int] = deque(maxlen=REMEMBERED)
+        self._took: deque[int] = deque(maxlen=MAX_REMEMBERED)
         self._estimate = 0
         self._until = float("-inf")
         self._lock = asyncio.Lock()
@@ -41,11 +41,11 @@ class Pace:
             await self._hot.put(SHARED_KEY, b"%d" % self._median(), SHARED_SECONDS)
 
     async def estimate(self) -> int:
-        """Milliseconds until what is asked for now will be there: what waits comes first."""
+        """Milliseconds until a page that is asked for now is ready, behind the renders that are queued."""
         async with self._lock:
             if self._clock() >= self._until:
                 self._estimate = await self.one() * (1 + await self._waiting() // self._places)
-                self._until = self._clock() + BELIEVED_SECONDS
+                self._until = self._clock() + CACHED_SECONDS
             return self._estimate
 
     async def one(self) -> int:

@@ -1,0 +1,1 @@
+"""Keeping the service up: health, supervised background tasks, periodic work, and stopping in stages."""

@@ -1,0 +1,98 @@
+"""Upkeep: periodic work in the background, which may be late."""
+
+import asyncio
+from functools import partial
+from typing import Final
+
+from gossamer.concurrency.periodic import every
+from gossamer.flows.crawl.indexing import Indexing
+from gossamer.flows.tenants.admit import Admission
+from gossamer.observe.logs import Log
+from gossamer.problems import Unavailable
+from gossamer.state import batches
+from gossamer.state.crawl.crawls import Crawls
+from gossamer.state.crawl.frontier import Frontier
+from gossamer.state.db.database import Database
+from gossamer.state.jobs import heartbeats, job_table
+from gossamer.state.pages.page_cache import PageCache
+from gossamer.state.search import search_drops
+from gossamer.state.search.search_index import SearchIndex
+from gossamer.state.tenants import once, tenants
+from gossamer.state.tenants.usage import Usage
+
+EVERY_SECONDS: Final = 60.0
+PAGES_EVERY_SECONDS: Final = 5.0
+INDEXING_SECONDS: Final = 10.0  # how long a command waits for the index
+JOB_DAYS: Final = 30.0
+
+
+async def keep_clean(database: Database, admission: Admission, log: Log) -> None:
+    """Run `clean_up` until cancelled."""
+    await every(EVERY_SECONDS, partial(clean_up, database, admission), on_outage=partial(_postpone, log))
+
+
+async def clean_up(database: Database, admission: Admission) -> None:
+    """Delete what has expired, a batch at a time, and write down which keys were used."""
+    used = admission.take_used()
+    async with database.write() as connection:
+        await once.forget_expired(connection)
+        await tenants.touch_keys(connection, used)
+        await heartbeats.forget_dead(connection)
+        await job_table.forget_old(connection, days=JOB_DAYS)
+        await batches.forget(connection)
+        await batches.forget_headers(connection)
+        await search_drops.forget(connection)
+
+
+async def keep_crawling(crawls: Crawls, frontier: Frontier, log: Log) -> None:
+    """Until cancelled: give back what a lost worker had taken, and wake crawls that a crash left asleep."""
+
+    async def recover() -> None:
+        await frontier.recover()
+        await crawls.rouse()
+
+    await every(EVERY_SECONDS, recover, on_outage=partial(_postpone, log))
+
+
+async def keep_indexed(index: SearchIndex, log: Log) -> None:
+    """Run `settle_index` until cancelled."""
+    await every(PAGES_EVERY_SECONDS, partial(settle_index, index, log))
+
+
+async def settle_index(index: SearchIndex, log: Log) -> None:
+    """Write the words of the pages that were read into the index."""
+    try:
+        await index.flush()
+    except Unavailable as away:
+        _postpone(log, away)
+
+
+async def settle_crawled(indexing: Indexing, log: Log) -> None:
+    """Index pages that a command crawled. The next process indexes those that are left when time is up."""
+    try:
+        async with asyncio.timeout(INDEXING_SECONDS):
+            await indexing.catch_up(asyncio.Event())
+    except TimeoutError:
+        log.debug("indexing_postponed", "not all that was crawled is in the index yet")
+    except Unavailable as away:
+        _postpone(log, away)
+
+
+async def keep_pages(pages: PageCache, usage: Usage, log: Log) -> None:
+    """Run `settle_pages` until cancelled."""
+    await every(PAGES_EVERY_SECONDS, partial(settle_pages, pages, usage, log))
+
+
+async def settle_pages(pages: PageCache, usage: Usage, log: Log) -> None:
+    """Write counts from memory, and repair the page cache. Also runs at a clean stop."""
+    try:
+        await usage.flush()
+        await pages.flush()
+        await pages.repair()
+        await pages.hear_news()
+    except Unavailable as away:
+        _postpone(log, away)
+
+
+def _postpone(log: Log, away: Unavailable) -> None:
+    log.warning("upkeep_postponed", "upkeep will be tried again", why=away.detail)
