@@ -1,11 +1,11 @@
-"""Crawl: hosts are leased, walked at their pace, and what became of their URLs is written together.
+"""Crawl: hosts are leased and crawled at their own pace, and the results are written in batches.
 
     worker ── leases a host ──> host ── robots, pace, gate: may it be asked now? ──┐
-      ^                          ^ batches of URLs, through the desk               v
-      │ plan: what the crawl wants                                             visit ── fetch ── harvest
+      ^                          ^ batches of URLs, through frontier_batcher       v
+      │ plan: what the crawl wants                             visit ── fetch ── page_processor
       │                                                                            │
     watch <── counts ── database <── one transaction <── writer, content <─────────┘
-                           └── what the search index lacks ──> indexing, in a process of its own
+                           └── pages that the search index lacks ──> indexing, in a process of its own
 
-`seeds` is where a crawl begins, `known` what it need not write down again, `results` what it has stored.
+`seeds` starts crawls, `known_urls` remembers what was written before, `results` reads what was stored.
 """

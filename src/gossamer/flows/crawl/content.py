@@ -1,32 +1,38 @@
-"""Content of a crawl: a batch of pages is one object, each compressed by itself, so each can be had alone.
+"""Content of crawled pages: a batch of pages is one blob, and each page can be read by itself.
 
-A page is kept whole, with its headers and what is known of its charset: whatever is to be read out of it
-later can be read again without another fetch.
+A page is kept whole, with its headers and charset, so that it can be read in another way later without being
+fetched again.
 """
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 import msgspec
 from ulid import ULID
 
-from gossamer.state.blobs import Blobs
-from gossamer.web.page import Page
+from gossamer.problems import CONTENT_UNREADABLE, Problem
+from gossamer.state.blobs.blobs import Blobs
+from gossamer.web.pages.page import Page
 
 if sys.version_info >= (3, 14):
     from compression import zstd
 else:
     from backports import zstd
 
-LEVEL: Final = 1  # of compression: the next costs more time than it saves bytes
-LARGEST: Final = 64_000_000  # bytes of a page as it is kept, unpacked
+DAMAGED: Final = "damaged_content"
+LEVEL: Final = 1  # the next level costs more time than it saves bytes
+_OPTIONS: Final[Mapping[int, int]] = {
+    zstd.CompressionParameter.compression_level: LEVEL,
+    zstd.CompressionParameter.checksum_flag: 1,  # so that damage is noticed
+}
+MAX_PAGE_BYTES: Final = 64_000_000  # unpacked
 _pages: Final = msgspec.msgpack.Decoder(Page)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class StoredAt:
     """Where a page is kept."""
 
     blob: str
@@ -35,32 +41,41 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Parcel:
-    """Pages on their way into one object."""
+class PackedPages:
+    """Pages packed for one blob."""
 
     name: str
     body: bytes
-    places: list[Place]
+    places: list[StoredAt]
 
 
-def parcel(pages: Iterable[Page]) -> Parcel:
-    """Half a millisecond a dozen: not for the event loop's thread."""
-    compressing = zstd.ZstdCompressor(LEVEL)
+def pack(pages: Iterable[Page]) -> PackedPages:
+    """Takes half a millisecond for a dozen pages: not for the event loop's thread."""
+    compressing = zstd.ZstdCompressor(options=_OPTIONS)
     name, offset = f"crawls/{str(ULID()).lower()}", 0
     pieces, places = [], []
     for page in pages:
         piece = compressing.compress(msgspec.msgpack.encode(page), zstd.ZstdCompressor.FLUSH_FRAME)
-        places.append(Place(name, offset, len(piece)))
+        places.append(StoredAt(name, offset, len(piece)))
         pieces.append(piece)
         offset += len(piece)
-    return Parcel(name, b"".join(pieces), places)
+    return PackedPages(name, b"".join(pieces), places)
 
 
-async def kept_page(blobs: Blobs, blob: str, offset: int, size: int) -> Page | None:
-    """The page as it was when it was crawled, or None where its content is not kept any more."""
+async def load_page(blobs: Blobs, blob: str, offset: int, size: int) -> Page | None:
+    """The page as it was crawled, or None if its content is gone."""
     whole = await blobs.get(blob)
-    return None if whole is None else unpacked(whole[offset : offset + size])
+    return None if whole is None else unpack(whole[offset : offset + size])
 
 
-def unpacked(piece: bytes) -> Page:
-    return _pages.decode(zstd.ZstdDecompressor().decompress(piece, max_length=LARGEST))
+def unpack(piece: bytes) -> Page:
+    """Raises `Problem` for a damaged page; others in the same blob may be intact."""
+    try:
+        return _pages.decode(zstd.ZstdDecompressor().decompress(piece, max_length=MAX_PAGE_BYTES))
+    except (zstd.ZstdError, msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise Problem(
+            CONTENT_UNREADABLE,
+            "The stored content of this page is damaged.",
+            hint="Crawl the page again.",
+            details={"reason": DAMAGED},
+        ) from error

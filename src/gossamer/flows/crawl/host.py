@@ -1,8 +1,8 @@
-"""The walk of one host: its best URLs in batches, each asked for when its turn has come.
+"""The crawl of one host: its best URLs in batches, each fetched when its turn has come.
 
-The host is ours while the lease lasts, so nobody is asked whether it may be talked to. A walk ends when
-there is nothing to do, when somebody else should have the host, or when it is to be left in peace for longer
-than a lease is worth holding.
+The lease gives the host to this process alone, so nothing else needs to be asked before a request. The crawl
+of a host ends when there is nothing to do, when another worker should have the host, or when the next
+request is too far off to hold the lease.
 """
 
 import asyncio
@@ -15,77 +15,80 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeVar
 
-from gossamer.flows.crawl.desk import Desk
-from gossamer.flows.crawl.fetch import LEARNED, Fetching
-from gossamer.flows.crawl.harvest import Harvest
-from gossamer.flows.crawl.lease import Held
-from gossamer.flows.crawl.pace import REFUSALS
-from gossamer.flows.crawl.plan import Plan, Plans
-from gossamer.flows.crawl.robots import RobotsFiles, Rules
-from gossamer.flows.crawl.taking import Taking, is_at_hand
-from gossamer.flows.crawl.visit import Visited, blocked, broken, put_off, unanswered, unreadable
+from gossamer.flows.crawl.frontier_batcher import FrontierBatcher
+from gossamer.flows.crawl.lease import HeldHost
+from gossamer.flows.crawl.plan import CrawlPlan, Plans
+from gossamer.flows.crawl.politeness.pace import REFUSALS
+from gossamer.flows.crawl.politeness.robots import RobotsFiles, Rules
+from gossamer.flows.crawl.visiting.fetch import LEARNED, CrawlFetcher
+from gossamer.flows.crawl.visiting.page_parser import PageParser, is_quick_here
+from gossamer.flows.crawl.visiting.page_processor import PageProcessor
+from gossamer.flows.crawl.visiting.visit import Visited, blocked, broken, put_off, unanswered, unreadable
 from gossamer.flows.crawl.writer import Writer
-from gossamer.flows.serve import LimitReached
-from gossamer.logs import Log
+from gossamer.flows.render.serve import LimitReached
+from gossamer.observe.logs import Log
 from gossamer.problems import Problem, Unavailable
-from gossamer.reach.retry import retry_after
-from gossamer.state.frontier import Frontier, Task
-from gossamer.state.hosts import Hosts
-from gossamer.web.page import Page
-from gossamer.web.parts import Parts
-from gossamer.web.url import Url
+from gossamer.reach.http.retry import retry_after
+from gossamer.state.crawl.frontier import Frontier
+from gossamer.state.crawl.hosts import Hosts
+from gossamer.state.crawl.settling import CrawlTask
+from gossamer.web.crawl.parts import PageParts
+from gossamer.web.pages.page import Page
+from gossamer.web.url.url import Url
 
-MOST_TASKS: Final = 200  # of a batch
+MAX_TASKS: Final = 200  # of a batch
 FIRST_TASKS: Final = 20  # until the pace is known
-PATIENCE: Final = 5.0  # seconds that a host is held for without being asked
-AGAIN_SECONDS: Final = 0.25  # until a database that is away is asked again
-DEFECT_SECONDS: Final = 15.0  # until a host is tried again whose walk ended with a defect of ours
-REST_SECONDS: Final = 3600.0  # of a host that does not say what its rules are
-MOST_URLS: Final = 2_000  # of a page or sitemap that are written with it; more are written before
+MAX_HELD_SECONDS: Final = 5.0  # for which a host is held without a request
+AGAIN_SECONDS: Final = 0.25  # until the database is tried again
+DEFECT_SECONDS: Final = 15.0  # until a host is tried again after a defect of ours
+REST_SECONDS: Final = 3600.0  # for a host whose robots.txt cannot be had
+MAX_URLS: Final = 2_000  # that are written with their page or sitemap; more than that are written before it
 
-Waiting = deque[tuple[Task, Plan]]
+Waiting = deque[tuple[CrawlTask, CrawlPlan]]
 P = TypeVar("P", Page, Page | None)
 
 
 @dataclass(frozen=True, slots=True)
-class Crew:
-    """Who a walk needs."""
+class CrawlParts:
+    """The services that the crawl of a host needs."""
 
     frontier: Frontier
     hosts: Hosts
-    desk: Desk
+    batcher: FrontierBatcher
     plans: Plans
     robots: RobotsFiles
-    fetching: Fetching
-    taking: Taking
-    harvest: Harvest
+    fetcher: CrawlFetcher
+    parser: PageParser
+    processor: PageProcessor
     writer: Writer
     log: Log
     randomness: Callable[[], float] = random.random
 
 
-class Walk:
+class HostCrawl:
     def __init__(
         self,
-        crew: Crew,
-        held: Held,
+        parts: CrawlParts,
+        held: HeldHost,
         gate: AbstractAsyncContextManager[object],
-        lanes: Callable[[], int],
+        concurrency: Callable[[], int],
     ) -> None:
-        self._crew = crew
+        self._parts = parts
         self._held = held
-        self._lanes = lanes  # how many may ask at once, as there are other hosts too
-        self._gate = gate  # of the address, which may have many hosts
+        self._concurrency = concurrency  # how many requests may run at once, given the other hosts
+        self._gate = gate  # of the host's address, which other hosts may share
         self._rules: Rules | None = None
         self._most = FIRST_TASKS
-        self._found = False  # something that is to be fetched from this host
+        self._found = False  # new URLs of this host
         self._shells = 0
         self._over = False
-        self._apart = asyncio.Lock()  # one page at a time: others' large pages are to have their turn
+        self._parsing = (
+            asyncio.Lock()
+        )  # one page at a time, so that large pages of other hosts have their turn
 
     async def run(self) -> None:
         try:
-            while not self._is_over() and await self._go_on():
+            while not self._is_over() and await self._crawl_batch():
                 pass
         except Unavailable:
             raise
@@ -95,119 +98,121 @@ class Walk:
         finally:
             await self._leave()
 
-    async def _go_on(self) -> bool:
-        """One batch; whether there may be more."""
+    async def _crawl_batch(self) -> bool:
+        """Crawl one batch; returns whether there may be more."""
         asked, self._found = self._most, False
-        tasks = await self._crew.desk.take(self._held.lease, asked)
-        await self._round(tasks)
+        tasks = await self._parts.batcher.take(self._held.lease, asked)
+        await self._crawl_tasks(tasks)
         if len(tasks) == asked:
             return True
-        await self._crew.writer.settled(self._held.host)
+        await self._parts.writer.wait_settled(self._held.host)
         return self._found
 
     def _is_over(self) -> bool:
         return self._over or self._held.leave or self._held.lost
 
     async def _leave(self) -> None:
-        """Write what there is, and let others have the host; what was taken and not done goes back."""
+        """Write the results and release the host; tasks that were not done go back."""
         held = self._held
         if not held.lost:
-            await self._crew.writer.settled(held.host)
+            await self._parts.writer.wait_settled(held.host)
         if not held.lost:
             held.released = True
             await self._release()
 
     async def _release(self) -> None:
-        """As soon as the database is there; if it is not in time, the lease runs out."""
+        """Retry while the database is away; in the end the lease runs out."""
         while True:
             try:
-                await self._crew.desk.release(self._held.release())
+                await self._parts.batcher.release(self._held.release())
                 return
             except Unavailable:
                 if not self._held.holds():
                     raise
             await asyncio.sleep(AGAIN_SECONDS)
 
-    async def _round(self, tasks: Sequence[Task]) -> None:
-        found = {task.crawl_id: await self._crew.plans.get(task.crawl_id) for task in tasks}
+    async def _crawl_tasks(self, tasks: Sequence[CrawlTask]) -> None:
+        found = {task.crawl_id: await self._parts.plans.get(task.crawl_id) for task in tasks}
         plans = [plan for plan in found.values() if plan is not None]
         waiting = deque((task, plan) for task in tasks if (plan := found[task.crawl_id]) is not None)
-        await self._walk(waiting, plans)
+        await self._crawl_concurrently(waiting, plans)
         gap = max((self._held.pace.gap(plan.spec.delay) for plan in plans), default=0.0)
-        self._most = max(1, min(MOST_TASKS, int(PATIENCE / gap))) if gap else MOST_TASKS
+        self._most = max(1, min(MAX_TASKS, int(MAX_HELD_SECONDS / gap))) if gap else MAX_TASKS
 
-    async def _walk(self, waiting: Waiting, plans: Sequence[Plan]) -> None:
-        def lanes() -> int:
+    async def _crawl_concurrently(self, waiting: Waiting, plans: Sequence[CrawlPlan]) -> None:
+        def concurrency() -> int:
             now = asyncio.get_running_loop().time()
-            return min([self._lanes(), *(self._held.pace.lanes(plan.spec.delay, now) for plan in plans)])
+            return min(
+                [self._concurrency(), *(self._held.pace.concurrency(plan.spec.delay, now) for plan in plans)]
+            )
 
-        async def lane(number: int) -> None:
-            while waiting and not self._is_over() and number < lanes():
+        async def crawl_next(number: int) -> None:
+            while waiting and not self._is_over() and number < concurrency():
                 await self._do(*waiting.popleft())
 
         if self._rules is None and waiting:
             await self._do(*waiting.popleft())
         async with asyncio.TaskGroup() as group:
-            for number in range(1, min(len(waiting), lanes())):
-                group.create_task(lane(number))
-            await lane(0)
+            for number in range(1, min(len(waiting), concurrency())):
+                group.create_task(crawl_next(number))
+            await crawl_next(0)
 
-    async def _do(self, task: Task, plan: Plan) -> None:
+    async def _do(self, task: CrawlTask, plan: CrawlPlan) -> None:
         try:
-            await self._attend(task, plan)
+            await self._handle(task, plan)
         except Unavailable as away:
             self._over = True
-            self._crew.log.warning("crawl_paused", "a host waits", host=self._held.host, why=away.detail)
+            self._parts.log.warning("crawl_paused", "a host waits", host=self._held.host, why=away.detail)
 
-    async def _attend(self, task: Task, plan: Plan) -> None:
-        crew, held, url = self._crew, self._held, Url.parse(task.url)
-        if not await crew.plans.is_running(plan):
+    async def _handle(self, task: CrawlTask, plan: CrawlPlan) -> None:
+        parts, held, url = self._parts, self._held, Url.parse(task.url)
+        if not await parts.plans.is_running(plan):
             return
         try:
-            rules = self._rules or await self._learn(url, plan)
+            rules = self._rules or await self._learn_rules(url, plan)
         except Unavailable:
             raise
-        except Problem as problem:  # there is no such host, or none that may be visited
-            crew.writer.put(held, unanswered(task, plan, problem, crew.randomness()))
+        except Problem as problem:  # the host does not exist, or must not be visited
+            parts.writer.put(held, unanswered(task, plan, problem, parts.randomness()))
             return
         if rules.unknown and not rules.again:
             self._rest(REST_SECONDS)
         elif not rules.robots.allows(url.target):
-            crew.writer.put(held, blocked(task, plan, "robots_unreachable" if rules.unknown else "robots"))
-        elif await self._turn():
+            parts.writer.put(held, blocked(task, plan, "robots_unreachable" if rules.unknown else "robots"))
+        elif await self._wait_turn():
             await self._visit(task, plan, url, rules)
 
-    async def _learn(self, url: Url, plan: Plan) -> Rules:
-        """The host's rules; who had to ask for them has asked it something."""
+    async def _learn_rules(self, url: Url, plan: CrawlPlan) -> Rules:
+        """The host's rules; fetching them counts as a request to the host."""
         held = self._held
-        if not await self._turn():
+        if not await self._wait_turn():
             raise Unavailable("host", "it is not its turn")
-        rules, asked = await self._crew.robots.of(held.lease, url, held.now(), self._passage)
-        held.pace.asked = rules.delay
+        rules, asked = await self._parts.robots.of(held.lease, url, held.now(), self._permission)
+        held.pace.robots_delay = rules.delay
         if asked:
-            held.pace.ended(asyncio.get_running_loop().time(), plan.spec.delay)
+            held.pace.record_end(asyncio.get_running_loop().time(), plan.spec.delay)
         self._rules = rules
         return rules
 
     @asynccontextmanager
-    async def _passage(self) -> AsyncIterator[None]:
-        """The right to ask the host something now."""
+    async def _permission(self) -> AsyncIterator[None]:
+        """Permission to send the host a request now."""
         async with self._gate:
             if not self._held.holds():
                 raise Unavailable("host", "it is not ours any more")
             yield
 
-    async def _turn(self) -> bool:
-        """Wait until the host may be asked; False when that is not to be waited for."""
-        await self._crew.writer.room()
+    async def _wait_turn(self) -> bool:
+        """Wait until the host may be asked; False if that takes too long."""
+        await self._parts.writer.wait_for_room()
         pause = self._held.pace.next_at - asyncio.get_running_loop().time()
-        if pause > PATIENCE:
+        if pause > MAX_HELD_SECONDS:
             self._over = True
         elif pause > 0:
             await asyncio.sleep(pause)
         return not self._is_over() and self._held.holds()
 
-    async def _visit(self, task: Task, plan: Plan, url: Url, rules: Rules) -> None:
+    async def _visit(self, task: CrawlTask, plan: CrawlPlan, url: Url, rules: Rules) -> None:
         held, clock = self._held, asyncio.get_running_loop().time
         held.delay, held.tenant = plan.spec.delay, plan.crawl.tenant_id
         async with self._gate:
@@ -215,77 +220,77 @@ class Walk:
                 return
             visited: Visited | None = None
             try:
-                visited = await self._visited(task, plan, url, rules)
+                visited = await self._fetch_and_process(task, plan, url, rules)
             finally:
-                if visited is None or visited.counts:  # else it was not asked
-                    held.pace.ended(clock(), plan.spec.delay)
+                if visited is None or visited.counts:  # else no request was sent
+                    held.pace.record_end(clock(), plan.spec.delay)
         if rest := held.pace.rest(clock()):
             self._rest(rest)
-        held.pace.brought(clock(), len(visited.urls), plan.spec.delay)
+        held.pace.record_urls(clock(), len(visited.urls), plan.spec.delay)
         self._found = self._found or any(new.host == held.host for new in visited.urls)
-        if len(visited.urls) > MOST_URLS:
-            await self._crew.frontier.add(task.crawl_id, visited.urls)
+        if len(visited.urls) > MAX_URLS:
+            await self._parts.frontier.add(task.crawl_id, visited.urls)
             visited.urls.clear()
-        self._crew.writer.put(held, visited)
+        self._parts.writer.put(held, visited)
 
-    async def _visited(self, task: Task, plan: Plan, url: Url, rules: Rules) -> Visited:
+    async def _fetch_and_process(self, task: CrawlTask, plan: CrawlPlan, url: Url, rules: Rules) -> Visited:
         rendering = "never" if task.as_sitemap else plan.spec.render
         try:
             if rendering == "always" or (rendering == "auto" and self._held.renders):
-                page = await self._timed(self._crew.fetching.rendered(url, plan))
+                page = await self._time_answer(self._parts.fetcher.render(url, plan))
                 if page is not None:
-                    return await self._harvested(task, plan, page, rules)
-            page = await self._timed(self._crew.fetching.plain(url, plan))
-            visited = await self._harvested(task, plan, page, rules)
+                    return await self._process(task, plan, page, rules)
+            page = await self._time_answer(self._parts.fetcher.fetch(url, plan))
+            visited = await self._process(task, plan, page, rules)
             if rendering == "auto":
                 return await self._with_script(visited, url, rules)
             return visited
         except Unavailable:
             raise
         except LimitReached as full:
-            return put_off(task, plan, full.standing)
+            return put_off(task, plan, full.status)
         except Problem as problem:
-            self._held.pace.failed(asyncio.get_running_loop().time())
-            return unanswered(task, plan, problem, self._crew.randomness())
-        except Exception as error:  # noqa: BLE001 - whatever a page does to us, it does not do it twice
-            self._crew.log.error("crawl_defect", "a page could not be taken apart", url=task.url, cause=error)
+            self._held.pace.record_failure(asyncio.get_running_loop().time())
+            return unanswered(task, plan, problem, self._parts.randomness())
+        except Exception as error:  # noqa: BLE001 - a page that breaks us is not tried again
+            self._parts.log.error("crawl_defect", "a page could not be processed", url=task.url, cause=error)
             return broken(task, plan)
 
     async def _with_script(self, plain: Visited, url: Url, rules: Rules) -> Visited:
-        """An empty shell is visited with a browser; who hands out nothing else is known for it."""
+        """Visit an empty shell with a browser, and remember a host that serves nothing else."""
         self._shells = self._shells + 1 if plain.needs_script else 0
         if not plain.needs_script:
             return plain
         self._held.renders = self._held.renders or self._shells >= LEARNED
-        self._held.pace.ended(asyncio.get_running_loop().time(), plain.plan.spec.delay)
-        if not await self._turn():
+        self._held.pace.record_end(asyncio.get_running_loop().time(), plain.plan.spec.delay)
+        if not await self._wait_turn():
             return plain
-        page = await self._timed(self._crew.fetching.rendered(url, plain.plan))
-        return plain if page is None else await self._harvested(plain.task, plain.plan, page, rules)
+        page = await self._time_answer(self._parts.fetcher.render(url, plain.plan))
+        return plain if page is None else await self._process(plain.task, plain.plan, page, rules)
 
-    async def _timed(self, getting: Awaitable[P]) -> P:
-        """How the host answers decides on when it is asked again."""
+    async def _time_answer(self, getting: Awaitable[P]) -> P:
+        """Note how the host answers, which decides when it is asked again."""
         clock = asyncio.get_running_loop().time
         started = clock()
         page = await getting
         if page is not None:
             after = retry_after(page.header("retry-after"), time.time()) if page.status in REFUSALS else 0.0
-            self._held.pace.answered(clock(), clock() - started, page.status, after)
+            self._held.pace.record_answer(clock(), clock() - started, page.status, after)
         return page
 
-    async def _harvested(self, task: Task, plan: Plan, page: Page, rules: Rules) -> Visited:
-        crew = self._crew
-        if is_at_hand(task, page):
-            return crew.harvest.of(task, plan, page, rules.robots, crew.randomness())
+    async def _process(self, task: CrawlTask, plan: CrawlPlan, page: Page, rules: Rules) -> Visited:
+        parts = self._parts
+        if is_quick_here(task, page):
+            return parts.processor.process(task, plan, page, rules.robots, parts.randomness())
         try:
-            async with self._apart:
-                found = await crew.taking.of(task, page, plan.spec.max_urls_per_page)
+            async with self._parsing:
+                found = await parts.parser.parse(task, page, plan.spec.max_urls_per_page)
         except Unavailable:
             raise
         except Problem as problem:
             return unreadable(task, plan, page, problem)
-        gathered = partial(crew.harvest.of, task, plan, page, rules.robots, crew.randomness(), found)
-        return gathered() if isinstance(found, Parts) else await asyncio.to_thread(gathered)
+        gathered = partial(parts.processor.process, task, plan, page, rules.robots, parts.randomness(), found)
+        return gathered() if isinstance(found, PageParts) else await asyncio.to_thread(gathered)
 
     def _rest(self, seconds: float) -> None:
         self._held.resting = max(self._held.resting, asyncio.get_running_loop().time() + seconds)

@@ -1,4 +1,4 @@
-"""Plans: what each crawl is to do, made ready for the inner loop and read anew every few seconds."""
+"""Plans: what each crawl is to do, prepared for the inner loop and reread every few seconds."""
 
 import asyncio
 from collections import Counter, OrderedDict
@@ -6,22 +6,23 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from gossamer.state import crawled_pages
-from gossamer.state.crawls import Crawl, Crawls, Spec
-from gossamer.state.frontier import Task
-from gossamer.web.scope import Scope
-from gossamer.web.simhash import Neighbours
+from gossamer.state.crawl import crawled_pages
+from gossamer.state.crawl.crawls import Crawl, Crawls
+from gossamer.state.crawl.settling import CrawlTask
+from gossamer.web.crawl.fingerprint import Neighbours
+from gossamer.web.crawl.scope import Scope
+from gossamer.web.crawl.spec import CrawlSpec
 
-FRESH_SECONDS: Final = 2.0  # how late a crawl that is paused or stopped may be noticed
-MOST_PLANS: Final = 200
-MOST_ALIKE: Final = 20_000  # pages of a crawl that later ones are compared with
-READ_AT_ONCE: Final = 1_000  # of these, so that nobody waits for long
-AMPLE: Final = 2  # URLs that sitemaps may bring for each page that may still be stored,
+FRESH_SECONDS: Final = 2.0  # how late a pause or stop may be noticed
+MAX_PLANS: Final = 200
+MAX_ALIKE: Final = 20_000  # pages of a crawl that later ones are compared with
+READ_AT_ONCE: Final = 1_000  # of these, to keep each query short
+AMPLE: Final = 2  # URLs that sitemaps may add for each page that may still be stored,
 SPARE: Final = 1_000  # and some for those that robots.txt forbids
 
 
 @dataclass(slots=True)
-class Plan:
+class CrawlPlan:
     crawl: Crawl
     scope: Scope
     alike: Neighbours
@@ -30,13 +31,13 @@ class Plan:
     room: int = field(init=False)  # for URLs of sitemaps, until it is read again
     denied: int = 0  # links that robots.txt forbids
     nested: Counter[str] = field(default_factory=Counter)  # sitemaps of each host that others name
-    genuine: Counter[str] = field(default_factory=Counter)  # how many were so, by what they are like
+    genuine: Counter[str] = field(default_factory=Counter)  # genuine pages, by the page they resemble
 
     def __post_init__(self) -> None:
         self.renew(self.crawl, self.read_at)
 
     @property
-    def spec(self) -> Spec:
+    def spec(self) -> CrawlSpec:
         return self.crawl.spec
 
     def renew(self, crawl: Crawl, now: float) -> None:
@@ -44,8 +45,8 @@ class Plan:
         wanted = AMPLE * (crawl.spec.max_pages - crawl.counts.pages) + SPARE
         self.room = max(0, wanted - crawl.counts.pending)
 
-    def salt_of(self, task: Task) -> int:
-        """Tells what is known of this crawl from the same of another, and from what was cleared since."""
+    def salt_of(self, task: CrawlTask) -> int:
+        """Keeps the known URLs of this crawl apart from those of others, and from those cleared since."""
         return hash((self.salt, task.clearings))
 
 
@@ -53,10 +54,10 @@ class Plans:
     def __init__(self, crawls: Crawls, clock: Callable[[], float]) -> None:
         self._crawls = crawls
         self._clock = clock
-        self._plans: OrderedDict[str, Plan] = OrderedDict()
+        self._plans: OrderedDict[str, CrawlPlan] = OrderedDict()
         self._reading = asyncio.Lock()
 
-    async def get(self, crawl_id: str) -> Plan | None:
+    async def get(self, crawl_id: str) -> CrawlPlan | None:
         """None: there is no such crawl any more."""
         plan = self._plans.get(crawl_id)
         if plan is not None and self._clock() - plan.read_at < FRESH_SECONDS:
@@ -67,13 +68,13 @@ class Plans:
                 plan = await self._read(crawl_id, plan)
         return plan
 
-    async def is_running(self, plan: Plan) -> bool:
+    async def is_running(self, plan: CrawlPlan) -> bool:
         """As of a few seconds ago."""
         if self._clock() - plan.read_at >= FRESH_SECONDS:
             await self.get(plan.crawl.id)  # which brings the same plan up to date
         return plan.crawl.state == "running"
 
-    async def _read(self, crawl_id: str, before: Plan | None) -> Plan | None:
+    async def _read(self, crawl_id: str, before: CrawlPlan | None) -> CrawlPlan | None:
         now = self._clock()
         crawl = await self._crawls.get(crawl_id)
         if crawl is None:
@@ -83,24 +84,24 @@ class Plans:
             before.renew(crawl, now)
             plan = before
         else:
-            alike = await self._stored(crawl)
-            plan = Plan(crawl, Scope.of(crawl.spec), alike, hash((crawl_id, now)), now)
+            alike = await self._read_fingerprints(crawl)
+            plan = CrawlPlan(crawl, Scope.of(crawl.spec), alike, hash((crawl_id, now)), now)
         self._plans[crawl_id] = plan
         self._plans.move_to_end(crawl_id)
-        while len(self._plans) > MOST_PLANS:
+        while len(self._plans) > MAX_PLANS:
             self._plans.popitem(last=False)
         return plan
 
-    async def _stored(self, crawl: Crawl) -> Neighbours:
-        """What was stored before we knew of the crawl, whoever did it."""
-        alike, before = Neighbours(MOST_ALIKE), None
-        while len(alike) < min(MOST_ALIKE, crawl.counts.pages):
+    async def _read_fingerprints(self, crawl: Crawl) -> Neighbours:
+        """Fingerprints of the pages that were stored before this process knew of the crawl."""
+        alike, before = Neighbours(MAX_ALIKE), None
+        while len(alike) < min(MAX_ALIKE, crawl.counts.pages):
             async with self._crawls.database.read() as connection:
-                found, before = await crawled_pages.simhashes(
+                found, before = await crawled_pages.fingerprints(
                     connection, crawl.id, before=before, limit=READ_AT_ONCE
                 )
-            for number, url_hash in found:
-                alike.add(number, url_hash)
+            for known, url_hash in found:
+                alike.add(known, url_hash)
             if before is None:
                 break
         return alike

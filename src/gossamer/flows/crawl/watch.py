@@ -1,26 +1,26 @@
-"""The watch: how all crawls stand, told to the metrics of every process, whoever crawls.
+"""Puts the state of all crawls into the metrics of this process, whichever process crawls.
 
-What happened is taken from the counts by the minute, which workers write with what they store: each minute is
-looked at until it is over, and what has been added to it since the last time is counted.
+Workers write counts by the minute with what they store. Each minute is read until it is over, and what was
+added to it since the last reading is counted.
 """
 
-import asyncio
 import time
 from collections.abc import Callable
 from typing import Final
 
-from gossamer.logs import Log
-from gossamer.metrics import Metrics
+from gossamer.concurrency.periodic import every
+from gossamer.observe.logs import Log
+from gossamer.observe.metrics import Metrics
 from gossamer.problems import Unavailable
-from gossamer.state.crawl_stats import CrawlStats, Stretch
+from gossamer.state.crawl.crawl_stats import CrawlStats, TimeBucket
 
 EVERY_SECONDS: Final = 5.0
 MINUTE: Final = 60  # seconds
-MINUTES: Final = 3  # that are looked at: the clocks of workers and database may differ a little
+MINUTES: Final = 3  # that are read: the clocks of workers and database may differ a little
 STATUSES: Final = ("2xx", "3xx", "4xx", "5xx")
 
 
-class Watch:
+class CrawlWatch:
     def __init__(
         self, stats: CrawlStats, metrics: Metrics, log: Log, clock: Callable[[], float] = time.time
     ) -> None:
@@ -28,27 +28,28 @@ class Watch:
         self._metrics = metrics
         self._log = log
         self._clock = clock
-        self._seen: dict[int, Stretch] = {}
+        self._seen: dict[int, TimeBucket] = {}
 
     async def run(self) -> None:
         """Until cancelled."""
-        while True:
-            try:
-                await self.look()
-            except Unavailable as away:
-                self._log.debug("crawl_unwatched", "crawls will be looked at again", why=away.detail)
-            except Exception as error:  # noqa: BLE001 - the next look may go well
-                self._log.error("crawl_watch_failed", "looking at crawls went wrong", cause=error)
-            await asyncio.sleep(EVERY_SECONDS)
+        await every(EVERY_SECONDS, self._look_safely, at_once=True)
+
+    async def _look_safely(self) -> None:
+        try:
+            await self.look()
+        except Unavailable as away:
+            self._log.debug("crawl_unwatched", "crawls will be looked at again", why=away.detail)
+        except Exception as error:  # noqa: BLE001 - the next reading may succeed
+            self._log.error("crawl_watch_failed", "looking at crawls went wrong", cause=error)
 
     async def look(self) -> None:
         now = self._clock()
         minute = int(now // MINUTE)
         found = await self._stats.timeseries(minute - MINUTES + 1, minute + 1, 1)
-        if self._seen:  # what happened before we were there is not ours to count
-            for stretch in found:
-                self._count(stretch, self._seen.get(stretch.at) or Stretch(at=stretch.at))
-        self._seen = {stretch.at: stretch for stretch in found}
+        if self._seen:  # what happened before this process started is not counted
+            for bucket in found:
+                self._count(bucket, self._seen.get(bucket.at) or TimeBucket(at=bucket.at))
+        self._seen = {bucket.at: bucket for bucket in found}
         stand = await self._stats.stats()
         recent, ended = stand.recent, stand.recent.fetched + stand.recent.failed
         self._metrics.crawls(
@@ -58,12 +59,12 @@ class Watch:
             workers=stand.workers,
         )
 
-    def _count(self, now: Stretch, before: Stretch) -> None:
+    def _count(self, now: TimeBucket, before: TimeBucket) -> None:
         def more(name: str) -> int:
             added: int = getattr(now, name) - getattr(before, name)
             return max(0, added)
 
-        self._metrics.crawled(
+        self._metrics.count_crawled(
             more("fetched"),
             failed=more("failed"),
             denied=more("blocked"),

@@ -1,33 +1,37 @@
-"""The writer: what became of URLs is gathered from all hosts and written together.
+"""The writer: gathers the results of all hosts and writes them in batches.
 
-Bodies first, as one object; then rows, links and states in one transaction, in which each host's part stands
-only if its lease does. While the database is away the batch is kept and tried again; what is gathered
-meanwhile is bounded, and who asks for room waits.
+Bodies come first, as one blob; then rows, links and states in one transaction, which writes a host's part
+only if its lease is held. While the database is away, the batch is kept and tried again. What is gathered
+meanwhile is bounded: callers wait for room.
 """
 
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
 from typing import Final, TypeVar
 
-from gossamer.flows.crawl.content import Parcel, Place, parcel
-from gossamer.flows.crawl.known import Known
-from gossamer.flows.crawl.lease import Held
-from gossamer.flows.crawl.visit import End, Visited
-from gossamer.logs import Log
-from gossamer.problems import Unavailable
-from gossamer.state import stray_blobs
-from gossamer.state.blobs import Blobs
-from gossamer.state.database import Database
-from gossamer.state.frontier import Frontier, HostNews, NewUrl, Settlement, TaskEnd
+from msgspec.structs import replace
 
-MOST_PAGES: Final = 500  # in a batch
-MOST_BYTES: Final = 8_000_000
-LINGER: Final = 1.0  # seconds that a batch is gathered,
-URGENT: Final = 0.05  # or when somebody waits for it
+from gossamer.flows.crawl.content import PackedPages, StoredAt, pack
+from gossamer.flows.crawl.lease import HeldHost
+from gossamer.flows.crawl.visiting.known_urls import KnownUrls
+from gossamer.flows.crawl.visiting.visit import Visited, VisitEnd
+from gossamer.observe.logs import Log
+from gossamer.problems import Unavailable
+from gossamer.state.blobs import orphan_blobs
+from gossamer.state.blobs.blobs import Blobs
+from gossamer.state.crawl.frontier import Frontier
+from gossamer.state.crawl.new_urls import NewUrl
+from gossamer.state.crawl.settling import HostNews, HostSettlement, TaskEnd
+from gossamer.state.db.database import Database
+
+MAX_PAGES: Final = 500  # in a batch
+MAX_BYTES: Final = 8_000_000
+LINGER: Final = 1.0  # seconds for which a batch is gathered,
+URGENT: Final = 0.05  # or if a caller waits for it
 PAUSES: Final = (0.1, 0.2, 0.4)
 CLOSE_SECONDS: Final = 5.0
 
@@ -35,10 +39,10 @@ T = TypeVar("T")
 
 
 @dataclass(slots=True)
-class Batch:
-    """Of one host."""
+class HostBatch:
+    """The results of one host."""
 
-    held: Held
+    held: HeldHost
     written: asyncio.Future[bool]
     visited: list[Visited] = field(default_factory=list)
 
@@ -49,7 +53,7 @@ class Writer:
         database: Database,
         frontier: Frontier,
         blobs: Blobs,
-        known: Known,
+        known: KnownUrls,
         log: Log,
     ) -> None:
         self._database = database
@@ -57,21 +61,21 @@ class Writer:
         self._blobs = blobs
         self._known = known
         self._log = log
-        self._gathered: dict[str, Batch] = {}
-        self._under_way: dict[str, Batch] = {}
+        self._gathered: dict[str, HostBatch] = {}
+        self._under_way: dict[str, HostBatch] = {}
         self._pages = self._bytes = 0
         self._some = asyncio.Event()
         self._soon = asyncio.Event()
         self._room = asyncio.Event()
         self._room.set()
 
-    def put(self, held: Held, visited: Visited) -> None:
+    def put(self, held: HeldHost, visited: Visited) -> None:
         batch = self._gathered.get(held.host)
         if batch is None or batch.held is not held:
-            if batch is not None:  # of a lease that was lost meanwhile
+            if batch is not None:  # under a lease that was lost meanwhile
                 batch.written.set_result(False)
             loop = asyncio.get_running_loop()
-            batch = self._gathered[held.host] = Batch(held, loop.create_future())
+            batch = self._gathered[held.host] = HostBatch(held, loop.create_future())
         batch.visited.append(visited)
         self._pages += 1
         self._bytes += 0 if visited.page is None else len(visited.page.body)
@@ -80,13 +84,13 @@ class Writer:
             self._soon.set()
             self._room.clear()
 
-    async def room(self) -> None:
-        """Wait until what was gathered is being written."""
+    async def wait_for_room(self) -> None:
+        """Wait while too much is gathered."""
         if not self._room.is_set():
             await self._room.wait()
 
-    async def settled(self, host: str) -> bool:
-        """Wait until all about this host is written; False when there was nothing to wait for."""
+    async def wait_settled(self, host: str) -> bool:
+        """Wait until all results of this host are written; False if there were none."""
         waited = False
         for batches in (self._under_way, self._gathered):
             if (batch := batches.get(host)) is not None:
@@ -119,9 +123,9 @@ class Writer:
             await asyncio.sleep(URGENT)
 
     def _is_full(self) -> bool:
-        return self._pages >= MOST_PAGES or self._bytes >= MOST_BYTES
+        return self._pages >= MAX_PAGES or self._bytes >= MAX_BYTES
 
-    def _take(self) -> list[Batch]:
+    def _take(self) -> list[HostBatch]:
         self._under_way, self._gathered = self._gathered, {}
         self._pages = self._bytes = 0
         self._some.clear()
@@ -129,34 +133,34 @@ class Writer:
         self._room.set()
         return list(self._under_way.values())
 
-    async def _write(self, batches: list[Batch]) -> None:
+    async def _write(self, batches: list[HostBatch]) -> None:
         standing: set[str] = set()
         try:
             standing = await self._write_all(batches)
-        except Exception as error:  # noqa: BLE001 - the next batch may go well; these leases run out
+        except Exception as error:  # noqa: BLE001 - the next batch may succeed; these leases run out
             self._log.error("crawl_write_failed", "a batch could not be written", cause=error)
         finally:
             self._under_way = {}
             for batch in batches:
                 self._end(batch, stands=batch.held.host in standing)
 
-    async def _write_all(self, batches: Sequence[Batch]) -> set[str]:
+    async def _write_all(self, batches: Sequence[HostBatch]) -> set[str]:
         pages = [one.page for batch in batches for one in batch.visited if one.page is not None]
-        made = await asyncio.to_thread(parcel, pages)
+        made = await asyncio.to_thread(pack, pages)
         blobs = [made.name] if pages else []
         if pages:
-            await self._insist(partial(self._keep, made))
+            await self._retry(partial(self._keep, made))
         places = iter(made.places)
         settlements = [(batch.held.lease, _settlement(batch, places)) for batch in batches]
-        return await self._insist(partial(self._frontier.settle_many, settlements, blobs=blobs))
+        return await self._retry(partial(self._frontier.settle_many, settlements, blobs=blobs))
 
-    async def _keep(self, made: Parcel) -> None:
+    async def _keep(self, made: PackedPages) -> None:
         async with self._database.write() as connection:
-            await stray_blobs.announce(connection, made.name)
+            await orphan_blobs.register(connection, made.name)
         await self._blobs.put(made.name, made.body)
 
-    async def _insist(self, work: Callable[[], Awaitable[T]]) -> T:
-        """What is away is asked again until it is there; the leases say how long that makes sense."""
+    async def _retry(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Try again until the service is back; the leases limit how long that makes sense."""
         for attempt in count():
             try:
                 return await work()
@@ -166,7 +170,7 @@ class Writer:
                 await asyncio.sleep(PAUSES[min(attempt, len(PAUSES) - 1)])
         raise AssertionError
 
-    def _end(self, batch: Batch, *, stands: bool) -> None:
+    def _end(self, batch: HostBatch, *, stands: bool) -> None:
         if not stands:
             batch.held.lost = True
         else:
@@ -175,23 +179,23 @@ class Writer:
             batch.written.set_result(stands)
 
 
-def _settlement(batch: Batch, places: Iterator[Place]) -> Settlement:
+def _settlement(batch: HostBatch, places: Iterator[StoredAt]) -> HostSettlement:
     held, now = batch.held, asyncio.get_running_loop().time()
     new: dict[str, list[NewUrl]] = {}
     for visited in batch.visited:
         if visited.urls:
             new.setdefault(visited.task.crawl_id, []).extend(visited.urls)
     ends = [_task_end(visited, held, now, places) for visited in batch.visited]
-    return Settlement(ends=ends, new=new, host=_news(held))
+    return HostSettlement(ends=ends, new=new, host=_news(held))
 
 
-def _task_end(visited: Visited, held: Held, now: float, places: Iterator[Place]) -> TaskEnd:
+def _task_end(visited: Visited, held: HeldHost, now: float, places: Iterator[StoredAt]) -> TaskEnd:
     row = visited.row
     if visited.page is not None:
         place = next(places)
         if row is not None:
             row = replace(row, blob=place.blob, blob_offset=place.offset, blob_size=place.size)
-    due_at = held.moment(now + visited.pause) if visited.end is End.AGAIN else None
+    due_at = held.moment(now + visited.pause) if visited.end is VisitEnd.AGAIN else None
     return TaskEnd(
         task=visited.task,
         state=visited.end.value,
@@ -202,7 +206,7 @@ def _task_end(visited: Visited, held: Held, now: float, places: Iterator[Place])
     )
 
 
-def _news(held: Held) -> HostNews:
+def _news(held: HeldHost) -> HostNews:
     pace = held.pace
     return HostNews(
         next_at=held.moment(pace.next_at),

@@ -1,9 +1,9 @@
-"""Gates: how many may talk to one address at once, however many hosts live there and processes crawl them.
+"""Gates: bound the concurrent requests to one address, across all its hosts and all crawling processes.
 
-What a gate lets through it has places for. They are counted in the hot store, which all processes share, and
-are held for a turn of some seconds, so that nobody is asked before every page; then they go back, and others
-may have them. Who is killed with some leaves them to time. Where there is no such store, or it is away, each
-process has its part of them.
+A gate admits as many requests as it has slots. Slots are counted in the hot store, which all processes share.
+A process holds a slot for a turn of some seconds, so that it need not ask the store before every page, and
+then gives it back. The slots of a process that was killed expire. If there is no shared store, or it does not
+answer, each process has its share of the slots.
 
 Networks that the operator has opened on purpose have no gates.
 """
@@ -17,21 +17,21 @@ from typing import Final, NamedTuple
 from weakref import WeakValueDictionary
 
 from gossamer.problems import Problem, Unavailable
-from gossamer.reach.dial import Dialer
-from gossamer.state.hot import Hot, Window
-from gossamer.web.address import Network
+from gossamer.reach.net.dial import Dialer
+from gossamer.state.kv.hot import Hot, Window
+from gossamer.web.url.address import Network
 
 LOCATE_SECONDS: Final = 5.0
 TURN_SECONDS: Final = 5.0
-PLACE_SECONDS: Final = 40  # a turn, and what may have been begun at its end
-LOOK_SECONDS: Final = 0.25  # how often a place is asked for while there is none
-YIELD_SECONDS: Final = 0.3  # for which who had all places lets others look for one
+SLOT_SECONDS: Final = 40  # a turn, and the longest request that may begin at its end
+POLL_SECONDS: Final = 0.25  # how often a gate asks for a slot while there is none
+YIELD_SECONDS: Final = 0.3  # a process that had all slots leaves them to others for this long
 OPEN: Final = nullcontext()
 
 
-class Place(NamedTuple):
-    stamp: int  # by which the store knows it; 0: it does not
-    until: float  # nothing is begun after, on the event loop's clock
+class AddressSlot(NamedTuple):
+    stamp: int  # its id in the store; 0: the store does not know it
+    until: float  # no request begins after this time of the event loop
 
 
 class Gates:
@@ -39,7 +39,7 @@ class Gates:
         self,
         dialer: Dialer,
         hot: Hot | None,
-        most: int,
+        limit: int,
         open_networks: Sequence[Network] = (),
         *,
         turn: float = TURN_SECONDS,
@@ -48,7 +48,7 @@ class Gates:
         self.workers = 1  # processes that crawl, as far as we know
         self._dialer = dialer
         self._hot = hot
-        self._most = most
+        self._limit = limit
         self._open = open_networks
         self._turn = turn
         self._gates: WeakValueDictionary[str, Gate] = WeakValueDictionary()
@@ -58,7 +58,7 @@ class Gates:
         deadline = asyncio.get_running_loop().time() + LOCATE_SECONDS
         try:
             addresses = await self._dialer.locate(name, int(port), deadline=deadline)
-        except Problem:  # who talks to it finds out why
+        except Problem:  # the request itself will report it
             return OPEN
         first = min(addresses, key=str)
         if any(first in network for network in self._open if network.version == first.version):
@@ -69,25 +69,25 @@ class Gates:
         return gate
 
     def _gate(self, address: str) -> "Gate":
-        window = Window(f"crawl:address:{address}", self._most, PLACE_SECONDS)
+        window = Window(f"crawl:address:{address}", self._limit, SLOT_SECONDS)
         return Gate(window, self._hot, self._turn, lambda: self.workers)
 
     async def close(self) -> None:
-        """When nobody is inside any more: others need not wait for what we held."""
+        """Give all slots back, once no request is left."""
         await asyncio.gather(*(gate.close() for gate in list(self._gates.values())))
 
 
 class Gate:
-    """Of one address, for those of this process."""
+    """Admits this process's requests to one address."""
 
     def __init__(self, window: Window, hot: Hot | None, turn: float, workers: Callable[[], int]) -> None:
         self._window = window
         self._hot = hot
         self._turn = turn
         self._workers = workers
-        self._places: deque[Place] = deque()  # the oldest first
-        self._inside = 0
-        self._yielding = 0.0  # until then others may have what we gave back
+        self._slots: deque[AddressSlot] = deque()  # the oldest first
+        self._running = 0
+        self._yield_until = 0.0  # until then the slots are left to other processes
         self._asking = asyncio.Lock()
         self._left = asyncio.Event()
         self._returning: set[asyncio.Task[None]] = set()
@@ -97,37 +97,37 @@ class Gate:
             async with self._asking:
                 while not self._has_room():
                     await self._ask()
-                self._inside += 1
+                self._running += 1
         else:
-            self._inside += 1
+            self._running += 1
 
     async def __aexit__(self, *_: object) -> None:
-        self._inside -= 1
+        self._running -= 1
         self._left.set()
         self._retire()
 
     async def close(self) -> None:
-        while self._places:
-            self._give_back(self._places.popleft())
+        while self._slots:
+            self._give_back(self._slots.popleft())
         await asyncio.gather(*self._returning)
 
     def _has_room(self) -> bool:
-        """Whoever is inside is thought to have the oldest places."""
+        """Whether there is a free slot whose turn is not over. Running requests count as using the oldest."""
         now = asyncio.get_running_loop().time()
-        over = sum(place.until <= now for place in self._places)
-        return max(self._inside, over) < len(self._places)
+        over = sum(slot.until <= now for slot in self._slots)
+        return max(self._running, over) < len(self._slots)
 
     async def _ask(self) -> None:
-        """For one more place; there may be one afterwards, or not yet."""
+        """Ask for one more slot, or wait a moment. There may be none afterwards."""
         now = asyncio.get_running_loop().time()
-        if now >= self._yielding and len(self._places) < self._window.limit and await self._granted():
+        if now >= self._yield_until and len(self._slots) < self._window.limit and await self._acquire():
             return
         self._left.clear()
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(LOOK_SECONDS):
+            async with asyncio.timeout(POLL_SECONDS):
                 await self._left.wait()
 
-    async def _granted(self) -> bool:
+    async def _acquire(self) -> bool:
         stamp = 0
         try:
             if self._hot is not None:
@@ -137,27 +137,29 @@ class Gate:
                 stamp = tally.stamp
         except Unavailable:
             pass
-        if not stamp and len(self._places) >= max(1, self._window.limit // self._workers()):
+        if not stamp and len(self._slots) >= max(1, self._window.limit // self._workers()):
             return False
         loop = asyncio.get_running_loop()
-        self._places.append(Place(stamp, loop.time() + self._turn))
+        self._slots.append(AddressSlot(stamp, loop.time() + self._turn))
         loop.call_later(self._turn, self._retire)
         return True
 
     def _retire(self) -> None:
-        """Places whose turn is over go back, except those of who is inside."""
+        """Give back the slots whose turn is over, except those in use."""
         now = asyncio.get_running_loop().time()
-        while len(self._places) > self._inside and self._places[0].until <= now:
-            if len(self._places) == self._window.limit and self._workers() > 1:  # others may wait for it
-                self._yielding = now + YIELD_SECONDS
-            self._give_back(self._places.popleft())
+        while len(self._slots) > self._running and self._slots[0].until <= now:
+            if (
+                len(self._slots) == self._window.limit and self._workers() > 1
+            ):  # others may be waiting for one
+                self._yield_until = now + YIELD_SECONDS
+            self._give_back(self._slots.popleft())
 
-    def _give_back(self, place: Place) -> None:
-        if self._hot is not None and place.stamp:
-            task = asyncio.create_task(self._returned(self._hot, place.stamp))
+    def _give_back(self, slot: AddressSlot) -> None:
+        if self._hot is not None and slot.stamp:
+            task = asyncio.create_task(self._return(self._hot, slot.stamp))
             self._returning.add(task)
             task.add_done_callback(self._returning.discard)
 
-    async def _returned(self, hot: Hot, stamp: int) -> None:
+    async def _return(self, hot: Hot, stamp: int) -> None:
         with contextlib.suppress(Unavailable):
             await hot.give_back(self._window, stamp)

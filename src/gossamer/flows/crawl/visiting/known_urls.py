@@ -1,19 +1,19 @@
-"""Known URLs: what a crawl has written down already, remembered so that the database is not asked for it.
+"""Known URLs: remembers which URLs were written, to spare the database.
 
-A page links to a hundred URLs of which one is new. Only a hash of each is kept, 64 bits, with a seed of this
-process; what is forgotten is asked of the database again, which never takes a URL twice.
+A page links to a hundred URLs, of which one is new. Only a hash of 64 bits is kept of each. If a URL is
+forgotten, the database is asked again, which never takes a URL twice.
 """
 
 from collections.abc import Iterable
 from typing import Final
 
-MOST: Final = 300_000  # of a generation: 25 MB
+MAX_KNOWN: Final = 300_000  # in one generation: 25 MB
 
 
-class Known:
-    """Two generations: when the young one is full it becomes the old one, and the old one is forgotten."""
+class KnownUrls:
+    """Two generations: a full young one becomes the old one, and the old one is forgotten."""
 
-    def __init__(self, most: int = MOST) -> None:
+    def __init__(self, most: int = MAX_KNOWN) -> None:
         self._most = most
         self._young: set[int] = set()
         self._old: set[int] = set()
@@ -22,7 +22,7 @@ class Known:
         return key in self._young or key in self._old
 
     def unknown(self, keys: set[int]) -> set[int]:
-        """Those that are not known, which of most pages are none."""
+        """The keys that are not known; for most pages there are none."""
         return keys.difference(self._young).difference(self._old)
 
     def __len__(self) -> int:

@@ -1,0 +1,162 @@
+"""Audits: starts audits as jobs, finds and compares them, and runs one without a server."""
+
+import asyncio
+import hashlib
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+from sqlalchemy.ext.asyncio import AsyncConnection
+from ulid import ULID
+
+from gossamer import problems
+from gossamer.flows.audit.audit import Auditor, AuditPayload, Step
+from gossamer.flows.crawl.worker import CrawlWorker
+from gossamer.flows.tenants.keys import FIRST_EMAIL
+from gossamer.problems import Problem
+from gossamer.reach.net.dial import Dialer
+from gossamer.state import audits
+from gossamer.state.audits import Audit
+from gossamer.state.jobs import job_table
+from gossamer.state.jobs.job import Job, NewJob
+from gossamer.state.jobs.jobs import Jobs
+from gossamer.state.tenants import tenants
+from gossamer.web.audit.check import Scope
+from gossamer.web.audit.comparison import Comparison, compare
+from gossamer.web.audit.report import AuditOptions, AuditReport
+from gossamer.web.url.url import Url, audit_form
+
+KINDS: Final[dict[Scope, str]] = {"page": "audit", "site": "site_audit"}  # of jobs
+RECIPE: Final = "v1"  # raise it when the checks change so much that an old report no longer answers
+
+Remember = Callable[[AsyncConnection, Job, str], Awaitable[None]]  # with the id of the audit
+
+
+def idempotency_key(tenant: str, url: Url, options: AuditOptions) -> str:
+    """The same for the same audit, so that two requests share one job while it is queued or running."""
+    wanted = msgspec.json.encode(options).decode()
+    return hashlib.sha256(f"{tenant}|{audit_form(url)}|{wanted}|{RECIPE}".encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Audits:
+    jobs: Jobs
+    dialer: Dialer
+    auditor: Auditor
+
+    async def start(
+        self, url: str, options: AuditOptions, *, tenant_id: str, request_id: str, remember: Remember
+    ) -> tuple[Job, str]:
+        """The job and the audit's id. `remember` runs in the transaction that stores both."""
+        target = Url.parse(url)
+        self.dialer.admit(target.host, target.port)
+        audit_id = str(ULID())
+        new = NewJob(
+            kind=KINDS[options.scope],
+            tenant_id=tenant_id,
+            payload=AuditPayload(audit_id, target.href, options),
+            idempotency_key=idempotency_key(tenant_id, target, options),
+            request_id=request_id,
+        )
+        async with self.jobs.database.write() as connection:
+            job = await job_table.put(connection, new)
+            if job.job_id == new.job_id:
+                await audits.add(
+                    connection,
+                    audit_id,
+                    tenant_id=tenant_id,
+                    job_id=job.job_id,
+                    url=target.href,
+                    options=options,
+                )
+            known = await audits.of_job(connection, job.job_id)
+            audit_id = known.id if known else audit_id
+            await remember(connection, job, audit_id)
+        self.jobs.wake(job.kind)
+        return job, audit_id
+
+    async def get(self, audit_id: str, *, tenant_id: str | None) -> tuple[Audit, Job | None]:
+        """The audit and its job, as long as that is kept. A tenant of None may see all audits."""
+        async with self.jobs.database.read() as connection:
+            audit = await audits.get(connection, audit_id)
+            job = await job_table.get(connection, audit.job_id) if audit else None
+        if audit is None or (tenant_id is not None and audit.tenant_id != tenant_id):
+            raise Problem(problems.NOT_FOUND, "There is no audit with this id.")
+        return audit, job
+
+    async def list(self, *, tenant_id: str | None, before: str | None, limit: int) -> list[Audit]:
+        """The newest first, without their reports. A tenant of None may see all audits."""
+        async with self.jobs.database.read() as connection:
+            return await audits.listing(connection, tenant_id=tenant_id, before=before, limit=limit)
+
+    async def compare(
+        self, audit: Audit, *, against: str | None = None, tenant_id: str | None
+    ) -> Comparison | None:
+        """Compare with the audit of this id, or with the last one before; None if there is none."""
+        if against is not None:
+            other: Audit | None = (await self.get(against, tenant_id=tenant_id))[0]
+        elif audit.options.scope == "site":
+            async with self.jobs.database.read() as connection:
+                other = await audits.before(connection, audit)
+        else:
+            other = None
+        return None if other is None else await asyncio.to_thread(_compare, audit, other)
+
+    # Without a server.
+
+    async def audit_here(
+        self, url: Url, options: AuditOptions, step: Step, crawling: Callable[[], CrawlWorker]
+    ) -> tuple[AuditReport, Comparison | None]:
+        """Audit in this process. The audit of a site is stored, so that the next can be compared with it."""
+        if options.scope == "page":
+            return await self.auditor.audit_page(url, options, step), None
+        audit = await self._add_here(url, options, step)
+        report = await self._crawl_here(audit.crawl_id or "", options, step, crawling())
+        encoded = msgspec.json.encode(report).decode()
+        async with self.jobs.database.write() as connection:
+            await audits.complete(connection, audit.id, report.score, encoded)
+            done = await audits.get(connection, audit.id)
+        return report, None if done is None else await self.compare(done, tenant_id=None)
+
+    async def _add_here(self, url: Url, options: AuditOptions, step: Step) -> Audit:
+        """Audits of the command line belong to the first tenant, and have no job."""
+        await step("fetching the start page", 1)
+        start = await self.auditor.find_start(url, options)
+        audit_id = str(ULID())
+        async with self.jobs.database.write() as connection:
+            owner = await tenants.ensure_tenant(connection, FIRST_EMAIL)
+            await audits.add(
+                connection, audit_id, tenant_id=owner.id, job_id=audit_id, url=url.href, options=options
+            )
+            await self.auditor.add_crawl(connection, audit_id, start, options, tenant_id=owner.id)
+            added = await audits.get(connection, audit_id)
+        assert added is not None  # noqa: S101  (it was added in this transaction)
+        return added
+
+    async def _crawl_here(
+        self, crawl_id: str, options: AuditOptions, step: Step, crawling: CrawlWorker
+    ) -> AuditReport:
+        """The crawl belongs to this process, and ends with it."""
+        stop = asyncio.Event()
+        task = asyncio.create_task(crawling.run(stop))
+
+        async def watched_step(name: str, percent: int) -> None:
+            if task.done():
+                task.result()  # a crawl that fails fails the audit
+            await step(name, percent)
+
+        try:
+            return await self.auditor.audit_crawl(crawl_id, options, watched_step, is_canceled=task.done)
+        finally:
+            stop.set()
+            await asyncio.shield(self.auditor.crawls.cancel(crawl_id))
+            await task
+
+
+def _compare(audit: Audit, other: Audit) -> Comparison | None:
+    """None while there is no report. A Problem says that the two cannot be compared."""
+    if not (audit.options.scope == other.options.scope == "site") or other.report_json is None:
+        raise Problem(problems.UNPROCESSABLE_ENTITY, "Only finished audits of whole sites can be compared.")
+    before, after = other.report(), audit.report()
+    return None if before is None or after is None else compare(before, after, audit_id=other.id)

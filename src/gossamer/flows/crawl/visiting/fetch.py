@@ -1,0 +1,70 @@
+"""Fetches a page for a crawl: one request without redirects, or a visit with a browser."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from gossamer.flows.crawl.plan import CrawlPlan
+from gossamer.flows.pages.browse import Browsing
+from gossamer.flows.tenants.admit import Caller
+from gossamer.problems import Problem
+from gossamer.reach.browser.launcher import NoBrowser
+from gossamer.reach.http.fetch import Fetcher
+from gossamer.reach.page.visit import NO_PAGE, Visit
+from gossamer.state.tenants.tenants import Role, Tier
+from gossamer.web.crawl.spec import CrawlSpec
+from gossamer.web.pages.fetch_spec import FetchSpec
+from gossamer.web.pages.page import Page
+from gossamer.web.url.url import Url
+
+TIMEOUT: Final = 30.0
+LEARNED: Final = 3  # empty shells in a row, after which a host is visited with a browser right away
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlFetcher:
+    fetcher: Fetcher
+    browsing: Browsing | None
+
+    async def fetch(self, url: Url, plan: CrawlPlan) -> Page:
+        ask = FetchSpec(
+            url=url, headers=_headers(url, plan.spec), timeout=TIMEOUT, attempts=1, max_redirects=0
+        )
+        return await self.fetcher.fetch(ask)
+
+    async def render(self, url: Url, plan: CrawlPlan) -> Page | None:
+        """None if a browser shows nothing, or if there is none and the plain page will do. Redirects and
+        scripts that lead elsewhere are not followed: they are the page's `redirects`. Raises `LimitReached`
+        if the tenant may not render more now."""
+        if self.browsing is None:
+            return None
+        caller = Caller(Role.USER, tenant_id=plan.crawl.tenant_id, tier=Tier(plan.crawl.tier))
+        visit = Visit(
+            url=url,
+            caller=caller.tenant_id,
+            timeout=TIMEOUT,
+            headers=_headers(url, plan.spec),
+            follow=False,
+        )
+        try:
+            return (await self.browsing.visit(visit, caller)).page
+        except NoBrowser:
+            if plan.spec.render == "auto":
+                return None
+            raise
+        except Problem as problem:
+            if problem.cause == NO_PAGE:
+                return None
+            raise
+
+
+def _headers(url: Url, spec: CrawlSpec) -> tuple[tuple[str, str], ...]:
+    """Headers may be secret, so they go to the seeds' own origins only."""
+    if not spec.headers or url.origin not in _origins(spec.seeds):
+        return ()
+    return tuple(spec.headers.items())
+
+
+@lru_cache(maxsize=64)
+def _origins(seeds: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(Url.parse(seed).origin for seed in seeds)
