@@ -1,12 +1,13 @@
-"""Exchange: one request and what becomes of its answer. Every layer reads and writes this, typed."""
+"""Exchange: one request and its answer, as all layers share it."""
 
 import asyncio
 import secrets
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
 import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -14,20 +15,22 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope
 
 from gossamer import problems
-from gossamer.flows.admit import NOBODY, Caller
+from gossamer.flows.pages.caching import Admit, admit_always
+from gossamer.flows.pages.encoding import bounded, encode_by_pieces
+from gossamer.flows.tenants.admit import NOBODY, Caller
 from gossamer.problems import Problem
-from gossamer.state.limits import Standing
+from gossamer.state.tenants.limits import LimitStatus
 
 if TYPE_CHECKING:
-    from gossamer.doors.http.routing import Route
-    from gossamer.flows.serve import HotPage, Wish
+    from gossamer.doors.http.core.routing import Route
+    from gossamer.flows.render.serve import HotPage
+    from gossamer.web.render.request import RenderRequest
 
 T = TypeVar("T")
 Headers = list[tuple[bytes, bytes]]
 Remember = Callable[[AsyncConnection, Response], Awaitable[None]]
 
-LARGEST_ANSWER: Final = 10_000_000  # bytes
-MOMENT: Final = 0.05  # seconds that work may take before it is worth watching whether anybody waits for it
+WATCH_AFTER_SECONDS: Final = 0.05  # after this time we watch whether the client is still there
 _DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
 _PAIRS: Final = tuple(first + second for first in _DIGITS for second in _DIGITS)
 _ONCE_ONLY: Final = frozenset(
@@ -53,23 +56,38 @@ def _base36(number: int) -> str:
 
 
 class ClientGone(Exception):
-    """The client went away: there is nobody to answer."""
+    """The client has disconnected, so there is no client to answer."""
 
 
 class Replay(Exception):
-    """The effect has happened before: what is to be sent is the answer that it was given then."""
+    """The effect has happened before: send its first answer again."""
 
     def __init__(self, response: Response) -> None:
         super().__init__("already done")
         self.response = response
 
 
+@dataclass(slots=True)
+class Handover:
+    """What the connection knows about a request beyond the ASGI scope."""
+
+    KEY: ClassVar[str] = "gossamer.handover"  # in the ASGI scope
+
+    refusal: Problem | None = None  # why the connection refused the head
+    limit_statuses: Sequence[LimitStatus] = ()  # of limits that the fast path has counted already
+    on_answer: "Callable[[Exchange, Headers, bytes], None] | None" = (
+        None  # called after an answer was sent in one write
+    )
+    exchange: "Exchange | None" = None  # set by the outermost layer
+
+
 class Exchange:
-    """What is known so far of a request, and what its answer will carry besides its body."""
+    """The state of a request so far, and the headers of its answer."""
 
     __slots__ = (
         "_body",
         "_receive",
+        "admit_work",
         "allowed_methods",
         "answered",
         "cache_hit",
@@ -78,8 +96,11 @@ class Exchange:
         "concluding",
         "denial",
         "error",
+        "handover",
         "headers",
         "hot_page",
+        "is_arriving",
+        "limit_statuses",
         "max_body",
         "method",
         "outcome",
@@ -92,7 +113,6 @@ class Exchange:
         "route",
         "scope",
         "secret",
-        "standings",
         "started",
         "status",
         "unpaid",
@@ -100,6 +120,8 @@ class Exchange:
 
     def __init__(self, scope: Scope, receive: Receive, max_body: int) -> None:
         self.scope = scope
+        self.handover: Handover = scope.get(Handover.KEY) or Handover()
+        self.handover.exchange = self
         self.method: str = scope["method"]
         self.path: str = scope["path"]
         self.request_id = new_request_id()
@@ -111,32 +133,36 @@ class Exchange:
         self.caller: Caller = NOBODY
         self.secret = ""  # the API key as it was sent
         self.denial: Problem | None = None  # raised once the request has been counted
-        self.standings: list[Standing] = []
+        self.limit_statuses: list[LimitStatus] = []
+        self.admit_work: Admit = admit_always  # called before work that the cache could not save
         self.headers: Headers = []  # joined to the answer's own
         self.answered = False
         self.status = 0
         self.error: str | None = None  # the code of what went wrong
         self.problem: Problem | None = None
-        self.outcome = ""  # what the target's answer was, where there was one; only "ok" is worth paying for
-        self.paid: tuple[str, int] | None = None  # on which network, and how much in atomic units
-        self.unpaid = False  # there is an answer, and no money for it yet
-        self.concluding: AsyncExitStack | None = None  # what is done when an answer is paid for, or is not
+        self.outcome = ""  # of the target's answer, if there was one; only "ok" is charged
+        self.paid: tuple[str, int] | None = None  # the network, and the amount in atomic units
+        self.unpaid = False  # there is an answer that is not paid for yet
+        self.concluding: AsyncExitStack | None = None  # callbacks for when the payment is settled or given up
         self.cache_hit: bool | None = None
-        self.hot_page: tuple[HotPage, Wish] | None = None  # which it was answered with, and what was wished
+        self.hot_page: tuple[HotPage, RenderRequest] | None = (
+            None  # served from the hot tier, for this request
+        )
         self.remember: Remember = _nothing_to_remember
+        self.is_arriving = False  # its body is being received
         self._receive = receive
         self._body: bytes | None = None
 
     @property
     def endpoint(self) -> str:
-        """The route's template: what logs and metrics count by."""
+        """The route's template, by which logs and metrics count."""
         return self.route.path if self.route else "unknown"
 
     def elapsed_ms(self) -> int:
         return round((time.perf_counter() - self.started) * 1000)
 
     def header(self, name: bytes) -> str | None:
-        """The value of a request header; one that must not be sent twice is refused when it was."""
+        """The value of a request header. Refuses a second value where only one is allowed."""
         values = [value for key, value in self.scope["headers"] if key == name]
         if len(values) > 1 and name in _ONCE_ONLY:
             raise problems.validation_error(
@@ -146,14 +172,16 @@ class Exchange:
         return values[0].decode("latin-1").strip() if values else None
 
     async def body(self) -> bytes:
-        """The whole request body, read once, never more than `max_body` bytes of it."""
+        """The whole request body, of at most `max_body` bytes. It is read once."""
         if self._body is None:
             self._refuse_declared_length()
+            self.is_arriving = True
             self._body = await self._read()
+            self.is_arriving = False
         return self._body
 
     async def unless_gone(self, work: Awaitable[T]) -> T:
-        """What `work` answers; when the client goes away meanwhile, `work` ends there. After `body` only."""
+        """Return the result of `work`, and cancel `work` if the client disconnects. Call `body` first."""
         async with _Watch(self._receive):
             return await work
 
@@ -187,7 +215,7 @@ class Exchange:
 
 
 class _Watch:
-    """Ends what is done within it, by `ClientGone`, when the client goes away: as `asyncio.timeout` does."""
+    """Ends its block with `ClientGone` if the client disconnects, as `asyncio.timeout` does at a deadline."""
 
     def __init__(self, receive: Receive) -> None:
         self._receive = receive
@@ -199,7 +227,7 @@ class _Watch:
         assert task is not None  # noqa: S101  (a coroutine runs in one)
         self._task = task
         self._cancelling = task.cancelling()
-        self._timer = asyncio.get_running_loop().call_later(MOMENT, self._look)
+        self._timer = asyncio.get_running_loop().call_later(WATCH_AFTER_SECONDS, self._look)
 
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._timer.cancel()
@@ -229,13 +257,6 @@ def answer(value: Any, status: int = 200, headers: dict[str, str] | None = None)
     return Response(body, status, headers, media_type="application/json")
 
 
-def bounded(body: bytes, most: int = LARGEST_ANSWER) -> bytes:
-    """The body of an answer, if it is not too large to be one; nothing is ever cut silently."""
-    if len(body) > most:
-        raise Problem(
-            problems.CONTENT_TOO_LARGE,
-            f"The answer would have {len(body):,} bytes; {most:,} are allowed.",
-            hint="Ask for fewer formats, or for the format llm with maxTokens.",
-            details={"reason": "answer_too_large", "maxBytes": most},
-        )
-    return body
+async def answer_by_pieces(value: msgspec.Struct, headers: dict[str, str]) -> Response:
+    """The same as `answer`, for values with long texts."""
+    return Response(await encode_by_pieces(value), headers=headers, media_type="application/json")

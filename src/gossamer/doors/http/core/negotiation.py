@@ -1,21 +1,21 @@
-"""Negotiation: which of the media types that we can answer with is liked best (RFC 9110, 12.5.1)."""
+"""Chooses the media type of an answer by the Accept header (RFC 9110, section 12.5.1)."""
 
 from collections.abc import Mapping, Sequence
 
-MOST_RANGES = 50
+MAX_RANGES = 50
 
 
-def preferred(accept: str | None, offered: Sequence[str]) -> str:
-    """One of `offered`, those we like better first. Who likes none of them gets the first all the same."""
+def choose_media_type(accept: str | None, offered: Sequence[str]) -> str:
+    """One of `offered`, which begin with our favourite. A client that accepts none of them gets the first."""
     if accept is None:
         return offered[0]
-    ranges = dict(_range(item) for item in accept.lower().split(",", MOST_RANGES)[:MOST_RANGES])
-    best = max(offered, key=lambda media_type: _weight(media_type, ranges))  # of equals, the first
+    ranges = dict(_range(item) for item in accept.lower().split(",", MAX_RANGES)[:MAX_RANGES])
+    best = max(offered, key=lambda media_type: _weight(media_type, ranges))  # the first of equals
     return best if _weight(best, ranges) > 0 else offered[0]
 
 
 def _weight(media_type: str, ranges: Mapping[str, float]) -> float:
-    """By the most specific range that names it."""
+    """The weight of the most specific range that matches."""
     kind = media_type.partition("/")[0]
     known = (ranges[name] for name in (media_type, f"{kind}/*", "*/*") if name in ranges)
     return next(known, 0.0)

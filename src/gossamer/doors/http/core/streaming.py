@@ -1,4 +1,4 @@
-"""Streaming: an answer whose body is sent as it comes."""
+"""Sends the body of an answer while it is being produced."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -9,8 +9,8 @@ from starlette.types import Receive, Scope, Send
 
 
 class Streaming(StreamingResponse):
-    """When its client goes away, what makes the body is cancelled once, and waited for. Starlette's own is
-    cancelled again at every step, so that nothing can be given back on the way out."""
+    """If the client disconnects, the source of the body is cancelled once and awaited. Starlette would cancel
+    it at every step, so that it could not clean up."""
 
     def __init__(
         self,
@@ -20,7 +20,7 @@ class Streaming(StreamingResponse):
         headers: Mapping[str, str] | None = None,
         at_end: Callable[[], None] | None = None,
     ) -> None:
-        """`at_end` is called in any case, also when nothing was ever taken from `content`."""
+        """`at_end` is always called, even if `content` was never read."""
         super().__init__(content, headers=headers, media_type=media_type)
         self._at_end = at_end
 
@@ -41,5 +41,5 @@ class Streaming(StreamingResponse):
         if self._at_end is not None:
             self._at_end()
         body: Any = self.body_iterator
-        if hasattr(body, "aclose"):  # a generator that was left where it had given something
+        if hasattr(body, "aclose"):  # a generator that was left suspended
             await body.aclose()

@@ -1,11 +1,14 @@
-"""Idempotency-Key: a POST that is sent again gets the first one's answer and does nothing a second time.
+"""Idempotency-Key: a POST that is sent again gets the answer of the first one, and has no second effect.
 
-Hot is the fast first answer: the first of many equal requests does the work, the others wait for it. What
-must not happen twice even when Hot is lost is guarded in the database: an endpoint calls `exchange.remember`
-inside the transaction of its effect, and a second transaction for the same key then rolls back and replays.
+Hot is checked first. Of several equal requests the first does the work, and the others wait for its answer
+and share it. Answers that must not be replayed later (5xx, 429, 402, large bodies) are handed to the requests
+that wait when the first one ends, in any process, and to no others. If the client of the first one goes away,
+one of the waiting requests takes over. The database guards effects that must not happen twice even if Hot
+loses its data: an endpoint calls `exchange.remember` in the transaction of its effect, and a second
+transaction for the same key rolls back and replays.
 
-Stored answers are sealed with a key that is made from the caller's secret and the Idempotency-Key, so that
-an answer which shows a secret once is of no use to whoever reads the store.
+Stored answers are encrypted with a key that is derived from the caller's secret and the Idempotency-Key, so
+an answer that shows a secret once is of no use to a reader of the store.
 """
 
 import asyncio
@@ -15,6 +18,7 @@ import hmac
 import secrets
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -24,26 +28,34 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gossamer import problems
-from gossamer.doors.http.exchange import Exchange, Remember, Replay
-from gossamer.logs import Log
-from gossamer.metrics import Metrics
+from gossamer.concurrency.periodic import every
+from gossamer.doors.http.core.exchange import Exchange, Remember, Replay
+from gossamer.observe.logs import Log
+from gossamer.observe.metrics import Metrics
 from gossamer.problems import Problem, Unavailable
-from gossamer.state import once
-from gossamer.state.hot import Claim, Hot, claim_or_wait
+from gossamer.state.kv.hot import Claim, Hot, claim_or_wait, hand_over
+from gossamer.state.tenants import once
 
-LONGEST_KEY: Final = 255
-LARGEST_ANSWER: Final = 1_000_000
-_LEASE: Final = 5.0  # seconds; renewed while the work goes on, so that a crash holds others up only briefly
+MAX_KEY_CHARS: Final = 255
+MAX_STORED_BYTES: Final = 1_000_000  # of a body that is stored for repeats
+MAX_SHARED_BYTES: Final = 8_000_000  # of a body that waiting requests share
+_LEASE: Final = 5.0  # seconds; renewed during the work, so a crash delays other requests only briefly
 _NEVER_STORED: Final = frozenset({402, 429})
 _NONCE: Final = 12
 
 
-class Stored(msgspec.Struct, array_like=True):
-    """An answer as it is kept."""
+class StoredAnswer(msgspec.Struct, array_like=True):
+    """An answer that is stored for repeats of its request."""
 
     status: int
     headers: list[tuple[bytes, bytes]]
     body: bytes
+
+    @property
+    def may_be_kept(self) -> bool:
+        """Whether later requests may get it too."""
+        passing = self.status >= 500 or self.status in _NEVER_STORED
+        return not passing and len(self.body) <= MAX_STORED_BYTES
 
     def response(self) -> Response:
         response = Response(self.body, self.status)
@@ -52,21 +64,21 @@ class Stored(msgspec.Struct, array_like=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Ticket:
-    """A request's claim to be answered once: where its answer is kept, for which body, under which seal."""
+class IdempotentRequest:
+    """A request with an Idempotency-Key: the name, the fingerprint and the cipher of its stored answer."""
 
     key: str
     scope: str  # 64 hex: caller, method, path and key
     fingerprint: str  # 64 hex: query and body
     _cipher: AESGCM
 
-    def seal(self, stored: Stored) -> bytes:
+    def seal(self, stored: StoredAnswer) -> bytes:
         nonce = secrets.token_bytes(_NONCE)
         return nonce + self._cipher.encrypt(nonce, msgspec.msgpack.encode(stored), self.scope.encode())
 
-    def open(self, sealed: bytes) -> Stored:
+    def open(self, sealed: bytes) -> StoredAnswer:
         clear = self._cipher.decrypt(sealed[:_NONCE], sealed[_NONCE:], self.scope.encode())
-        return msgspec.msgpack.decode(clear, type=Stored)
+        return msgspec.msgpack.decode(clear, type=StoredAnswer)
 
     def check(self, fingerprint: str, ttl: float) -> None:
         if not hmac.compare_digest(fingerprint, self.fingerprint):
@@ -77,18 +89,18 @@ class Ticket:
             )
 
 
-def ticket(exchange: Exchange, key: str, body: bytes) -> Ticket:
+def idempotent_request(exchange: Exchange, key: str, body: bytes) -> IdempotentRequest:
     caller = exchange.caller.key_id or exchange.client
     scope = _digest(caller.encode(), exchange.method.encode(), exchange.path.encode(), key.encode())
     fingerprint = _digest(exchange.scope["query_string"], canonical(body))
     seal = hashlib.sha256(
         b"\0".join((b"gossamer-idempotency", exchange.secret.encode(), key.encode()))
     ).digest()
-    return Ticket(key, scope, fingerprint, AESGCM(seal))
+    return IdempotentRequest(key, scope, fingerprint, AESGCM(seal))
 
 
 def canonical(body: bytes) -> bytes:
-    """JSON with its keys in a stable order and without white space; anything else as it is."""
+    """JSON with sorted keys and without white space; other bodies unchanged."""
     try:
         return msgspec.json.encode(msgspec.json.decode(body), order="deterministic")
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -102,24 +114,24 @@ def _digest(*parts: bytes) -> str:
     return hashed.hexdigest()
 
 
-def checked_key(key: str) -> str:
-    if not 1 <= len(key) <= LONGEST_KEY or not all("!" <= character <= "~" for character in key):
+def check_key(key: str) -> str:
+    if not 1 <= len(key) <= MAX_KEY_CHARS or not all("!" <= character <= "~" for character in key):
         raise problems.validation_error(
-            f"Idempotency-Key must be 1 to {LONGEST_KEY} visible ASCII characters.",
-            hint="A UUID is a good one.",
+            f"Idempotency-Key must be 1 to {MAX_KEY_CHARS} visible ASCII characters.",
+            hint="Use a UUID, for example.",
         )
     return key
 
 
+@dataclass(frozen=True, slots=True)
 class Idempotency:
-    """Answers a repeated POST from what the first one was answered."""
+    """Answers a repeated POST with the answer of the first one."""
 
-    def __init__(self, app: ASGIApp, *, hot: Hot, ttl: int, log: Log, metrics: Metrics) -> None:
-        self.app = app
-        self._hot = hot
-        self._ttl = ttl
-        self._log = log
-        self._metrics = metrics
+    app: ASGIApp
+    hot: Hot
+    ttl: int
+    log: Log
+    metrics: Metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         exchange: Exchange = scope["exchange"]
@@ -127,37 +139,39 @@ class Idempotency:
         if key is None or exchange.route is None or not exchange.route.idempotent:
             await self.app(scope, receive, send)
             return
-        mine = ticket(exchange, checked_key(key), await exchange.body())
+        mine = idempotent_request(exchange, check_key(key), await exchange.body())
         exchange.remember = self._remembering(mine, exchange)
         claim = await self._claim(mine)
-        if claim is None:  # Hot is away: the database still guards what must not happen twice
+        if claim is None:  # Hot is away; the database still guards effects that must not happen twice
             await self.app(scope, receive, send)
         elif claim.value is not None:
-            replay = self._stored(mine, claim.value)
+            replay = self._open_stored(mine, claim.value)
             await self._replay(replay, mine, exchange)(scope, receive, send)
         else:
             await self._run(mine, claim, scope, receive, send)
 
-    async def _claim(self, mine: Ticket) -> Claim | None:
+    async def _claim(self, mine: IdempotentRequest) -> Claim | None:
         try:
-            return await claim_or_wait(self._hot, f"idem:{mine.scope}", _LEASE)
+            return await claim_or_wait(self.hot, f"idem:{mine.scope}", _LEASE)
         except Unavailable:
             return None
 
-    def _stored(self, mine: Ticket, value: bytes) -> Stored:
+    def _open_stored(self, mine: IdempotentRequest, value: bytes) -> StoredAnswer:
         fingerprint, sealed = value[:64].decode(), value[64:]
-        mine.check(fingerprint, self._ttl)
+        mine.check(fingerprint, self.ttl)
         return mine.open(sealed)
 
-    async def _run(self, mine: Ticket, claim: Claim, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _run(
+        self, mine: IdempotentRequest, claim: Claim, scope: Scope, receive: Receive, send: Send
+    ) -> None:
         exchange: Exchange = scope["exchange"]
         recorder = Recorder(send)
         renewing = asyncio.create_task(self._keep(claim))
 
         async def conclude() -> None:
             renewing.cancel()
-            stored = None if exchange.unpaid else recorder.stored()
-            await asyncio.shield(self._finish(mine, claim, stored))
+            answer = None if exchange.unpaid else recorder.answer()
+            await asyncio.shield(self._finish(mine, claim, answer))
 
         async with AsyncExitStack() as own:
             (exchange.concluding or own).push_async_callback(conclude)
@@ -166,35 +180,36 @@ class Idempotency:
     async def _keep(self, claim: Claim) -> None:
         """Renew the lease until cancelled; without Hot there is nothing to renew."""
         with contextlib.suppress(Unavailable):
-            ours = True
-            while ours:
-                await asyncio.sleep(_LEASE / 3)
-                ours = await self._hot.renew(claim, _LEASE)
+            await every(_LEASE / 3, partial(self.hot.renew, claim, _LEASE))
 
-    async def _finish(self, mine: Ticket, claim: Claim, stored: Stored | None) -> None:
+    async def _finish(self, mine: IdempotentRequest, claim: Claim, answer: StoredAnswer | None) -> None:
         try:
-            if stored is None:
-                await self._hot.release(claim)
+            if answer is None:
+                await self.hot.release(claim)
+                return
+            value = mine.fingerprint.encode() + mine.seal(answer)
+            if answer.may_be_kept:
+                await self.hot.settle(claim, value, self.ttl)
             else:
-                await self._hot.settle(claim, mine.fingerprint.encode() + mine.seal(stored), self._ttl)
+                await hand_over(self.hot, claim, value)
         except Unavailable as away:
-            self._log.warning(
+            self.log.warning(
                 "idempotency_unstored", "an answer could not be kept for its repeats", why=away.detail
             )
 
-    def _remembering(self, mine: Ticket, exchange: Exchange) -> Remember:
+    def _remembering(self, mine: IdempotentRequest, exchange: Exchange) -> Remember:
         async def remember(connection: AsyncConnection, answer: Response) -> None:
-            stored = Stored(answer.status_code, list(answer.raw_headers), bytes(answer.body))
+            stored = StoredAnswer(answer.status_code, list(answer.raw_headers), bytes(answer.body))
             try:
-                await once.remember(connection, mine.scope, mine.fingerprint, mine.seal(stored), self._ttl)
+                await once.remember(connection, mine.scope, mine.fingerprint, mine.seal(stored), self.ttl)
             except once.AlreadyDone as done:
                 raise Replay(self._replay(mine.open(done.answer), mine, exchange)) from None
 
         return remember
 
-    def _replay(self, stored: Stored, mine: Ticket, exchange: Exchange) -> Response:
-        self._metrics.replayed()
-        self._log.info(
+    def _replay(self, stored: StoredAnswer, mine: IdempotentRequest, exchange: Exchange) -> Response:
+        self.metrics.count_replay()
+        self.log.info(
             "idempotent_replay",
             "a repeated request got the first one's answer",
             requestId=exchange.request_id,
@@ -206,7 +221,7 @@ class Idempotency:
 
 
 class Recorder:
-    """Passes an answer on and keeps a copy, as long as it is one that may be kept."""
+    """Passes an answer on, and keeps a copy unless it is too large to share."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -227,15 +242,13 @@ class Recorder:
     def _record(self, chunk: bytes, *, more: bool) -> None:
         self._size += len(chunk)
         self._complete = not more
-        if self._size <= LARGEST_ANSWER:
+        if self._size <= MAX_SHARED_BYTES:
             self._chunks.append(chunk)
         else:
             self._chunks.clear()
 
-    def stored(self) -> Stored | None:
-        keepable = self._status < 500 and self._status not in _NEVER_STORED and self._size <= LARGEST_ANSWER
-        return (
-            Stored(self._status, self._headers, b"".join(self._chunks))
-            if keepable and self._complete
-            else None
-        )
+    def answer(self) -> StoredAnswer | None:
+        """None if the answer is not complete, or too large."""
+        if not self._complete or self._size > MAX_SHARED_BYTES:
+            return None
+        return StoredAnswer(self._status, self._headers, b"".join(self._chunks))

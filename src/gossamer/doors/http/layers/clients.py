@@ -1,17 +1,40 @@
-"""The client's address: the socket's peer, or what a trusted proxy says of it."""
+"""Finds the client's address: that of the socket's peer, or the one that a trusted proxy reports."""
 
 import ipaddress
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from gossamer.doors.http.core.exchange import Exchange
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
+@dataclass(frozen=True, slots=True)
+class Clients:
+    """Puts the address of the client into the exchange."""
+
+    app: ASGIApp
+    trusted: tuple[Network, ...] | str
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        exchange: Exchange = scope["exchange"]
+        peer = scope["client"][0] if scope.get("client") else ""
+        # Every proxy appends: several fields are one list.
+        forwarded = ",".join(
+            value.decode("latin-1") for name, value in scope["headers"] if name == b"x-forwarded-for"
+        )
+        exchange.client = subject(peer, forwarded, self.trusted)
+        await self.app(scope, receive, send)
+
+
 @lru_cache(maxsize=8192)
 def subject(peer: str, forwarded_for: str | None, trusted: tuple[Network, ...] | str) -> str:
-    """What this client is counted by."""
+    """The subject that limits count this client under."""
     return bucket(client_address(peer, forwarded_for, trusted))
 
 
@@ -19,8 +42,8 @@ def client_address(peer: str, forwarded_for: str | None, trusted: Sequence[Netwo
     """The address that the request came from.
 
     `trusted` is `"*"` on platforms that overwrite X-Forwarded-For (its first entry is taken), else the
-    networks of our own proxies (the right-most entry that is not one of them is taken; what stands left of it
-    was written by the client and proves nothing).
+    networks of our own proxies (the right-most entry that is not one of them is taken; the client may have
+    written everything left of it).
     """
     if not forwarded_for or not trusted:
         return peer
@@ -37,7 +60,7 @@ def client_address(peer: str, forwarded_for: str | None, trusted: Sequence[Netwo
 
 
 def bucket(address: str) -> str:
-    """What limits count by: an IPv4 address, or the /64 that an IPv6 customer is given whole."""
+    """An IPv4 address, or the /64 of an IPv6 address, because one customer usually has all of it."""
     parsed = _parse(address)
     if parsed is None:
         return address or "local"

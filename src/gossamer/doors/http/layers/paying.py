@@ -1,8 +1,8 @@
-"""Paying at the HTTP door: who has no key is asked for money, and served for it.
+"""Payments at the HTTP door: callers without a key can pay for each request.
 
-A request without a payment is answered with 402 and what it costs, in the forms of both versions of x402; one
-with a payment is served, and its answer held back until the money was moved. What is not worth paying for (an
-error, a page that is not the one asked for) is given for nothing.
+A request without a payment gets 402 and the price, in the formats of both versions of x402. A request with a
+payment is served, and its answer is held back until the payment is settled. Errors, and pages that are not
+the requested one, are not charged.
 """
 
 import asyncio
@@ -18,31 +18,36 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gossamer import problems
-from gossamer.doors.http import moments
-from gossamer.doors.http.discovery import extensions
-from gossamer.doors.http.exchange import ClientGone, Exchange
-from gossamer.doors.http.idempotency import LARGEST_ANSWER, Stored, Ticket, canonical
-from gossamer.doors.http.limiting import count_also, refused
-from gossamer.doors.http.routing import Route
-from gossamer.flows.pay import Payments, Sale, Used
-from gossamer.flows.quotes import Purchase
-from gossamer.flows.till import Refused
-from gossamer.metrics import Metrics
+from gossamer.doors.http.core.exchange import ClientGone, Exchange
+from gossamer.doors.http.core.routing import Route
+from gossamer.doors.http.docs.discovery import extensions
+from gossamer.doors.http.layers.idempotency import (
+    MAX_STORED_BYTES,
+    IdempotentRequest,
+    StoredAnswer,
+    canonical,
+)
+from gossamer.doors.http.layers.limiting import count_also
+from gossamer.flows.pay.pay import PaidCall, Payments
+from gossamer.flows.pay.payee import PaymentRefused, Receipt
+from gossamer.flows.pay.quotes import Purchase
+from gossamer.observe.metrics import Metrics
 from gossamer.problems import Problem, Unavailable
-from gossamer.setting_values import Money
-from gossamer.state.hot import Hot
-from gossamer.state.limits import Limits, Standing
-from gossamer.state.tenants import Role
-from gossamer.web import x402
-from gossamer.web.outcome import Outcome
-from gossamer.web.x402 import Malformed, Offer, Payment, Resource
+from gossamer.settings.values import Money
+from gossamer.state.kv.hot import Hot
+from gossamer.state.tenants.limits import Limits, LimitStatus, limit_problem
+from gossamer.state.tenants.tenants import Role
+from gossamer.web.outcome.outcome import Outcome
+from gossamer.web.pages.timestamps import iso
+from gossamer.web.pay import x402
+from gossamer.web.pay.x402 import Malformed, Offer, PaidResource, Payment
 
 SERVICE: Final = "Gossamer"
 _HEADERS: Final = ((b"payment-signature", 2), (b"x-payment", 1))
 _ASKED: Final = "PAYMENT-SIGNATURE or X-PAYMENT header is required"
 
 
-class Paying:
+class TakePayment:
     def __init__(
         self,
         app: ASGIApp,
@@ -74,14 +79,14 @@ class Paying:
         try:
             payment = _sent(exchange)
             if payment is None:
-                raise await self._asked(exchange, purchase, _ASKED)
+                raise await self._ask_for_payment(exchange, purchase, _ASKED)
             await self._take(payment, purchase, scope, receive, send)
         except Malformed as error:
             text = f"The payment cannot be read: {error}."
-            raise await self._asked(exchange, purchase, text, "invalid_payment") from None
-        except Refused as refusal:
+            raise await self._ask_for_payment(exchange, purchase, text, "invalid_payment") from None
+        except PaymentRefused as refusal:
             exchange.headers.extend(refusal.receipt)
-            raise await self._asked(exchange, purchase, refusal.detail, refusal.reason) from None
+            raise await self._ask_for_payment(exchange, purchase, refusal.detail, refusal.reason) from None
 
     async def _take(
         self, payment: Payment, purchase: Purchase, scope: Scope, receive: Receive, send: Send
@@ -90,58 +95,57 @@ class Paying:
         quoted = await self._payments.quotes.claim(purchase)
         if quoted is None:
             _refuse_floods(exchange)
-        mine = _ticket(payment, purchase, exchange)
-        try:
-            sale = await self._payments.admit(payment, purchase)
-        except Used as used:
-            again = await self._repeated(mine)
-            if again is None:
-                raise
-            exchange.headers.extend([*used.proof, (b"x-idempotent-replayed", b"true")])
+        mine = _idempotent_request(payment, purchase, exchange)
+        if (again := await self._repeat(mine)) is not None:
+            exchange.headers.append((b"x-idempotent-replayed", b"true"))
             await again.response()(scope, receive, send)
             return
+        call = await self._payments.admit(payment, purchase)
         if quoted is not None:
             await self._payments.quotes.give_back(purchase, quoted)
-        await self._sell(sale, mine, scope, receive, send)
+        await self._sell(call, mine, scope, receive, send)
 
     async def _sell(
-        self, sale: Sale, mine: Ticket | None, scope: Scope, receive: Receive, send: Send
+        self, call: PaidCall, mine: IdempotentRequest | None, scope: Scope, receive: Receive, send: Send
     ) -> None:
         exchange: Exchange = scope["exchange"]
-        exchange.caller = sale.caller
-        answer = Withheld()
-        async with self._payments.serving(sale), AsyncExitStack() as exchange.concluding:
-            await self._count(exchange, sale)
+        exchange.caller = call.caller
+        answer = HeldAnswer()
+        async with self._payments.serving(call), AsyncExitStack() as exchange.concluding:
+            await self._count(exchange, call)
             await self.app(scope, receive, answer)
-            exchange.unpaid = charged = answer.status < 400 and _is_worth_it(exchange.outcome, sale)
+            exchange.unpaid = charged = answer.status < 400 and _is_worth_it(exchange.outcome, call)
             if charged:
-                await self._settle(sale, exchange, receive)
-        if charged:
-            await self._keep(mine, answer)
-        await answer.let_out(send)
-        if charged:
-            await self._payments.delivered(sale)
+                await self._settle(call, exchange, receive)
+        if not charged:
+            await answer.send_to(send)
+            return
+        async with self._payments.delivering(call):
+            await self._keep(mine, answer, call.receipt)
+            await answer.send_to(send)
 
-    async def _settle(self, sale: Sale, exchange: Exchange, receive: Receive) -> None:
-        async with _watched(receive) as is_gone:
+    async def _settle(self, call: PaidCall, exchange: Exchange, receive: Receive) -> None:
+        async with _watch_client(receive) as is_gone:
             if is_gone():
                 raise ClientGone
-            exchange.headers.extend(await self._payments.settle(sale))
-            exchange.paid, exchange.unpaid = (sale.till.network.name, sale.entry.amount), False
-            if is_gone():  # the answer is theirs: they may come back for it
-                await self._payments.settling.let_go(sale.entry)
+            exchange.headers.extend(await self._payments.settle(call, is_gone))
+            exchange.paid, exchange.unpaid = (call.payee.network.name, call.entry.amount), False
+            if is_gone():  # the client has paid for the answer, and may come back for it
+                await self._payments.settling.let_go(call.entry)
                 raise ClientGone
 
-    # What it costs.
+    # The price.
 
     async def _purchase(self, exchange: Exchange, route: Route) -> Purchase:
-        """A request that makes no sense is refused before anybody pays for it; one without a body asks."""
+        """Refuse an invalid request before it is paid for. A request without a body asks for the price."""
         body = await exchange.body()
         arguments = await route.arguments(exchange) if body else {}
         return Purchase(
             price=route.price(arguments.get("body")) if callable(route.price) else route.price,
             endpoint=route.path,
-            resource=Resource(self._public_url + exchange.path, route.summary, "application/json", SERVICE),
+            resource=PaidResource(
+                self._public_url + exchange.path, route.summary, "application/json", SERVICE
+            ),
             extensions=self._extensions(route),
             request_hash=_digest(exchange, body),
             request_id=exchange.request_id,
@@ -154,15 +158,17 @@ class Paying:
             self._declared[route.path] = extensions(route)
         return self._declared[route.path]
 
-    async def _asked(self, exchange: Exchange, purchase: Purchase, error: str, reason: str = "") -> Problem:
-        """The 402, with the reason where a payment has failed; or what is answered to those who ask for more
-        of them than they pay."""
+    async def _ask_for_payment(
+        self, exchange: Exchange, purchase: Purchase, error: str, reason: str = ""
+    ) -> Problem:
+        """The 402, with the reason if a payment has failed; or a 429 for clients that leave too many quotes
+        unpaid."""
         quotes = self._payments.quotes
         unpaid = await quotes.unpaid(exchange.client)
-        _speak_of(exchange, unpaid)
+        _report_limits(exchange, unpaid)
         if not unpaid.tally.allowed:
-            self._metrics.rate_limited(unpaid.policy.name)
-            return refused(unpaid, None)
+            self._metrics.count_refusal(unpaid.policy.name)
+            return limit_problem(unpaid, None)
         amount = await quotes.ask(purchase, unpaid)
         accepts = await self._payments.terms(amount)
         offer = Offer(purchase.resource, accepts, error, purchase.extensions)
@@ -172,7 +178,7 @@ class Paying:
             "amount": str(amount),
             "price": str(Money(amount)),
             "cached": amount < quotes.prices.full(purchase.price),
-            "expiresAt": moments.iso(self._payments.clock() + quotes.seconds),
+            "expiresAt": iso(self._payments.clock() + quotes.seconds),
         }
         return Problem(
             problems.PAYMENT_FAILED if reason else problems.PAYMENT_REQUIRED,
@@ -183,23 +189,23 @@ class Paying:
             **offer.members(),
         )
 
-    async def _count(self, exchange: Exchange, sale: Sale) -> None:
-        standing = (await self._limits.take([("wallet", sale.entry.payer)]))[0]
-        _speak_of(exchange, standing)
-        if not standing.tally.allowed:
-            self._metrics.rate_limited(standing.policy.name)
-            raise refused(standing, None)
+    async def _count(self, exchange: Exchange, call: PaidCall) -> None:
+        status = (await self._limits.take([("wallet", call.entry.payer)]))[0]
+        _report_limits(exchange, status)
+        if not status.tally.allowed:
+            self._metrics.count_refusal(status.policy.name)
+            raise limit_problem(status, None)
 
-    # What is given again to those who name their payments.
+    # Repeats of a paid request, for clients that name their payments.
 
-    async def _keep(self, mine: Ticket | None, answer: "Withheld") -> None:
-        if mine is None or answer.size > LARGEST_ANSWER:
+    async def _keep(self, mine: IdempotentRequest | None, answer: "HeldAnswer", receipt: Receipt) -> None:
+        if mine is None or answer.size > MAX_STORED_BYTES:
             return
-        stored = Stored(answer.status, answer.headers, answer.body)
+        stored = StoredAnswer(answer.status, [*answer.headers, *receipt], answer.body)
         with contextlib.suppress(Unavailable):
             await self._hot.put(f"paid:{mine.scope}", mine.seal(stored), self._repeat_seconds)
 
-    async def _repeated(self, mine: Ticket | None) -> Stored | None:
+    async def _repeat(self, mine: IdempotentRequest | None) -> StoredAnswer | None:
         if mine is None:
             return None
         try:
@@ -209,7 +215,7 @@ class Paying:
             return None
 
 
-class Withheld:
+class HeldAnswer:
     """An answer that waits until it is paid for."""
 
     def __init__(self) -> None:
@@ -234,21 +240,21 @@ class Withheld:
     def body(self) -> bytes:
         return b"".join(message.get("body", b"") for message in self._messages)
 
-    async def let_out(self, send: Send) -> None:
+    async def send_to(self, send: Send) -> None:
         for message in self._messages:
             await send(message)
 
 
-def _is_worth_it(outcome: str, sale: Sale) -> bool:
-    """What is owed is given also from what was kept for its repeats, where nothing is said of an outcome."""
-    return outcome == Outcome.OK or (sale.owed and not outcome)
+def _is_worth_it(outcome: str, call: PaidCall) -> bool:
+    """An answer that is owed may be a stored one, which has no outcome."""
+    return outcome == Outcome.OK or (call.owed and not outcome)
 
 
 def _refuse_floods(exchange: Exchange) -> None:
-    """Nobody is asked on behalf of those whose quotes and payments have all been for nothing."""
-    unpaid = exchange.standings[0]
+    """Ask no facilitator for a client that has left all its quotes unpaid."""
+    unpaid = exchange.limit_statuses[0]
     if unpaid.tally.remaining == 0:
-        raise refused(unpaid, None)
+        raise limit_problem(unpaid, None)
 
 
 def _sent(exchange: Exchange) -> Payment | None:
@@ -267,26 +273,26 @@ def _digest(exchange: Exchange, body: bytes) -> str:
     return hashed.hexdigest()
 
 
-def _ticket(payment: Payment, purchase: Purchase, exchange: Exchange) -> Ticket | None:
-    """Where the answer is kept for its repeats, for those who asked for that; only who has the signed
-    payment can open it."""
+def _idempotent_request(payment: Payment, purchase: Purchase, exchange: Exchange) -> IdempotentRequest | None:
+    """The name and cipher of the stored answer, for clients that ask for repeats. Only the signed payment
+    opens it."""
     if not payment.identifier and exchange.header(b"idempotency-key") is None:
         return None
     signed = msgspec.json.encode(payment.payload, order="deterministic")
     seal = hashlib.sha256(b"gossamer-payment\0" + signed).digest()
     scope = hashlib.sha256(seal + purchase.request_hash.encode()).hexdigest()
-    return Ticket(payment.identifier, scope, purchase.request_hash, AESGCM(seal))
+    return IdempotentRequest(payment.identifier, scope, purchase.request_hash, AESGCM(seal))
 
 
-def _speak_of(exchange: Exchange, standing: Standing) -> None:
-    """Instead of what was only looked at."""
-    exchange.standings = []
-    count_also(exchange, standing)
+def _report_limits(exchange: Exchange, status: LimitStatus) -> None:
+    """Report this limit instead of those that were only read."""
+    exchange.limit_statuses = []
+    count_also(exchange, status)
 
 
 @asynccontextmanager
-async def _watched(receive: Receive) -> AsyncIterator[Callable[[], bool]]:
-    """Whether the client has gone away meanwhile. The request was read to its end."""
+async def _watch_client(receive: Receive) -> AsyncIterator[Callable[[], bool]]:
+    """Yields a function that tells whether the client has gone away. The request has been read completely."""
     going = asyncio.ensure_future(receive())
     await asyncio.sleep(0)
     try:

@@ -1,0 +1,1 @@
+"""What all endpoints use: routing, decoding, the state of an exchange, negotiation and streaming."""
