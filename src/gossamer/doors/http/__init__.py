@@ -1,1 +1,1 @@
-"""The HTTP door: one list of middleware around one router."""
+"""The HTTP door: a server, a list of layers, and the endpoints inside them."""

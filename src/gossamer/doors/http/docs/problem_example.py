@@ -1,11 +1,11 @@
-"""What a problem of each kind looks like: the documentation shows it."""
+"""Example documents of each kind of problem, for the documentation."""
 
 from typing import Any, Final
 
-from gossamer.doors.http import moments
-from gossamer.problems import Kind, Problem
-from gossamer.setting_values import Money
-from gossamer.web.x402 import BASE, Offer, Resource, terms
+from gossamer.problems import Problem, ProblemKind
+from gossamer.settings.values import Money
+from gossamer.web.pages.timestamps import iso
+from gossamer.web.pay.x402 import BASE, Offer, PaidResource, terms
 
 REQUEST_ID: Final = "wl_m5x7k2qa_a3b9c1"
 _AMOUNT: Final = 5_000
@@ -14,7 +14,7 @@ _PAY_TO: Final = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"
 _NOON: Final = 1_767_268_800.0
 
 
-def document(kind: Kind, public_url: str, instance: str) -> dict[str, Any]:
+def document(kind: ProblemKind, public_url: str, instance: str) -> dict[str, Any]:
     """The body. A 402 is an offer too."""
     members = {**kind.extra}
     if kind.status == 402:
@@ -23,15 +23,15 @@ def document(kind: Kind, public_url: str, instance: str) -> dict[str, Any]:
     return Problem(kind, kind.detail, **members).document(public_url, instance, REQUEST_ID)
 
 
-def headers(kind: Kind, public_url: str, instance: str) -> dict[str, str]:
-    """Those that matter in it."""
+def headers(kind: ProblemKind, public_url: str, instance: str) -> dict[str, str]:
+    """The relevant headers of the example."""
     if kind.status == 402:
         return {"PAYMENT-REQUIRED": _offer(kind, public_url, instance).header()}
     return {}
 
 
-def _offer(kind: Kind, public_url: str, instance: str) -> Offer:
-    resource = Resource(
+def _offer(kind: ProblemKind, public_url: str, instance: str) -> Offer:
+    resource = PaidResource(
         public_url + instance, "Fetch a page as clean content", "application/json", "Gossamer"
     )
     return Offer(resource, [terms(BASE, _PAY_TO, _AMOUNT, _SECONDS, {})], kind.extra["error"], {})
@@ -44,5 +44,5 @@ def _quote(instance: str) -> dict[str, Any]:
         "amount": str(_AMOUNT),
         "price": str(Money(_AMOUNT)),
         "cached": False,
-        "expiresAt": moments.iso(_NOON + _SECONDS),
+        "expiresAt": iso(_NOON + _SECONDS),
     }

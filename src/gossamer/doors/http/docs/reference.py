@@ -1,4 +1,4 @@
-"""Reference: the OpenAPI document as a person reads it, endpoint by endpoint."""
+"""Turns the OpenAPI document into the API reference, endpoint by endpoint."""
 
 import json
 import shlex
@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Final
 
-from gossamer.problems import KINDS, MEDIA_TYPE, Kind
+from gossamer.problems import KINDS, MEDIA_TYPE, ProblemKind
 
 Schema = Mapping[str, Any]
 _METHODS: Final = ("get", "post", "put", "patch", "delete")
 _ROLES: Final = {"nobody": "Open to all", "user": "Needs an API key", "admin": "Needs an admin's API key"}
-_WIDEST: Final = 60  # characters; what is longer is shown over several lines
+_MAX_LINE_CHARS: Final = 60  # a longer command or body is shown on several lines
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
     """A parameter, or a member of a body."""
 
-    name: str  # nested ones as a.b, those in a list as a[].b
+    name: str  # a.b if nested, a[].b in a list
     type: str
     required: bool
     default: str | None
@@ -28,14 +28,14 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class EndpointDoc:
     anchor: str
     method: str
     path: str
     access: str
     summary: str
     description: str
-    parameters: Mapping[str, list[Field]]  # by where they stand: path, query, header
+    parameters: Mapping[str, list[Field]]  # by place: path, query, header
     body: list[Field]
     curl: str
     status: int
@@ -44,7 +44,7 @@ class Endpoint:
     answer: list[Field]
     example: Any
     headers: list[str]
-    problems: list[Kind]
+    problems: list[ProblemKind]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Group:
     anchor: str
     name: str
     description: str
-    endpoints: list[Endpoint]
+    endpoints: list[EndpointDoc]
 
 
 class Reference:
@@ -80,19 +80,19 @@ class Reference:
         ]
 
     @property
-    def endpoints(self) -> list[Endpoint]:
+    def endpoints(self) -> list[EndpointDoc]:
         return [endpoint for group in self.groups for endpoint in group.endpoints]
 
-    def answering(self, kind: Kind) -> list[Endpoint]:
+    def answering(self, kind: ProblemKind) -> list[EndpointDoc]:
         """The endpoints that can answer with this problem."""
         return [endpoint for endpoint in self.endpoints if kind in endpoint.problems]
 
-    def _endpoint(self, path: str, method: str, operation: Schema) -> Endpoint:
+    def _endpoint(self, path: str, method: str, operation: Schema) -> EndpointDoc:
         status, response = next(iter(operation["responses"].items()))
         contents = response.get("content", {})
         shown: Schema = next((content for content in contents.values() if "example" in content), {})
         body = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
-        return Endpoint(
+        return EndpointDoc(
             anchor=operation["operationId"],
             method=method.upper(),
             path=path,
@@ -124,7 +124,7 @@ class Reference:
         return places
 
     def _fields(self, schema: Schema, prefix: str = "", above: tuple[str, ...] = ()) -> Iterator[Field]:
-        """The members of an object, each followed by its own; a type inside itself is not opened again."""
+        """The members of an object, each followed by its own members. Recursive types are expanded once."""
         title = schema.get("$ref", "")
         if title and title in above:
             return
@@ -148,7 +148,7 @@ class Reference:
         )
 
     def _resolve(self, schema: Schema) -> Schema:
-        """What a reference refers to, with what stands beside the reference put over it."""
+        """The schema behind a reference, updated with the keys beside the reference."""
         if "$ref" not in schema:
             return schema
         name = schema["$ref"].rpartition("/")[2]
@@ -156,12 +156,12 @@ class Reference:
         return {**self._document["components"]["schemas"][name], **beside}
 
     def _core(self, schema: Schema) -> Schema:
-        """Of "this or null", this."""
+        """The schema without `null`, if it is a union of one type and `null`."""
         others = [self._resolve(s) for s in schema.get("anyOf", ()) if s.get("type") != "null"]
         return others[0] if len(others) == 1 else schema
 
     def _inside(self, schema: Schema) -> tuple[Schema, str]:
-        """Where the members of a member are: in itself, in each of its items, or in each of its values."""
+        """The schema with the members of a member (itself, its items or its values), and the path to it."""
         if "anyOf" in schema:
             others = [s for s in schema["anyOf"] if s.get("type") != "null"]
             return self._inside(others[0]) if len(others) == 1 else ({}, "")
@@ -204,7 +204,7 @@ def _range(low: float | None, high: float | None, unit: str) -> Iterator[str]:
         yield f"at least {low:,}{unit}"
 
 
-def _problems(operation: Schema) -> list[Kind]:
+def _problems(operation: Schema) -> list[ProblemKind]:
     return [
         KINDS[name]
         for response in operation["responses"].values()
@@ -213,7 +213,7 @@ def _problems(operation: Schema) -> list[Kind]:
 
 
 def curl(url: str, method: str, operation: Schema, body: Any) -> str:
-    """The request as a command line; what the reader has to fill in is in capitals."""
+    """The request as a command line. Values that the reader has to fill in are in capitals."""
     for parameter in operation["parameters"]:
         if parameter["in"] == "path":
             url = url.replace("{" + parameter["name"] + "}", parameter["name"].upper())
@@ -221,7 +221,7 @@ def curl(url: str, method: str, operation: Schema, body: Any) -> str:
     if query:
         url += "?" + "&".join(f"{name}={name.upper()}" for name in query)
     command, address = "curl" if method == "get" else f"curl -X {method.upper()}", shlex.quote(url)
-    parts = [f"{command} {address}"] if len(command + address) < _WIDEST else [command, address]
+    parts = [f"{command} {address}"] if len(command + address) < _MAX_LINE_CHARS else [command, address]
     if operation["security"]:
         parts.append('-H "Authorization: Bearer $GOSSAMER_KEY"')
     if body is not None:
@@ -231,6 +231,6 @@ def curl(url: str, method: str, operation: Schema, body: Any) -> str:
 
 def _body_text(body: Any) -> str:
     short = json.dumps(body, ensure_ascii=False)
-    if len(short) <= _WIDEST:
+    if len(short) <= _MAX_LINE_CHARS:
         return short
     return json.dumps(body, ensure_ascii=False, indent=2).replace("\n", "\n  ")

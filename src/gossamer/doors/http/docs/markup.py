@@ -1,4 +1,4 @@
-"""Markup: text for people as HTML. Everything is escaped first; only then is it given tags."""
+"""Turns text and JSON into HTML. All text is escaped before tags are added."""
 
 import json
 import re
@@ -18,7 +18,7 @@ def prose(text: str) -> Markup:
     return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704  (escaped in the same line)
 
 
-def coloured(value: Any) -> Markup:
+def highlight(value: Any) -> Markup:
     """A value as indented JSON, each token in a span of its kind."""
     text = json.dumps(value, indent=2, ensure_ascii=False)
     parts: list[Markup] = []

@@ -1,4 +1,4 @@
-"""Pages: what people read at the HTTP door. Every page is rendered once and kept; none needs a script."""
+"""The pages for people, and the OpenAPI document. Each is rendered once and kept; none needs a script."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
@@ -12,27 +12,27 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.responses import RedirectResponse, Response
 
 from gossamer import __version__, problems
-from gossamer.doors.http import openapi, problem_example
-from gossamer.doors.http.exchange import Exchange
-from gossamer.doors.http.markup import breakable, coloured, prose
-from gossamer.doors.http.page import BRIEFLY, FOREVER, HTML, Page, prefers_json
-from gossamer.doors.http.reference import Reference
-from gossamer.doors.http.routing import Route
-from gossamer.problems import KINDS, Kind, Problem
-from gossamer.state.limits import Policy
-from gossamer.state.tenants import Role
+from gossamer.doors.http.core.exchange import Exchange
+from gossamer.doors.http.core.routing import Route
+from gossamer.doors.http.docs import openapi, problem_example
+from gossamer.doors.http.docs.markup import breakable, highlight, prose
+from gossamer.doors.http.docs.page import BRIEFLY, FOREVER, HTML, SECURITY, HtmlPage, prefers_json
+from gossamer.doors.http.docs.reference import Reference
+from gossamer.problems import KINDS, Problem, ProblemKind
+from gossamer.state.tenants.limits import Policy
+from gossamer.state.tenants.tenants import Role
 
 _ICON: Final = "favicon.svg"
 _STYLE: Final = "pages.css"
 _FAMILIES: Final = {4: "4xx: the request", 5: "5xx: the server, or the site that it asked"}
-# What a caller meets before an endpoint is reached.
+# Problems that a caller can get before an endpoint is reached.
 _AT_ANY_ADDRESS: Final = (problems.NOT_FOUND, problems.METHOD_NOT_ALLOWED)
 _ROBOTS: Final = "User-agent: *\nAllow: /docs\nAllow: /problems\nAllow: /assets/\nDisallow: /\n"
-_LONGEST_NAME: Final = 64
+_MAX_NAME_CHARS: Final = 64
 
 
 class ProblemType(msgspec.Struct, rename="camel"):
-    """A kind of problem: when it happens and what to do about it."""
+    """A kind of problem: when it happens and how to fix it."""
 
     type: str
     name: str
@@ -44,7 +44,7 @@ class ProblemType(msgspec.Struct, rename="camel"):
     fixes: tuple[str, ...]
     retry: bool  # the same request may succeed later
     example: dict[str, Any]
-    headers: dict[str, str]  # that matter in the example
+    headers: dict[str, str]  # the relevant ones of the example
 
 
 class ProblemTypes(msgspec.Struct):
@@ -54,7 +54,7 @@ class ProblemTypes(msgspec.Struct):
 
 
 class Start(msgspec.Struct, rename="camel"):
-    """Where everything is."""
+    """Links to the documentation and the health report."""
 
     name: str
     version: str
@@ -64,8 +64,8 @@ class Start(msgspec.Struct, rename="camel"):
     health: str
 
 
-class Pages:
-    """The documentation of the routes it is given, and of its own."""
+class DocsEndpoints:
+    """Documents the given routes, and its own."""
 
     def __init__(
         self,
@@ -82,14 +82,14 @@ class Pages:
         self._others = list(routes)
         self._policies = policies
         self._idempotency_seconds = idempotency_seconds
-        self._networks = networks  # on which payments are taken; none: they are not
+        self._networks = networks  # that payments are accepted on; empty if payments are off
         self._quote_seconds = quote_seconds
         self._version = version
 
     # The endpoints.
 
     async def start(self, exchange: Exchange) -> Response:
-        return self._negotiated("start", exchange)
+        return self._negotiate("start", exchange)
 
     async def docs(self, exchange: Exchange) -> Response:
         return self._html["docs"].answer(exchange)
@@ -98,18 +98,20 @@ class Pages:
         return self._json["openapi"].answer(exchange)
 
     async def list_problems(self, exchange: Exchange) -> Response:
-        return self._negotiated("problems", exchange)
+        return self._negotiate("problems", exchange)
 
     async def get_problem(self, exchange: Exchange, name: str) -> Response:
         if name not in KINDS:
             raise Problem(
-                problems.NOT_FOUND, f"There is no problem type {name[:_LONGEST_NAME]!r}.", hint=_closest(name)
+                problems.NOT_FOUND,
+                f"There is no problem type {name[:_MAX_NAME_CHARS]!r}.",
+                hint=_closest(name),
             )
-        return self._negotiated(name, exchange)
+        return self._negotiate(name, exchange)
 
     async def asset(self, exchange: Exchange, file: str) -> Response:
         if file != self._style_name:
-            raise Problem(problems.NOT_FOUND, f"There is no file {file[:_LONGEST_NAME]!r}.")
+            raise Problem(problems.NOT_FOUND, f"There is no file {file[:_MAX_NAME_CHARS]!r}.")
         return self._files[_STYLE].answer(exchange)
 
     async def favicon(self, exchange: Exchange) -> Response:
@@ -121,22 +123,30 @@ class Pages:
     async def robots(self, exchange: Exchange) -> Response:
         return self._files["robots.txt"].answer(exchange)
 
-    def _negotiated(self, name: str, exchange: Exchange) -> Response:
+    def not_found(self, problem: Problem, exchange: Exchange) -> Response:
+        """A page for people who opened an unknown address in a browser."""
+        near = get_close_matches(exchange.path[:_MAX_NAME_CHARS], self._addresses, 3, cutoff=0.6)
+        page = self._templates.get_template("not_found.html")
+        text = page.render(problem=problem, path=exchange.path, near=near, request_id=exchange.request_id)
+        headers = {"Content-Type": HTML, "Content-Security-Policy": SECURITY, "Vary": "Accept"}
+        return Response(text, problem.kind.status, headers)
+
+    def _negotiate(self, name: str, exchange: Exchange) -> Response:
         pages = self._json if prefers_json(exchange.header(b"accept") or "") else self._html
         return pages[name].answer(exchange)
 
-    # What they answer with.
+    # Their answers.
 
     @cached_property
     def document(self) -> dict[str, Any]:
         return openapi.document([*self._others, *self.routes()], self._public_url, self._version)
 
     @cached_property
-    def _files(self) -> Mapping[str, Page]:
+    def _files(self) -> Mapping[str, HtmlPage]:
         return {
-            _STYLE: Page.of(_packaged(_STYLE), "text/css; charset=utf-8", FOREVER),
-            _ICON: Page.of(_packaged(_ICON), "image/svg+xml"),
-            "robots.txt": Page.of(_ROBOTS.encode(), "text/plain; charset=utf-8"),
+            _STYLE: HtmlPage.of(_read_asset(_STYLE), "text/css; charset=utf-8", FOREVER),
+            _ICON: HtmlPage.of(_read_asset(_ICON), "image/svg+xml"),
+            "robots.txt": HtmlPage.of(_ROBOTS.encode(), "text/plain; charset=utf-8"),
         }
 
     @property
@@ -144,22 +154,22 @@ class Pages:
         return f"pages.{self._files[_STYLE].digest[:12]}.css"
 
     @cached_property
-    def _json(self) -> Mapping[str, Page]:
+    def _json(self) -> Mapping[str, HtmlPage]:
         values: dict[str, Any] = {
             "start": _start(self._public_url, self._version),
             "openapi": self.document,
             "problems": ProblemTypes([_problem_type(kind, self._public_url) for kind in _by_status()]),
             **{kind.name: _problem_type(kind, self._public_url) for kind in KINDS.values()},
         }
-        return {name: Page.of(msgspec.json.encode(value), openapi.JSON) for name, value in values.items()}
+        return {name: HtmlPage.of(msgspec.json.encode(value), openapi.JSON) for name, value in values.items()}
 
     @cached_property
-    def _html(self) -> Mapping[str, Page]:
+    def _html(self) -> Mapping[str, HtmlPage]:
         reference = Reference(self.document, paying=bool(self._networks))
-        environment = self._environment()
+        environment = self._templates
 
-        def render(template: str, **context: Any) -> Page:
-            return Page.of(environment.get_template(template).render(context).encode(), HTML)
+        def render(template: str, **context: Any) -> HtmlPage:
+            return HtmlPage.of(environment.get_template(template).render(context).encode(), HTML)
 
         families = [(name, list(kinds)) for name, kinds in groupby(_by_status(), _family)]
         return {
@@ -182,7 +192,14 @@ class Pages:
             },
         }
 
-    def _environment(self) -> Environment:
+    @cached_property
+    def _addresses(self) -> list[str]:
+        """The addresses that can be opened in a browser."""
+        routes = [*self._others, *self.routes()]
+        return [route.path for route in routes if route.method == "GET" and "{" not in route.path]
+
+    @cached_property
+    def _templates(self) -> Environment:
         environment = Environment(
             loader=PackageLoader("gossamer.doors.http"),
             autoescape=True,
@@ -190,7 +207,7 @@ class Pages:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        environment.filters.update(breakable=breakable, coloured=coloured, prose=prose)
+        environment.filters.update(breakable=breakable, highlight=highlight, prose=prose)
         environment.globals.update(
             public_url=self._public_url, version=self._version, style=f"/assets/{self._style_name}"
         )
@@ -210,7 +227,7 @@ class Pages:
             Route(
                 path="/",
                 handler=self.start,
-                summary="Where everything is",
+                summary="Links to the documentation and the health report",
                 description="A page, or JSON when `Accept` prefers it.",
                 answers=Start,
                 example=_start(self._public_url, self._version),
@@ -228,7 +245,7 @@ class Pages:
             Route(
                 path="/problems",
                 handler=self.list_problems,
-                summary="Everything that can go wrong",
+                summary="List all kinds of problems",
                 description="A page, or JSON when `Accept` prefers it.",
                 answers=ProblemTypes,
                 example=ProblemTypes([one]),
@@ -237,7 +254,7 @@ class Pages:
             Route(
                 path="/problems/{name}",
                 handler=self.get_problem,
-                summary="One kind of problem: when it happens and how to fix it",
+                summary="Explain one kind of problem and how to fix it",
                 description="The `type` of every problem document leads here. A page, or JSON when `Accept` "
                 "prefers it.",
                 parameters={"name": "The last part of the problem's `type`, such as `validation-error`."},
@@ -250,27 +267,29 @@ class Pages:
                 path="/assets/{file}",
                 handler=self.asset,
                 summary="The style sheet of these pages",
-                parameters={"file": "Its name contains a hash of what is in it, so it may be kept forever."},
+                parameters={
+                    "file": "The name contains a hash of the content, so a cache may keep the file forever."
+                },
                 problems=not_found,
                 **{**page, "media_type": "text/css"},
             ),
             Route(
                 path="/favicon.svg",
                 handler=self.favicon,
-                summary="The mark of Gossamer",
+                summary="The icon of Gossamer",
                 **{**page, "media_type": "image/svg+xml"},
             ),
             Route(
                 path="/favicon.ico",
                 handler=self.favicon_redirect,
-                summary="Where browsers look for the mark",
+                summary="Redirect to the icon",
                 status=308,
                 **page,
             ),
             Route(
                 path="/robots.txt",
                 handler=self.robots,
-                summary="What search engines may read: the documentation",
+                summary="Rules for crawlers: they may read the documentation",
                 example=_ROBOTS,
                 **{**page, "media_type": "text/plain"},
             ),
@@ -280,20 +299,20 @@ class Pages:
 def _closest(name: str) -> str:
     names = {kind.code.lower().replace("_", "-"): kind.name for kind in KINDS.values()}
     names.update((kind.name, kind.name) for kind in KINDS.values())
-    wanted = name[:_LONGEST_NAME].lower().replace("_", "-")
+    wanted = name[:_MAX_NAME_CHARS].lower().replace("_", "-")
     close = next(iter(get_close_matches(wanted, names, 1, cutoff=0.5)), None)
-    return f"Did you mean /problems/{names[close]}?" if close else "They are listed at /problems."
+    return f"Did you mean /problems/{names[close]}?" if close else "All of them are listed at /problems."
 
 
-def _by_status() -> list[Kind]:
+def _by_status() -> list[ProblemKind]:
     return sorted(KINDS.values(), key=lambda kind: kind.status)
 
 
-def _family(kind: Kind) -> str:
+def _family(kind: ProblemKind) -> str:
     return _FAMILIES[kind.status // 100]
 
 
-def _context(kind: Kind, reference: Reference, public_url: str) -> dict[str, Any]:
+def _context(kind: ProblemKind, reference: Reference, public_url: str) -> dict[str, Any]:
     ordered = _by_status()
     place = ordered.index(kind)
     answering = reference.answering(kind)
@@ -310,7 +329,7 @@ def _context(kind: Kind, reference: Reference, public_url: str) -> dict[str, Any
     }
 
 
-def _problem_type(kind: Kind, public_url: str) -> ProblemType:
+def _problem_type(kind: ProblemKind, public_url: str) -> ProblemType:
     instance = "/fetch" if kind.status == 402 else "/api/admin/keys"
     return ProblemType(
         type=f"{public_url}/problems/{kind.name}",
@@ -332,5 +351,5 @@ def _start(public_url: str, version: str) -> Start:
     return Start("Gossamer", version, f"{public_url}/docs", f"{public_url}/openapi.json", **links)
 
 
-def _packaged(name: str) -> bytes:
+def _read_asset(name: str) -> bytes:
     return resources.files("gossamer.doors.http").joinpath("templates", name).read_bytes()

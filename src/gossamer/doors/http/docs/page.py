@@ -1,4 +1,4 @@
-"""Page: something that is always the same. It is sent whole, or not at all when the caller still has it."""
+"""Static pages. A caller that still has the current one gets a 304."""
 
 import hashlib
 from dataclasses import dataclass
@@ -6,33 +6,33 @@ from typing import Final
 
 from starlette.responses import Response
 
-from gossamer.doors.http.exchange import Exchange
+from gossamer.doors.http.core.exchange import Exchange
 
 HTML: Final = "text/html; charset=utf-8"
 BRIEFLY: Final = "public, max-age=300"
 FOREVER: Final = "public, max-age=31536000, immutable"
-_SECURITY: Final = (
+SECURITY: Final = (
     "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'"
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class HtmlPage:
     body: bytes
     media_type: str
     digest: str
     cache: str
 
     @classmethod
-    def of(cls, body: bytes, media_type: str, cache: str = BRIEFLY) -> "Page":
+    def of(cls, body: bytes, media_type: str, cache: str = BRIEFLY) -> "HtmlPage":
         return cls(body, media_type, hashlib.sha256(body).hexdigest()[:32], cache)
 
     def answer(self, exchange: Exchange) -> Response:
         headers = {"ETag": f'"{self.digest}"', "Cache-Control": self.cache, "Vary": "Accept"}
         if self.media_type == HTML:
-            headers["Content-Security-Policy"] = _SECURITY
-        if self._known_to(exchange):  # a browser puts the headers of a 304 over those that it kept
+            headers["Content-Security-Policy"] = SECURITY
+        if self._known_to(exchange):  # a browser replaces its stored headers by those of a 304
             return Response(status_code=304, headers=headers)
         return Response(self.body, headers={**headers, "Content-Type": self.media_type})
 
@@ -42,12 +42,17 @@ class Page:
 
 
 def prefers_json(accept: str) -> bool:
-    """Whether an `Accept` header (RFC 9110 §12.5.1) likes JSON better than HTML."""
+    """Whether an `Accept` header (RFC 9110 §12.5.1) prefers JSON to HTML."""
     weights = dict(_weight(item) for item in accept.lower().split(","))
     anything = weights.get("*/*", 0.0)
     json = weights.get("application/json", weights.get("application/*", anything))
     html = weights.get("text/html", weights.get("text/*", anything))
     return json > html
+
+
+def asks_for_page(accept: str) -> bool:
+    """Whether an `Accept` header names HTML, as browsers do, and does not prefer JSON."""
+    return "text/html" in accept.lower() and not prefers_json(accept)
 
 
 def _weight(item: str) -> tuple[str, float]:

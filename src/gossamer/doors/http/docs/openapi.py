@@ -9,41 +9,43 @@ from typing import Any, Final
 import msgspec
 
 from gossamer import __version__, problems
-from gossamer.doors.http import problem_example
-from gossamer.doors.http.routing import Other, Route, path_parameters
-from gossamer.problems import Kind
-from gossamer.state.tenants import Role
+from gossamer.doors.http.core.routing import Other, Route, path_parameters
+from gossamer.doors.http.docs import problem_example
+from gossamer.problems import ProblemKind
+from gossamer.state.tenants.tenants import Role
 
 JSON: Final = "application/json"
 _REF: Final = "#/components/schemas/{name}"
 _TAGS: Final[Mapping[str, str]] = {
     "Fetch": "A URL in, clean content out.",
-    "Extract": "A URL and a schema in, data out, each value with where it came from.",
-    "Search": "A question in, pages out: of those read here, and of those that search engines know.",
+    "Extract": "A URL and a schema in, data out, each value with its source.",
+    "Search": "A query in, pages out: from the pages read here, and from search engines.",
     "Screenshots": "A URL in, a picture or a PDF of the page out.",
-    "Render": "A URL in, the page as a browser sees it out; from a cache of two tiers where it can.",
-    "Usage": "What a tenant has used: renders, cache hits, storage.",
-    "Batches": "Many pages by one request, each with a result of its own.",
-    "Crawls": "Whole sites, politely: begun, watched, and what was stored of them.",
-    "Frontier": "What crawls are to fetch: for admins, who add to it, look into it and clear it.",
-    "Payments": "What a call costs without a key, where it can be paid, and what was.",
-    "Audits": "What search engines and AI agents see of a page, and what to do about it.",
-    "Jobs": "What takes long: how far it is, what came of it.",
-    "Keys": "Who may call: admins make, list, replace and disable the API keys of everybody.",
-    "Operations": "For whoever runs the server: health, readiness and metrics.",
-    "Documentation": "For people: these pages, and the document they are made from.",
+    "Render": "A URL in, the page as a browser sees it out; from a cache with two tiers if possible.",
+    "Usage": "The usage of a tenant: renders, cache hits, storage.",
+    "Batches": "Many pages in one request, each with its own result.",
+    "Crawls": "Crawl whole sites politely: start and watch crawls, and read the stored pages.",
+    "Frontier": "The URLs that crawls will fetch: admins add to them, inspect them and clear them.",
+    "Payments": "The price of a call without a key, the networks for payment, and the ledger.",
+    "Audits": "Reports on what search engines and AI agents see of a page, with fixes.",
+    "Jobs": "Long-running work: its progress and its result.",
+    "Keys": "API keys: admins create, list, replace and disable them.",
+    "Operations": "For operators: health, readiness and metrics.",
+    "Documentation": "For people: these pages, and the document that they are made from.",
 }
 _EVERYWHERE: Final = (
     problems.VALIDATION_ERROR,
     problems.RATE_LIMITED,
+    problems.URI_TOO_LONG,
     problems.HEADERS_TOO_LARGE,
     problems.INTERNAL_ERROR,
     problems.SERVICE_UNAVAILABLE,
+    problems.SERVER_BUSY,
 )
 _WITH_BODY: Final = (problems.REQUEST_TIMEOUT, problems.PAYLOAD_TOO_LARGE, problems.UNSUPPORTED_MEDIA_TYPE)
 _WITH_KEY: Final = (problems.UNAUTHORIZED, problems.KEY_DISABLED, problems.FORBIDDEN)
 _PRICED: Final = (problems.PAYMENT_REQUIRED, problems.PAYMENT_FAILED, problems.PAYMENT_IN_USE)
-_REPEATABLE: Final = (  # the body is read to compare it, whether the endpoint takes one or not
+_REPEATABLE: Final = (  # the body is read for comparison, even if the endpoint takes none
     problems.REQUEST_TIMEOUT,
     problems.PAYLOAD_TOO_LARGE,
     problems.IDEMPOTENCY_KEY_CONFLICT,
@@ -51,7 +53,7 @@ _REPEATABLE: Final = (  # the body is read to compare it, whether the endpoint t
 
 _HEADERS: Final[dict[str, dict[str, Any]]] = {
     "X-Request-Id": {
-        "description": "Names this request in logs and problems.",
+        "description": "The id of this request in logs and problems.",
         "required": True,
         "schema": {"type": "string", "pattern": "^wl_[0-9a-z]+_[0-9a-z]{6}$"},
         "example": problem_example.REQUEST_ID,
@@ -63,12 +65,12 @@ _HEADERS: Final[dict[str, dict[str, Any]]] = {
         "example": 12,
     },
     "X-RateLimit-Limit": {
-        "description": "What the tightest policy that applies allows in its window.",
+        "description": "The limit of the tightest policy that applies, in its window.",
         "schema": {"type": "integer"},
         "example": 100,
     },
     "X-RateLimit-Remaining": {
-        "description": "What is left of it.",
+        "description": "Requests left under that limit.",
         "schema": {"type": "integer", "minimum": 0},
         "example": 97,
     },
@@ -83,7 +85,7 @@ _HEADERS: Final[dict[str, dict[str, Any]]] = {
         "example": '"user";q=100;w=60',
     },
     "RateLimit": {
-        "description": "How the caller stands with each of them.",
+        "description": "The remaining requests under each policy, and the seconds until it resets.",
         "schema": {"type": "string"},
         "example": '"user";r=97;t=41',
     },
@@ -94,23 +96,23 @@ _HEADERS: Final[dict[str, dict[str, Any]]] = {
         "example": 41,
     },
     "WWW-Authenticate": {
-        "description": "How to say who is asking.",
+        "description": "The authentication scheme to use.",
         "required": True,
         "schema": {"type": "string"},
         "example": "Bearer",
     },
     "Location": {
-        "description": "Where to ask instead.",
+        "description": "The address to ask instead.",
         "required": True,
         "schema": {"type": "string", "format": "uri-reference"},
     },
     "X-Idempotent-Replayed": {
-        "description": "`true` when this is the stored answer of an earlier request with the same key.",
+        "description": "`true` if this is the stored answer of an earlier request with the same key.",
         "schema": {"type": "string", "enum": ["true"]},
         "example": "true",
     },
     "PAYMENT-REQUIRED": {
-        "description": "What the call costs and how it can be paid, for version 2 of x402: JSON as base64.",
+        "description": "The price of the call and the ways to pay it, for version 2 of x402: JSON as base64.",
         "required": True,
         "schema": {"type": "string"},
     },
@@ -141,27 +143,27 @@ _PROBLEM_SCHEMA: Final[dict[str, Any]] = {
         "type", "title", "status", "detail", "instance", "error", "code", "message", "requestId", "docsUrl",
     ],
     "properties": {
-        "type": {"type": "string", "format": "uri", "description": "The address of the problem's own page."},
-        "title": {"type": "string", "description": "What kind of problem it is."},
+        "type": {"type": "string", "format": "uri", "description": "The page about this kind of problem."},
+        "title": {"type": "string", "description": "The kind of problem."},
         "status": {"type": "integer", "minimum": 400, "maximum": 599, "description": "The HTTP status."},
-        "detail": {"type": "string", "description": "What went wrong this time."},
+        "detail": {"type": "string", "description": "A description of this occurrence."},
         "instance": {"type": "string", "description": "The path of the request."},
         "error": {"type": "string", "description": "The code; on a 402 the text that x402 clients read."},
         "code": {
             "type": "string",
             "enum": sorted(kind.code for kind in problems.KINDS.values()),
-            "description": "What a program should compare.",
+            "description": "The value for programs to compare.",
         },
         "message": {"type": "string", "description": "The same as `detail`."},
         "requestId": {"type": "string", "description": "The same as the header `X-Request-Id`."},
         "docsUrl": {"type": "string", "format": "uri", "description": "The same as `type`."},
-        "hint": {"type": "string", "description": "What to do about it."},
-        "details": {"type": "object", "description": "Particulars; `reason` where there is one."},
+        "hint": {"type": "string", "description": "How to fix it."},
+        "details": {"type": "object", "description": "Facts about this occurrence; often with a `reason`."},
         "retryAfter": {"type": "integer", "description": "Seconds to wait, the same as `Retry-After`."},
-        "limit": {"type": "integer", "description": "What is allowed."},
-        "used": {"type": "integer", "description": "What of it has been used."},
-        "resetAt": {"type": "string", "format": "date-time", "description": "When there is room again."},
-        "upgradeUrl": {"type": "string", "description": "Where a higher limit can be had."},
+        "limit": {"type": "integer", "description": "The limit."},
+        "used": {"type": "integer", "description": "How much of it has been used."},
+        "resetAt": {"type": "string", "format": "date-time", "description": "When a request fits again."},
+        "upgradeUrl": {"type": "string", "description": "The page about higher limits."},
     },
 }  # fmt: skip
 
@@ -207,15 +209,15 @@ def document(routes: Iterable[Route], public_url: str, version: str = __version_
             "title": "Gossamer",
             "version": version,
             "description": "Self-hosted web access for AI agents. Every error is a problem document "
-            "(RFC 9457) with a page of its own; every answer says how its caller stands with the limits.",
+            "(RFC 9457) with its own page; every answer reports the caller's rate limits.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
-        "externalDocs": {"description": "The same for people.", "url": f"{public_url}/docs"},
+        "externalDocs": {"description": "The same documentation for people.", "url": f"{public_url}/docs"},
         "servers": [{"url": public_url}],
         "tags": [_tag(name) for name in dict.fromkeys(route.tag for route in routes)],
         "paths": paths,
         "components": {
-            "schemas": {"Problem": _PROBLEM_SCHEMA, **_referred(routes, shapes)},
+            "schemas": {"Problem": _PROBLEM_SCHEMA, **_schemas(routes, shapes)},
             "headers": _HEADERS,
             "securitySchemes": {
                 "apiKey": {"type": "http", "scheme": "bearer", "description": "An API key: `sk_live_…`."}
@@ -228,10 +230,10 @@ def _tag(name: str) -> dict[str, str]:
     return {"name": name, "description": _TAGS[name]} if name in _TAGS else {"name": name}
 
 
-def _referred(routes: Iterable[Route], shapes: _Shapes) -> dict[str, Any]:
-    """All but the queries: those are spelt out as parameters, and nothing refers to them."""
-    spelt_out = {shapes.name(route.query_type) for route in routes if route.query_type}
-    return {name: schema for name, schema in shapes.components.items() if name not in spelt_out}
+def _schemas(routes: Iterable[Route], shapes: _Shapes) -> dict[str, Any]:
+    """All schemas except those of queries, which are listed as parameters."""
+    listed = {shapes.name(route.query_type) for route in routes if route.query_type}
+    return {name: schema for name, schema in shapes.components.items() if name not in listed}
 
 
 def _operation(route: Route, shapes: _Shapes, public_url: str) -> dict[str, Any]:
@@ -256,7 +258,7 @@ def _operation(route: Route, shapes: _Shapes, public_url: str) -> dict[str, Any]
 
 
 def _names(routes: Iterable[Route]) -> Iterator[str]:
-    """After the handlers; a handler that is met again, at another path, gets a number."""
+    """Operations are named after their handlers. A handler of a second path gets a number."""
     met: Counter[str] = Counter()
     for route in routes:
         first, *others = getattr(route.handler, "__name__", "operation").split("_")
@@ -349,7 +351,7 @@ def _own_headers(headers: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _answers(route: Route, shapes: _Shapes) -> dict[str, Any]:
-    """By media type. A route that is not JSON but has a JSON type answers with either, as `Accept` asks."""
+    """Contents by media type. A route with another media type and a JSON type has both; `Accept` chooses."""
     also = {media_type: _content({"type": "string"}, example) for media_type, example in route.also.items()}
     if route.answers is None:
         return {route.media_type: _text(route, route.example), **also}
@@ -362,13 +364,13 @@ def _text(route: Route, value: Any) -> dict[str, Any]:
 
 
 def _failures(route: Route, public_url: str) -> dict[str, Any]:
-    by_status: dict[int, list[Kind]] = {}
+    by_status: dict[int, list[ProblemKind]] = {}
     for kind in kinds(route):
         by_status.setdefault(kind.status, []).append(kind)
     return {str(status): _failure(same, route, public_url) for status, same in sorted(by_status.items())}
 
 
-def kinds(route: Route) -> list[Kind]:
+def kinds(route: Route) -> list[ProblemKind]:
     """The problems that a route can answer."""
     possible = (
         *_EVERYWHERE,
@@ -381,10 +383,10 @@ def kinds(route: Route) -> list[Kind]:
     return list({kind.name: kind for kind in possible}.values())
 
 
-def _failure(same: list[Kind], route: Route, public_url: str) -> dict[str, Any]:
+def _failure(same: list[ProblemKind], route: Route, public_url: str) -> dict[str, Any]:
     status = same[0].status
     more = _WITH_STATUS.get(status, ())
-    replayed = ("X-Idempotent-Replayed",) if _repeatable(route) and _kept(status) else ()
+    replayed = ("X-Idempotent-Replayed",) if _repeatable(route) and _may_be_replayed(status) else ()
     return {
         "description": "; ".join(kind.title for kind in same),
         "headers": _header_references((*_ALWAYS, *more, *replayed)),
@@ -403,7 +405,7 @@ def _failure(same: list[Kind], route: Route, public_url: str) -> dict[str, Any]:
     }
 
 
-def _kept(status: int) -> bool:
+def _may_be_replayed(status: int) -> bool:
     return status < 500 and status not in _NEVER_REPLAYED
 
 

@@ -1,8 +1,8 @@
-"""Discovery: what a 402 says about the endpoint, so that agents who have never heard of it find and call it.
+"""Discovery: the x402 extensions in a 402, by which agents find an endpoint and learn to call it.
 
-The extensions of x402 that a priced route declares: `bazaar`, from the route's own declaration, and
-`payment-identifier`. Clients send them back with the payment, so they are kept small: of the body's schema,
-names, types and what is required.
+A priced route declares two of them: `bazaar`, with examples of the request and the answer, and
+`payment-identifier`. Clients send them back with the payment, so they are small: of the body's schema they
+contain only names, types and required fields.
 """
 
 from collections.abc import Mapping
@@ -10,10 +10,10 @@ from typing import Any, Final
 
 import msgspec
 
-from gossamer.doors.http.routing import Route
-from gossamer.web.x402 import IDENTIFIER, IDENTIFIER_LENGTHS
+from gossamer.doors.http.core.routing import Route
+from gossamer.web.pay.x402 import IDENTIFIER, IDENTIFIER_LENGTHS
 
-MOST_BYTES: Final = 2_400  # as JSON, so that the header stays under 6 KB with the terms of three networks
+MAX_BYTES: Final = 2_400  # as JSON, so that the header stays under 6 KB with the terms of three networks
 _DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
 _KEPT: Final = ("type", "enum", "minimum", "maximum", "default")
 _IDENTIFIER: Final[Mapping[str, Any]] = {
@@ -38,7 +38,7 @@ _IDENTIFIER: Final[Mapping[str, Any]] = {
 def extensions(route: Route) -> dict[str, Any]:
     for schema in (_body_schema(route, _KEPT), _body_schema(route, ("type",)), {"type": "object"}):
         declared = {"bazaar": _bazaar(route, schema), IDENTIFIER: _IDENTIFIER}
-        if len(msgspec.json.encode(declared)) <= MOST_BYTES:
+        if len(msgspec.json.encode(declared)) <= MAX_BYTES:
             break
     return declared
 
@@ -47,7 +47,7 @@ def _bazaar(route: Route, body_schema: Mapping[str, Any]) -> dict[str, Any]:
     example = msgspec.to_builtins(route.example_body) if route.example_body is not None else {}
     given = {"type": "http", "method": route.method, "bodyType": "json", "body": _essential(route, example)}
     return {
-        "info": {"input": given, "output": {"type": "json"}},
+        "info": {"input": given, "output": {"type": "json", "example": msgspec.to_builtins(route.example)}},
         "schema": {
             "$schema": _DRAFT,
             "type": "object",
@@ -63,7 +63,11 @@ def _bazaar(route: Route, body_schema: Mapping[str, Any]) -> dict[str, Any]:
                     "required": ["type", "method", "bodyType", "body"],
                     "additionalProperties": False,
                 },
-                "output": {"type": "object", "properties": {"type": {"type": "string"}}},
+                "output": {
+                    "type": "object",
+                    "properties": {"type": {"type": "string"}, "example": {"type": "object"}},
+                    "required": ["type", "example"],
+                },
             },
             "required": ["input"],
         },
@@ -71,7 +75,7 @@ def _bazaar(route: Route, body_schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _essential(route: Route, example: dict[str, Any]) -> dict[str, Any]:
-    """Of the example, what must be said."""
+    """The required fields of the example."""
     needed = _components(route).get("required", ())
     return {name: value for name, value in example.items() if name in needed} or example
 

@@ -1,0 +1,1 @@
+"""Pages for people: start page, API reference, problem pages, OpenAPI and discovery documents."""
