@@ -1,40 +1,37 @@
-"""Screenshots and PDF: a URL in, the page as it looks out; in JSON, or bare for who wants the file itself."""
+"""Screenshots and PDF: a URL in, the page as it looks out; as JSON, or as the file itself."""
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, Final
+from typing import Annotated, Any, Final, Literal
 
-from msgspec import UNSET
+from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec.structs import replace
 from starlette.responses import Response
 
 from gossamer import problems
-from gossamer.doors.http import moments
-from gossamer.doors.http.caching import CacheQuery, cache_metadata, caches, caching, through_cache
-from gossamer.doors.http.exchange import Exchange, answer
-from gossamer.doors.http.limiting import within_limits
-from gossamer.doors.http.negotiation import preferred
-from gossamer.doors.http.read_options import sendable
-from gossamer.doors.http.routing import Route
-from gossamer.doors.http.shoot_shapes import (
-    LONGEST_TIMEOUT,
-    CaptureOptions,
-    Dimensions,
-    PdfAnswer,
+from gossamer.doors.http.api.pages.caching import CacheQuery, through_cache
+from gossamer.doors.http.core.exchange import Exchange, answer
+from gossamer.doors.http.core.negotiation import choose_media_type
+from gossamer.doors.http.core.routing import Route
+from gossamer.doors.http.layers.limiting import within_limits
+from gossamer.flows.pages.caching import Caching
+from gossamer.flows.pages.capture import CapturedPage, Capturer, CaptureResult
+from gossamer.flows.pages.capture_request import (
+    MAX_CAPTURE_TIMEOUT,
+    CaptureRequest,
     PdfRequest,
-    ScreenshotAnswer,
     ScreenshotRequest,
     Viewport,
 )
-from gossamer.flows.caching import Part
-from gossamer.flows.shoot import Captured, Shooter, Wish
 from gossamer.problems import CONTENT_TOO_LARGE, Problem
-from gossamer.reach.dial import Dialer
-from gossamer.reach.shot import LARGEST
-from gossamer.reach.visit import Format, Print, Shot
-from gossamer.state.tenants import Role
-from gossamer.web.outcome import Outcome
-from gossamer.web.picture import Size
-from gossamer.web.url import Url
+from gossamer.reach.net.dial import Dialer
+from gossamer.reach.page.screenshot import MAX_CAPTURE_BYTES
+from gossamer.reach.page.visit import Format, Paper
+from gossamer.state.tenants.tenants import Role
+from gossamer.web.documents.image_size import Size
+from gossamer.web.outcome.outcome import Outcome
+from gossamer.web.pages.cache_options import CacheMetadata, CachePart, cache_metadata
+from gossamer.web.pages.timestamps import iso
 
 JSON: Final = "application/json"
 PDF: Final = "application/pdf"
@@ -45,59 +42,98 @@ _HEADERS: Final = {
     "X-Final-Url": "On a bare file: where the page was, after redirects.",
     "X-Page-Status": "On a bare file: the target's own status.",
     "X-Captured-At": "On a bare file: when.",
+    "X-Missing-Scripts": "On a bare file: scripts whose letters are boxes, as `missingScripts` does.",
 }
 
 
-class Shoot:
-    def __init__(self, shooter: Shooter, dialer: Dialer, upgrade_url: str | None) -> None:
-        self._shooter = shooter
+class Dimensions(Struct, frozen=True):
+    """Of the picture itself, in its own pixels."""
+
+    width: int
+    height: int
+
+
+class CaptureAnswer(CapturedPage, frozen=True, kw_only=True):
+    """What a screenshot and a PDF say about their page."""
+
+    tier: Literal["pro"]
+    captured_at: str
+    request_id: str
+    cache: CacheMetadata | UnsetType = UNSET
+
+
+class ScreenshotAnswer(CaptureAnswer, frozen=True, kw_only=True):
+    """The picture, and what it shows."""
+
+    image: Annotated[bytes, Meta(description="The file, as base64.")]
+    format: Format
+    dimensions: Dimensions
+    truncated: Annotated[bool, Meta(description="The picture was cut at `maxHeight`.")] = False
+
+
+class PdfAnswer(CaptureAnswer, frozen=True, kw_only=True):
+    """The PDF, and facts about it."""
+
+    pdf: Annotated[bytes, Meta(description="The file, as base64.")]
+    format: Paper
+    pages: int | UnsetType = UNSET
+
+
+class CaptureEndpoints:
+    def __init__(self, capturer: Capturer, dialer: Dialer, upgrade_url: str | None) -> None:
+        self._capturer = capturer
         self._dialer = dialer
         self._upgrade_url = upgrade_url or None
 
     async def take_screenshot(
         self, exchange: Exchange, body: ScreenshotRequest, query: CacheQuery
     ) -> Response:
-        liked = _liked(exchange, body)
-        captured, part, headers = await self._shot(exchange, body, query, _screenshot_wish(body, liked))
-        if liked != JSON:
+        media_type = _preferred_type(exchange, body)
+        request = _with_format(body, media_type)
+        captured, part, headers = await self._capture(exchange, request, query)
+        if media_type != JSON:
             more = {"X-Truncated": "true"} if captured.cut else {}
             return _bare(captured, headers | more)
-        return answer(
-            _screenshot(captured, part, exchange.request_id, self._shooter.clock()), headers=headers
-        )
+        shown = _screenshot(captured, part, exchange.request_id, self._capturer.clock())
+        return answer(shown, headers=headers)
 
     async def print_pdf(self, exchange: Exchange, body: PdfRequest, query: CacheQuery) -> Response:
-        liked = preferred(exchange.header(b"accept"), [JSON, PDF])
-        captured, part, headers = await self._shot(exchange, body, query, _pdf_wish(body))
-        if liked != JSON:
+        media_type = choose_media_type(exchange.header(b"accept"), [JSON, PDF])
+        captured, part, headers = await self._capture(exchange, body, query)
+        if media_type != JSON:
             more = {} if captured.pages is None else {"X-Page-Count": str(captured.pages)}
             return _bare(captured, headers | more)
-        return answer(_pdf(captured, body, part, exchange.request_id, self._shooter.clock()), headers=headers)
+        shown = _pdf(captured, body.format, part, exchange.request_id, self._capturer.clock())
+        return answer(shown, headers=headers)
 
-    async def _shot(
-        self, exchange: Exchange, body: CaptureOptions, query: CacheQuery, wish: Wish
-    ) -> tuple[Captured, Part, dict[str, str]]:
-        self._dialer.admit(wish.url.host, wish.url.port)
+    async def _capture(
+        self, exchange: Exchange, request: CaptureRequest, query: CacheQuery
+    ) -> tuple[CaptureResult, CachePart, dict[str, str]]:
+        request.check()
+        self._dialer.admit(request.address.host, request.address.port)
         caller = exchange.caller
         work = through_cache(
             exchange,
-            body,
+            request,
             query,
-            partial(self._shooter.shoot, wish, caller),
-            partial(self._shooter.shoot_through, wish, caller),
+            partial(self._capturer.capture, request, caller),
+            partial(self._capturer.capture_cached, request, caller),
         )
         captured, part, status = await within_limits(exchange, self._upgrade_url, work)
         exchange.outcome = captured.outcome
         return captured, part, {"X-Cache-Status": status, "Vary": "Accept"}
 
     async def _has_screenshot(self, exchange: Exchange, body: ScreenshotRequest, query: CacheQuery) -> bool:
-        return await self._has(exchange, body, query, _screenshot_wish(body, _liked(exchange, body)))
+        return await self._has(exchange, _with_format(body, _preferred_type(exchange, body)), query)
 
     async def _has_pdf(self, exchange: Exchange, body: PdfRequest, query: CacheQuery) -> bool:
-        return await self._has(exchange, body, query, _pdf_wish(body))
+        return await self._has(exchange, body, query)
 
-    async def _has(self, exchange: Exchange, body: CaptureOptions, query: CacheQuery, wish: Wish) -> bool:
-        return caches(body, query) and await self._shooter.has(wish, caching(body, exchange.caller))
+    async def _has(self, exchange: Exchange, request: CaptureRequest, query: CacheQuery) -> bool:
+        request.check()
+        if not request.uses_cache(query.cache):
+            return False
+        return await self._capturer.has(request, Caching.of(request, exchange.caller))
 
     def routes(self) -> list[Route]:
         return [
@@ -124,7 +160,7 @@ class Shoot:
                     "selector": problems.INVALID_SELECTOR,
                 },
                 example_body=ScreenshotRequest("https://example.com/", viewport=Viewport(1280, 720)),
-                example=_screenshot(_EXAMPLE, Part(), _REQUEST_ID, _MOMENT),
+                example=_screenshot(_EXAMPLE, CachePart(), _REQUEST_ID, _MOMENT),
                 headers={**_HEADERS, "X-Truncated": "On a bare picture that was cut at `maxHeight`: `true`."},
                 **_COMMON,
             ),
@@ -141,7 +177,7 @@ class Shoot:
                 problems=(*_PROBLEMS, problems.UNPROCESSABLE_ENTITY),
                 field_problems=_FIELD_PROBLEMS,
                 example_body=PdfRequest("https://example.com/", format="A4"),
-                example=_pdf(_EXAMPLE_PDF, PdfRequest(""), Part(), _REQUEST_ID, _MOMENT),
+                example=_pdf(_EXAMPLE_PDF, "A4", CachePart(), _REQUEST_ID, _MOMENT),
                 headers={**_HEADERS, "X-Page-Count": "On a bare PDF: how many pages it has."},
                 **_COMMON,
             ),
@@ -152,7 +188,8 @@ _COMMON: Final[dict[str, Any]] = {
     "method": "POST",
     "needs": Role.USER,
     "tag": "Screenshots",
-    "deadline": 2 * LONGEST_TIMEOUT / 1000 + 20,  # it may wait for another's before it does its own
+    "deadline": 2 * MAX_CAPTURE_TIMEOUT / 1000
+    + 20,  # it may wait for another process before it captures itself
 }
 _PROBLEMS: Final = (
     problems.INVALID_URL,
@@ -168,95 +205,77 @@ _FIELD_PROBLEMS: Final = {
 }
 
 
-def _liked(exchange: Exchange, body: ScreenshotRequest) -> str:
-    """JSON, or the media type of a picture; only that of the format that is asked for, if one is."""
+def _preferred_type(exchange: Exchange, body: ScreenshotRequest) -> str:
+    """JSON or the media type of a picture. If the body names a format, only the type of that format."""
     offered = [name for name, kind in IMAGES.items() if kind == (body.format or kind)]
-    return preferred(exchange.header(b"accept"), [JSON, *offered])
+    return choose_media_type(exchange.header(b"accept"), [JSON, *offered])
 
 
-def _screenshot_wish(body: ScreenshotRequest, liked: str) -> Wish:
-    return _wish(body.url, body, body.shot(IMAGES.get(liked, "png")))
+def _with_format(body: ScreenshotRequest, media_type: str) -> ScreenshotRequest:
+    return body if body.format else replace(body, format=IMAGES.get(media_type, "png"))
 
 
-def _pdf_wish(body: PdfRequest) -> Wish:
-    return _wish(body.url, body, body.print())
-
-
-def _wish(url: str, body: CaptureOptions, capture: Shot | Print) -> Wish:
-    return Wish(
-        url=Url.parse(url),
-        capture=capture,
-        wait_for=body.wait_for_selector or None,
-        headers=sendable(body.headers),
-        timeout=body.timeout / 1000,
-    )
-
-
-def _bare(captured: Captured, headers: dict[str, str]) -> Response:
-    told = {
+def _bare(captured: CaptureResult, headers: dict[str, str]) -> Response:
+    about = {
         **headers,
         "X-Outcome": captured.outcome.value,
         "X-Final-Url": captured.final_url,
         "X-Page-Status": str(captured.status),
-        "X-Captured-At": moments.iso(captured.captured_at),
+        "X-Captured-At": iso(captured.captured_at),
     }
-    return Response(captured.body, headers=told, media_type=captured.media_type)
+    if captured.missing_scripts:
+        about["X-Missing-Scripts"] = ", ".join(captured.missing_scripts)
+    return Response(captured.body, headers=about, media_type=captured.media_type)
 
 
-def _screenshot(captured: Captured, part: Part, request_id: str, now: float) -> ScreenshotAnswer:
+def _screenshot(captured: CaptureResult, part: CachePart, request_id: str, now: float) -> ScreenshotAnswer:
     return ScreenshotAnswer(
         image=captured.body,
         format=IMAGES[captured.media_type],
         dimensions=Dimensions(*captured.size or (0, 0)),
-        truncated=captured.cut or UNSET,
-        **_told(captured, part, request_id, now),
+        truncated=captured.cut,
+        **_common(captured, part, request_id, now),
     )
 
 
-def _pdf(captured: Captured, body: PdfRequest, part: Part, request_id: str, now: float) -> PdfAnswer:
+def _pdf(captured: CaptureResult, paper: Paper, part: CachePart, request_id: str, now: float) -> PdfAnswer:
     return PdfAnswer(
         pdf=captured.body,
-        format=body.format,
+        format=paper,
         pages=UNSET if captured.pages is None else captured.pages,
-        **_told(captured, part, request_id, now),
+        **_common(captured, part, request_id, now),
     )
 
 
-def _told(captured: Captured, part: Part, request_id: str, now: float) -> dict[str, Any]:
+def _common(captured: CaptureResult, part: CachePart, request_id: str, now: float) -> dict[str, Any]:
     _demand_room(captured)
     return {
-        "url": captured.url,
-        "final_url": captured.final_url,
-        "status_code": captured.status,
-        "outcome": captured.outcome,
-        "outcome_reason": captured.reason or UNSET,
-        "title": captured.title,
-        "captured_at": moments.iso(captured.captured_at),
-        "capture_time": captured.elapsed_ms,
+        **{name: getattr(captured, name) for name in CapturedPage.__struct_fields__},
+        "tier": "pro",
+        "captured_at": iso(captured.captured_at),
         "request_id": request_id,
         "cache": cache_metadata(part, now),
     }
 
 
-def _demand_room(captured: Captured) -> None:
-    """Base64 makes a third more of it."""
-    if len(captured.body) * 4 / 3 > LARGEST:
+def _demand_room(captured: CaptureResult) -> None:
+    """Base64 makes the file a third larger."""
+    if len(captured.body) * 4 / 3 > MAX_CAPTURE_BYTES:
         raise Problem(
             CONTENT_TOO_LARGE,
-            f"As base64 the file has more than {LARGEST // 1_000_000} MB",
+            f"As base64 the file has more than {MAX_CAPTURE_BYTES // 1_000_000} MB",
             hint=f"Ask for the file itself: Accept: {captured.media_type}.",
-            details={"reason": "capture_too_large", "maxBytes": LARGEST},
+            details={"reason": "capture_too_large", "maxBytes": MAX_CAPTURE_BYTES},
         )
 
 
 _MOMENT: Final = 1_767_268_800.0
 _REQUEST_ID: Final = "wl_m5x7k2qa_a3b9c1"
-_EXAMPLE: Final = Captured(
+_EXAMPLE: Final = CaptureResult(
     url="https://example.com/",
     final_url="https://example.com/",
     status=200,
     outcome=Outcome.OK,
-    reason="",
     title="Example Domain",
     media_type="image/png",
     body=b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x05\x00\x00\x00\x02\xd0",
@@ -266,12 +285,11 @@ _EXAMPLE: Final = Captured(
     captured_at=_MOMENT,
     elapsed_ms=640,
 )
-_EXAMPLE_PDF: Final = Captured(
+_EXAMPLE_PDF: Final = CaptureResult(
     url="https://example.com/",
     final_url="https://example.com/",
     status=200,
     outcome=Outcome.OK,
-    reason="",
     title="Example Domain",
     media_type=PDF,
     body=b"%PDF-1.4\n",

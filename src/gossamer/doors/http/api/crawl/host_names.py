@@ -6,14 +6,14 @@ from typing import Annotated, Final
 from msgspec import Meta
 
 from gossamer.problems import Problem
-from gossamer.web.url import Url
+from gossamer.web.url.url import Url
 
 HostName = Annotated[str, Meta(max_length=300)]
 _NO_HOST: Final = re.compile(r"[/\\?#@\s]")
 
 
 def host_names(text: str) -> list[str]:
-    """What it is called here: `name:port`, and where no port is given, with each of the usual ones."""
+    """Its names here: `name:port`, or without a port, one for each of the usual ports."""
     if _NO_HOST.search(text):
         return []
     try:

@@ -1,48 +1,48 @@
-"""Prices and payments over HTTP: what everybody may know before paying, and what admins see afterwards."""
+"""Endpoints for prices, open to all, and for the ledger of payments, for admins."""
 
 import csv
 import io
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import Meta
 from starlette.responses import Response
 
-from gossamer.doors.http import moments
-from gossamer.doors.http.exchange import Exchange, answer
-from gossamer.doors.http.jobs import Cursor
-from gossamer.doors.http.routing import Route
-from gossamer.doors.http.streaming import Streaming
-from gossamer.flows.quotes import Prices
-from gossamer.flows.till import Till
-from gossamer.setting_values import Money
-from gossamer.state import ledger
-from gossamer.state.database import Database
-from gossamer.state.ledger import Entry, State
-from gossamer.state.tenants import Role
-from gossamer.web.x402 import NETWORKS
+from gossamer.doors.http.api.admin.jobs import Cursor
+from gossamer.doors.http.core import timestamps
+from gossamer.doors.http.core.exchange import Exchange, answer
+from gossamer.doors.http.core.routing import Route
+from gossamer.doors.http.core.streaming import Streaming
+from gossamer.flows.pay.payee import Payee
+from gossamer.flows.pay.quotes import Prices
+from gossamer.settings.values import Money
+from gossamer.state.db.database import Database
+from gossamer.state.pay import ledger
+from gossamer.state.pay.ledger import LedgerEntry, PaymentFilter, PaymentState, Proof
+from gossamer.state.tenants.tenants import Role
+from gossamer.web.pay.x402 import NETWORKS
 
-MOST_LISTED: Final = 1_000
+MAX_PAYMENTS_LISTED: Final = 1_000
 CSV: Final = "text/csv"
 
 
 class ShownPrice(msgspec.Struct, rename="camel"):
-    """What a call costs."""
+    """The price of a call."""
 
     name: str
     price: Annotated[str, Meta(description="In dollars.")]
     amount: Annotated[str, Meta(description="In the atomic units of the token.")]
-    cached_price: Annotated[str, Meta(description="Where the cache has the answer.")]
+    cached_price: Annotated[str, Meta(description="If the cache has the answer.")]
     cached_amount: str
     endpoints: list[str]
 
 
 class ShownNetwork(msgspec.Struct, rename="camel"):
-    """Where it can be paid."""
+    """A network for payments."""
 
-    network: Annotated[str, Meta(description="By its CAIP-2 id.")]
+    network: Annotated[str, Meta(description="The CAIP-2 id.")]
     name: str
     asset: str
     pay_to: str
@@ -50,19 +50,19 @@ class ShownNetwork(msgspec.Struct, rename="camel"):
 
 
 class PriceList(msgspec.Struct, rename="camel"):
-    """What calls cost for who has no API key."""
+    """The prices of calls without an API key."""
 
-    payments: Annotated[bool, Meta(description="Whether payments are taken; else a key is needed.")]
-    quote_seconds: Annotated[int, Meta(description="How long a price that was quoted is honoured.")]
+    payments: Annotated[bool, Meta(description="Whether payments are accepted; otherwise a key is needed.")]
+    quote_seconds: Annotated[int, Meta(description="Seconds for which a quoted price is honoured.")]
     prices: list[ShownPrice]
     networks: list[ShownNetwork]
 
 
 class ShownPayment(msgspec.Struct, rename="camel"):
-    """A line of the ledger."""
+    """A payment in the ledger."""
 
     id: str
-    state: State
+    state: PaymentState
     network: str
     payer: str
     pay_to: str
@@ -71,6 +71,13 @@ class ShownPayment(msgspec.Struct, rename="camel"):
     price: Annotated[str, Meta(description="In dollars.")]
     endpoint: str
     transaction: str
+    proof: Annotated[
+        Proof,
+        Meta(
+            description="The proof of the settlement: the `facilitator`, which named the transaction, or "
+            "the `chain`, where the transaction was found. Empty: no proof yet."
+        ),
+    ]
     reason: str
     request_id: str
     created_at: str
@@ -82,10 +89,12 @@ class PaymentList(msgspec.Struct, rename="camel"):
     """Payments, newest first."""
 
     payments: list[ShownPayment]
-    revenue: Annotated[dict[str, str], Meta(description="What was settled in all, by endpoint, in dollars.")]
+    revenue: Annotated[
+        dict[str, str], Meta(description="Payments that were settled with a proof, by endpoint, in dollars.")
+    ]
     unproven: Annotated[
         dict[str, str],
-        Meta(description="What counts as settled, and has no transaction to show: look whether it has come."),
+        Meta(description="Payments that were settled without a proof: check whether they have arrived."),
     ]
     next_cursor: Annotated[str | None, Meta(description="Give it as `cursor` for the next page.")]
 
@@ -93,38 +102,48 @@ class PaymentList(msgspec.Struct, rename="camel"):
 class PaymentQuery(msgspec.Struct, forbid_unknown_fields=True):
     """Which payments to list."""
 
-    cursor: Annotated[Cursor | None, Meta(description="Where the page before ended.")] = None
-    limit: Annotated[int, Meta(ge=1, le=MOST_LISTED, description="Payments a page.")] = 50
-    state: Annotated[State | None, Meta(description="Only those in this state.")] = None
+    cursor: Annotated[Cursor | None, Meta(description="The `nextCursor` of the page before.")] = None
+    limit: Annotated[int, Meta(ge=1, le=MAX_PAYMENTS_LISTED, description="Payments in a page.")] = 50
+    state: Annotated[
+        PaymentFilter | None,
+        Meta(
+            description="Only payments in this state; `owed` is settled but not answered, `unproven` is "
+            "settled without a proof."
+        ),
+    ] = None
     payer: Annotated[
-        Annotated[str, Meta(max_length=64)] | None, Meta(description="Only those of this wallet.")
+        Annotated[str, Meta(max_length=64)] | None, Meta(description="Only payments of this wallet.")
     ] = None
 
     def __post_init__(self) -> None:
-        """Wallets show the addresses of EVM chains in mixed case, which is only a check (EIP-55)."""
+        """Wallets show EVM addresses in mixed case, which is only a checksum (EIP-55)."""
         if self.payer is not None and self.payer[:2].lower() == "0x":
             self.payer = self.payer.lower()
 
 
-class PricesFace:
+class PricesEndpoints:
     def __init__(
-        self, prices: Prices, tills: Iterable[Till], quote_seconds: int, routes: Sequence[Route]
+        self, prices: Prices, payees: Iterable[Payee], quote_seconds: int, routes: Sequence[Route]
     ) -> None:
         self._prices = prices
-        self._tills = list(tills)
+        self._payees = list(payees)
         self._quote_seconds = quote_seconds
         self._priced = _endpoints(routes)
 
     async def get_prices(self, exchange: Exchange) -> PriceList:
         return PriceList(
-            payments=bool(self._tills),
+            payments=bool(self._payees),
             quote_seconds=self._quote_seconds,
             prices=[_price(self._prices, name, paths) for name, paths in self._priced.items() if paths],
             networks=[
                 ShownNetwork(
-                    till.network.id, till.network.name, till.network.asset, till.pay_to, till.facilitator.name
+                    payee.network.id,
+                    payee.network.name,
+                    payee.network.asset,
+                    payee.address,
+                    payee.facilitator.name,
                 )
-                for till in self._tills
+                for payee in self._payees
             ],
         )
 
@@ -136,22 +155,22 @@ class PricesFace:
                 handler=self.get_prices,
                 needs=Role.NOBODY,
                 tag="Payments",
-                summary="What a call costs without an API key, and where it can be paid",
+                summary="Get the prices of calls without an API key, and the networks",
                 example=_EXAMPLE_PRICES,
             )
         ]
 
 
-class PaymentsFace:
-    def __init__(self, database: Database) -> None:
-        self._database = database
+@dataclass(frozen=True, slots=True)
+class PaymentsEndpoints:
+    database: Database
 
     async def list_payments(self, exchange: Exchange, query: PaymentQuery) -> Response:
         if CSV in (exchange.header(b"accept") or ""):
             headers = {"content-disposition": 'attachment; filename="payments.csv"'}
             return Streaming(self._export(query), headers=headers, media_type=CSV)
-        async with self._database.read() as connection:
-            found = await ledger.listing(
+        async with self.database.scan() as connection:
+            found = await ledger.list_entries(
                 connection, before=query.cursor, state=query.state, payer=query.payer, limit=query.limit + 1
             )
             revenue = await ledger.revenue(connection)
@@ -159,7 +178,7 @@ class PaymentsFace:
         page = found[: query.limit]
         return answer(
             PaymentList(
-                [_shown(entry) for entry in page],
+                [_to_api(entry) for entry in page],
                 _dollars(revenue),
                 _dollars(unproven),
                 page[-1].id if len(found) > query.limit else None,
@@ -167,16 +186,16 @@ class PaymentsFace:
         )
 
     async def _export(self, query: PaymentQuery) -> AsyncIterator[str]:
-        """All from the cursor on, however many: a batch at a time."""
-        yield _written([ShownPayment.__struct_encode_fields__])
+        """All payments from the cursor on, a batch at a time."""
+        yield _to_csv([ShownPayment.__struct_encode_fields__])
         before = query.cursor
         while True:
-            async with self._database.read() as connection:
-                found = await ledger.listing(
-                    connection, before=before, state=query.state, payer=query.payer, limit=MOST_LISTED
+            async with self.database.scan() as connection:
+                found = await ledger.list_entries(
+                    connection, before=before, state=query.state, payer=query.payer, limit=MAX_PAYMENTS_LISTED
                 )
-            yield _written(msgspec.to_builtins(_shown(entry)).values() for entry in found)
-            if len(found) < MOST_LISTED:
+            yield _to_csv(msgspec.to_builtins(_to_api(entry)).values() for entry in found)
+            if len(found) < MAX_PAYMENTS_LISTED:
                 return
             before = found[-1].id
 
@@ -188,29 +207,29 @@ class PaymentsFace:
                 handler=self.list_payments,
                 needs=Role.ADMIN,
                 tag="Payments",
-                summary="The ledger of payments, newest first",
-                description="With `Accept: text/csv`, all of them from the cursor on, as a table.",
+                summary="List payments, newest first",
+                description="With `Accept: text/csv`, all payments from the cursor on, as a table.",
                 answers=PaymentList,
                 example=PaymentList([_EXAMPLE_PAYMENT], {"/fetch/basic": "$1.25"}, {}, None),
             )
         ]
 
 
-def with_price(route: Route, prices: Prices, tills: Iterable[Till]) -> Route:
-    """Its description tells what it costs, and where that can be paid."""
+def with_price(route: Route, prices: Prices, payees: Iterable[Payee]) -> Route:
+    """The route with its price and the networks in its description."""
     if not route.price:
         return route
     name = route.price(None) if callable(route.price) else route.price
-    networks = " or ".join(till.network.name for till in tills)
-    told = (
-        f" Without a key it costs {Money(prices.full(name))} a call, {Money(prices.cached(name))} where the "
+    networks = " or ".join(payee.network.name for payee in payees)
+    price = (
+        f" Without a key it costs {Money(prices.full(name))} a call, {Money(prices.cached(name))} if the "
         f"cache has the answer, paid by x402 on {networks}; see `GET /api/prices`."
     )
-    return replace(route, description=route.description + told)
+    return replace(route, description=route.description + price)
 
 
 def _endpoints(routes: Sequence[Route]) -> dict[str, list[str]]:
-    """The rows of the table, each with where it is paid."""
+    """The names of prices, each with the endpoints that it applies to."""
     found: dict[str, list[str]] = {}
     for route in routes:
         if route.price:
@@ -224,7 +243,7 @@ def _price(prices: Prices, name: str, paths: list[str]) -> ShownPrice:
     return ShownPrice(name, str(Money(full)), str(full), str(Money(cached)), str(cached), paths)
 
 
-def _shown(entry: Entry) -> ShownPayment:
+def _to_api(entry: LedgerEntry) -> ShownPayment:
     return ShownPayment(
         id=entry.id,
         state=entry.state,
@@ -236,11 +255,12 @@ def _shown(entry: Entry) -> ShownPayment:
         price=str(Money(entry.amount)),
         endpoint=entry.endpoint,
         transaction=entry.transaction_id,
+        proof=entry.proof,
         reason=entry.reason,
         request_id=entry.request_id,
-        created_at=moments.stored(entry.created_at),
-        settled_at=moments.stored(entry.settled_at),
-        delivered_at=moments.stored(entry.delivered_at),
+        created_at=timestamps.from_ms(entry.created_at),
+        settled_at=timestamps.from_ms(entry.settled_at),
+        delivered_at=timestamps.from_ms(entry.delivered_at),
     )
 
 
@@ -248,7 +268,7 @@ def _dollars(sums: Mapping[str, int]) -> dict[str, str]:
     return {endpoint: str(Money(total)) for endpoint, total in sums.items()}
 
 
-def _written(rows: Iterable[Iterable[Any]]) -> str:
+def _to_csv(rows: Iterable[Iterable[Any]]) -> str:
     lines = io.StringIO()
     csv.writer(lines).writerows(["" if value is None else value for value in row] for row in rows)
     return lines.getvalue()
@@ -270,7 +290,7 @@ _EXAMPLE_PRICES: Final = PriceList(
 )
 _EXAMPLE_PAYMENT: Final = ShownPayment(
     id="01JGGR2Z3W8Q4T6V9X0Y1B2C3D",
-    state=State.SETTLED,
+    state=PaymentState.SETTLED,
     network="base",
     payer="0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
     pay_to="0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC",
@@ -279,6 +299,7 @@ _EXAMPLE_PAYMENT: Final = ShownPayment(
     price="$0.005",
     endpoint="/fetch/basic",
     transaction="0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060",
+    proof=Proof.CHAIN,
     reason="",
     request_id="wl_m5x7k2qa_a3b9c1",
     created_at="2026-01-01T12:00:00.000Z",

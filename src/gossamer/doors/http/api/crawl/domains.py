@@ -1,45 +1,36 @@
-"""Hosts over HTTP: what a crawl has to do with each, how it wants to be asked, and its robots.txt."""
+"""The hosts of a crawl over HTTP: their counts and pace, and their robots.txt."""
 
+from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from gossamer import problems
-from gossamer.doors.http import moments
-from gossamer.doors.http.crawl_shapes import CrawlId
-from gossamer.doors.http.crawls import asked_crawl
-from gossamer.doors.http.exchange import Exchange
-from gossamer.doors.http.host_names import HostName, host_names
-from gossamer.doors.http.jobs import tenant_seen_by
-from gossamer.doors.http.routing import Route
-from gossamer.flows.crawl.robots import forget as forget_robots
+from gossamer.doors.http.api.admin.jobs import tenant_seen_by
+from gossamer.doors.http.api.crawl.crawl_shapes import CrawlId
+from gossamer.doors.http.api.crawl.crawls import asked_crawl
+from gossamer.doors.http.api.crawl.host_names import HostName, host_names
+from gossamer.doors.http.core import timestamps
+from gossamer.doors.http.core.exchange import Exchange
+from gossamer.doors.http.core.routing import Route
+from gossamer.flows.crawl.politeness.robots import forget as forget_robots
 from gossamer.problems import Problem
-from gossamer.state.crawls import Crawls
-from gossamer.state.hosts import Host, Hosts
-from gossamer.state.hot import Hot
-from gossamer.state.tenants import Role
-from gossamer.state.waiting import Reason
+from gossamer.state.crawl.crawls import Crawls
+from gossamer.state.crawl.hosts import Host, Hosts
+from gossamer.state.kv.hot import Hot
+from gossamer.state.tenants.tenants import Role
+from gossamer.web.crawl.progress import UrlCounts, WaitReason
 
-MOST_LISTED: Final = 1_000
+MAX_LISTED: Final = 1_000
 
 
 class DomainQuery(msgspec.Struct, forbid_unknown_fields=True):
     """Which hosts of which crawl."""
 
-    crawl: Annotated[CrawlId | None, Meta(description="A crawl; without it your default one.")] = None
-    cursor: Annotated[HostName | None, Meta(description="Where the page before ended.")] = None
-    limit: Annotated[int, Meta(ge=1, le=MOST_LISTED, description="Hosts a page.")] = 100
-
-
-class HostCounts(msgspec.Struct, rename="camel"):
-    """A crawl's URLs on a host, by what became of them."""
-
-    pending: int
-    in_progress: int
-    completed: int
-    failed: int
-    blocked: int
+    crawl: Annotated[CrawlId | None, Meta(description="A crawl; by default your default crawl.")] = None
+    cursor: Annotated[HostName | None, Meta(description="The `nextCursor` of the page before.")] = None
+    limit: Annotated[int, Meta(ge=1, le=MAX_LISTED, description="Hosts in a page.")] = 100
 
 
 class ShownHost(msgspec.Struct, rename="camel"):
@@ -48,15 +39,16 @@ class ShownHost(msgspec.Struct, rename="camel"):
     host: Annotated[str, Meta(description="With its port.")]
     crawl_delay: Annotated[float | None, Meta(description="Seconds between two requests, once it is known.")]
     is_allowed: Annotated[
-        bool, Meta(description="`false`: robots.txt forbids the front page, or cannot be had.")
+        bool, Meta(description="`false` if robots.txt forbids the front page, or cannot be fetched.")
     ]
-    failures: Annotated[int, Meta(description="Requests without an answer, one after another.")]
-    resting_until: Annotated[str | None, Meta(description="It is left alone until then.")]
+    failures: Annotated[int, Meta(description="Requests in a row without an answer.")]
+    resting_until: Annotated[str | None, Meta(description="No request is sent before.")]
     waits_for: Annotated[
-        Reason | None, Meta(description="Why it is left alone; the words are those of a crawl's `waiting`.")
+        WaitReason | None,
+        Meta(description="Why no request is sent; the values are those of a crawl's `waiting`."),
     ]
     counts: Annotated[
-        HostCounts | UnsetType, Meta(description="In a list: the crawl's URLs on it, by what became of them.")
+        UrlCounts | UnsetType, Meta(description="In a list: the crawl's URLs on it, by state.")
     ] = UNSET
 
 
@@ -69,10 +61,10 @@ class DomainList(msgspec.Struct, rename="camel"):
 
 
 class ShownRobots(msgspec.Struct, rename="camel"):
-    """What a host said when it was last asked for robots.txt."""
+    """A host's answer when it was last asked for robots.txt."""
 
     host: str
-    status: Annotated[int | None, Meta(description="`null`: it did not answer.")]
+    status: Annotated[int | None, Meta(description="`null` if it did not answer.")]
     body: str
     crawl_delay: Annotated[float | None, Meta(description="Seconds between two requests, once it is known.")]
     fetched_at: str
@@ -80,32 +72,32 @@ class ShownRobots(msgspec.Struct, rename="camel"):
 
 
 class RobotsQuery(msgspec.Struct, forbid_unknown_fields=True):
-    """Of which crawl the host is."""
+    """Which crawl the host belongs to."""
 
     crawl: Annotated[
-        CrawlId | None, Meta(description="A crawl; without it your default one, for admins any.")
+        CrawlId | None, Meta(description="A crawl; by default your default crawl, for admins any.")
     ] = None
 
 
-class Domains:
-    def __init__(self, crawls: Crawls, hosts: Hosts, hot: Hot) -> None:
-        self._crawls = crawls
-        self._hosts = hosts
-        self._hot = hot
+@dataclass(frozen=True, slots=True)
+class DomainsEndpoints:
+    crawls: Crawls
+    hosts: Hosts
+    hot: Hot
 
     async def list_domains(self, exchange: Exchange, query: DomainQuery) -> DomainList:
-        crawl = await asked_crawl(self._crawls, exchange, query.crawl)
-        found = await self._hosts.listing(crawl_id=crawl.id, after=query.cursor, limit=query.limit + 1)
+        crawl = await asked_crawl(self.crawls, exchange, query.crawl)
+        found = await self.hosts.listing(crawl_id=crawl.id, after=query.cursor, limit=query.limit + 1)
         page = found[: query.limit]
         return DomainList(
             crawl.id,
-            [_of_crawl(host) for host in page],
+            [_to_api(host) for host in page],
             page[-1].host if len(found) > query.limit else None,
         )
 
     async def get_robots(self, exchange: Exchange, domain: str, query: RobotsQuery) -> ShownRobots:
         host = await self._host(exchange, domain, query.crawl)
-        stored = await self._hosts.robots(host.host)
+        stored = await self.hosts.robots(host.host)
         if stored is None:
             raise Problem(problems.NOT_FOUND, "This host has not been asked for its robots.txt.")
         return ShownRobots(
@@ -113,25 +105,25 @@ class Domains:
             status=stored.status,
             body=stored.body,
             crawl_delay=_seconds(host.delay_ms),
-            fetched_at=moments.stored(stored.fetched_at),
-            expires_at=moments.stored(stored.expires_at),
+            fetched_at=timestamps.from_ms(stored.fetched_at),
+            expires_at=timestamps.from_ms(stored.expires_at),
         )
 
     async def reset_domain(self, exchange: Exchange, domain: str) -> ShownHost:
         for name in host_names(domain):
-            if await self._hosts.reset(name):
-                await forget_robots(self._hot, name)
-                host = await self._hosts.get(name)
+            if await self.hosts.reset(name):
+                await forget_robots(self.hot, name)
+                host = await self.hosts.get(name)
                 if host is not None:
-                    return shown_host(host)
+                    return _to_api(host)
         raise _unknown()
 
     async def _host(self, exchange: Exchange, domain: str, crawl_id: str | None) -> Host:
-        """One of the crawl; for admins who name none, any."""
+        """A host of the crawl; any host for an admin who names no crawl."""
         everywhere = crawl_id is None and tenant_seen_by(exchange.caller) is None
-        crawl = None if everywhere else await asked_crawl(self._crawls, exchange, crawl_id)
+        crawl = None if everywhere else await asked_crawl(self.crawls, exchange, crawl_id)
         for name in host_names(domain):
-            found = await self._hosts.listing(crawl_id=crawl.id if crawl else None, host=name, limit=1)
+            found = await self.hosts.listing(crawl_id=crawl.id if crawl else None, host=name, limit=1)
             if found:
                 return found[0]
         raise _unknown()
@@ -148,7 +140,7 @@ class Domains:
                 path="/api/domains",
                 handler=self.list_domains,
                 needs=Role.USER,
-                summary="The hosts of a crawl",
+                summary="List the hosts of a crawl",
                 example=DomainList("01JGGR2Z3W8Q4T6V9X0Y1B2C3D", [_EXAMPLE_LISTED], None),
                 **common,
             ),
@@ -157,7 +149,7 @@ class Domains:
                 path="/api/domains/{domain}/robots",
                 handler=self.get_robots,
                 needs=Role.USER,
-                summary="The robots.txt of a host, as it is obeyed",
+                summary="Show the robots.txt of a host, as it is obeyed",
                 example=_EXAMPLE_ROBOTS,
                 **named,
             ),
@@ -166,29 +158,25 @@ class Domains:
                 path="/api/admin/domains/{domain}/reset",
                 handler=self.reset_domain,
                 needs=Role.ADMIN,
-                summary="Try a host again that is left alone",
-                description="Its failures are forgotten and its robots.txt is asked for anew.",
+                summary="Try a host again that is left alone after failures",
+                description="Forgets its failures, and fetches its robots.txt again.",
                 example=_EXAMPLE,
                 **named,
             ),
         ]
 
 
-def shown_host(host: Host) -> ShownHost:
+def _to_api(host: Host) -> ShownHost:
+    waiting = host.waiting
     return ShownHost(
         host=host.host,
         crawl_delay=_seconds(host.delay_ms),
         is_allowed=host.is_allowed,
         failures=host.failures,
-        resting_until=moments.stored(host.waiting.until) if host.waiting else None,
-        waits_for=host.waiting.reason if host.waiting else None,
+        resting_until=timestamps.from_ms(waiting.until) if waiting else None,
+        waits_for=waiting.reason if waiting else None,
+        counts=host.counts or UNSET,
     )
-
-
-def _of_crawl(host: Host) -> ShownHost:
-    shown = shown_host(host)
-    shown.counts = HostCounts(host.pending, host.in_progress, host.completed, host.failed, host.blocked)
-    return shown
 
 
 def _seconds(milliseconds: int | None) -> float | None:
@@ -196,13 +184,15 @@ def _seconds(milliseconds: int | None) -> float | None:
 
 
 def _unknown() -> Problem:
-    return Problem(problems.NOT_FOUND, "The crawl knows no such host.")
+    return Problem(problems.NOT_FOUND, "The crawl has no such host.")
 
 
 _EXAMPLE: Final = ShownHost(
     host="example.com:443", crawl_delay=1.0, is_allowed=True, failures=0, resting_until=None, waits_for=None
 )
-_EXAMPLE_LISTED: Final = msgspec.structs.replace(_EXAMPLE, counts=HostCounts(38, 12, 204, 3, 7))
+_EXAMPLE_LISTED: Final = msgspec.structs.replace(
+    _EXAMPLE, counts=UrlCounts(pending=38, in_progress=12, completed=204, failed=3, blocked=7)
+)
 _EXAMPLE_ROBOTS: Final = ShownRobots(
     host="example.com:443",
     status=200,

@@ -1,6 +1,7 @@
-"""Operations: health and metrics, open to all."""
+"""Endpoints for health and metrics, open to all."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import msgspec
@@ -8,28 +9,27 @@ from msgspec import UNSET, Meta, UnsetType
 from starlette.responses import Response
 
 from gossamer import __version__, problems
-from gossamer.doors.http import moments
-from gossamer.doors.http.exchange import Exchange
-from gossamer.doors.http.routing import Route
-from gossamer.flows.health import Checkup, Service, Status
-from gossamer.metrics import Metrics
+from gossamer.doors.http.core import timestamps
+from gossamer.doors.http.core.exchange import Exchange
+from gossamer.doors.http.core.routing import Route
+from gossamer.flows.upkeep.health import Checkup, ProbeResult, Status
+from gossamer.flows.upkeep.stopping import Stopping
+from gossamer.observe.metrics import Metrics
 from gossamer.problems import Problem
-from gossamer.state.tenants import Role
+from gossamer.state.tenants.tenants import Role
 
 
 class ServiceHealth(msgspec.Struct, rename="camel", omit_defaults=True):
-    """One thing that Gossamer stands on."""
+    """A service that Gossamer depends on."""
 
     status: Status
     latency: int  # milliseconds
     reason: str | None = None
-    details: Annotated[
-        dict[str, Any] | None, Meta(description="How it stands, where there is more to say.")
-    ] = None
+    details: Annotated[dict[str, Any] | None, Meta(description="More about its state.")] = None
 
 
 class Services(msgspec.Struct, rename="camel"):
-    """What Gossamer stands on, as far as it is set up."""
+    """The services that Gossamer depends on, as far as they are set up."""
 
     database: ServiceHealth | UnsetType = UNSET
     cache: ServiceHealth | UnsetType = UNSET
@@ -38,13 +38,19 @@ class Services(msgspec.Struct, rename="camel"):
     queue: ServiceHealth | UnsetType = UNSET
     workers: ServiceHealth | UnsetType = UNSET
     search: ServiceHealth | UnsetType = UNSET
+    background: Annotated[
+        ServiceHealth | UnsetType, Meta(description="The background tasks of the server.")
+    ] = UNSET
     facilitators: Annotated[
-        dict[str, ServiceHealth] | UnsetType, Meta(description="Who verifies and settles payments.")
+        dict[str, ServiceHealth] | UnsetType, Meta(description="Services that verify and settle payments.")
+    ] = UNSET
+    chains: Annotated[
+        dict[str, ServiceHealth] | UnsetType, Meta(description="Nodes that payments are looked up on.")
     ] = UNSET
 
 
 class HealthReport(msgspec.Struct, rename="camel"):
-    """How the system is."""
+    """The health of the system."""
 
     status: Status
     version: str
@@ -58,20 +64,23 @@ class Alive(msgspec.Struct):
     status: Status
 
 
-class Operations:
-    def __init__(self, checkup: Checkup, metrics: Metrics) -> None:
-        self._checkup = checkup
-        self._metrics = metrics
+@dataclass(frozen=True, slots=True)
+class OperationsEndpoints:
+    checkup: Checkup
+    registry: Metrics
+    stopping: Stopping
 
     async def health(self, exchange: Exchange) -> HealthReport:
-        health = await self._checkup.health()
-        return HealthReport(health.status, __version__, moments.now(), _services(health.services))
+        health = await self.checkup.health()
+        return HealthReport(health.status, __version__, timestamps.now(), _services(health.services))
 
     async def live(self, exchange: Exchange) -> Alive:
         return Alive(Status.HEALTHY)
 
     async def ready(self, exchange: Exchange) -> Alive:
-        health = await self._checkup.health()
+        if self.stopping.has_begun:
+            raise self.stopping.problem()
+        health = await self.checkup.health()
         if not health.ready:
             down = {name: s.reason for name, s in health.services.items() if s.status is not Status.HEALTHY}
             raise Problem(
@@ -84,8 +93,8 @@ class Operations:
         return Alive(health.status)
 
     async def metrics(self, exchange: Exchange) -> Response:
-        await self._checkup.health()  # the gauges of services and queue are set on the way
-        text, content_type = self._metrics.exposition(exchange.header(b"accept") or "")
+        await self.checkup.health()  # it also sets the gauges of services and queue
+        text, content_type = self.registry.exposition(exchange.header(b"accept") or "")
         return Response(text, headers={"content-type": content_type})
 
     def routes(self) -> list[Route]:
@@ -99,8 +108,9 @@ class Operations:
             Route(
                 path="/health",
                 handler=self.health,
-                summary="How the system and each service it stands on are",
-                description="Always 200; read `status`. Probes are asked at most every 10 seconds.",
+                summary="Get the health of the system and of each service",
+                description="Always 200; read `status`. Probes run at most every 10 seconds, and every 2 "
+                "seconds during an outage.",
                 example=HealthReport(
                     Status.HEALTHY,
                     __version__,
@@ -114,39 +124,39 @@ class Operations:
             Route(
                 path="/health/live",
                 handler=self.live,
-                summary="Whether the process answers",
+                summary="Check that the process answers",
                 example=Alive(Status.HEALTHY),
                 **open_to_all,
             ),
             Route(
                 path="/health/ready",
                 handler=self.ready,
-                summary="Whether requests can be served; 503 when not",
+                summary="Check that requests can be served; 503 if not",
                 example=Alive(Status.HEALTHY),
                 **open_to_all,
             ),
             Route(
                 path="/metrics",
                 handler=self.metrics,
-                summary="Metrics for Prometheus",
+                summary="Get metrics for Prometheus",
                 media_type="text/plain",
                 **open_to_all,
             ),
         ]
 
 
-def _services(found: Mapping[str, Service]) -> Services:
+def _services(found: Mapping[str, ProbeResult]) -> Services:
     """`facilitators.cdp` is shown inside `facilitators`."""
     shown = Services()
     fields = dict(zip(Services.__struct_encode_fields__, Services.__struct_fields__, strict=True))
     for name, service in found.items():
         group, _, member = name.partition(".")
-        told = ServiceHealth(
+        entry = ServiceHealth(
             service.status, service.latency, service.reason, dict(service.details or {}) or None
         )
         if not member:
-            setattr(shown, fields[group], told)
+            setattr(shown, fields[group], entry)
             continue
         known = getattr(shown, fields[group])
-        setattr(shown, fields[group], {**(known if known is not UNSET else {}), member: told})
+        setattr(shown, fields[group], {**(known if known is not UNSET else {}), member: entry})
     return shown

@@ -1,8 +1,9 @@
-"""What a crawl has stored, over HTTP: as a list, a stream of lines or a table, and what each page says."""
+"""The stored pages of a crawl over HTTP: as a list, a stream of lines or a table, and their content."""
 
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing
+from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -10,7 +11,8 @@ from msgspec import UNSET, Meta
 from starlette.responses import Response
 
 from gossamer import problems
-from gossamer.doors.http.crawl_page_lines import (
+from gossamer.doors.http.api.admin.jobs import MAX_STREAM_SECONDS
+from gossamer.doors.http.api.crawl.crawl_page_lines import (
     EXAMPLE_LINE,
     EXAMPLE_PAGE,
     ShownPage,
@@ -18,31 +20,31 @@ from gossamer.doors.http.crawl_page_lines import (
     csv_lines,
     cursor_of,
     json_line,
-    shown_page,
+    to_api,
 )
-from gossamer.doors.http.crawl_shapes import CrawlId
-from gossamer.doors.http.crawls import asked_crawl, crawl_of
-from gossamer.doors.http.exchange import LARGEST_ANSWER, Exchange, answer, bounded
-from gossamer.doors.http.host_names import HostName, host_names
-from gossamer.doors.http.jobs import LONGEST_STREAM
-from gossamer.doors.http.negotiation import preferred
-from gossamer.doors.http.routing import Route
-from gossamer.doors.http.streaming import Streaming
-from gossamer.flows.crawl.results import CrawlResults, Shape, Stored
+from gossamer.doors.http.api.crawl.crawl_shapes import CrawlId
+from gossamer.doors.http.api.crawl.crawls import asked_crawl, crawl_of
+from gossamer.doors.http.api.crawl.host_names import HostName, host_names
+from gossamer.doors.http.core.exchange import Exchange, answer
+from gossamer.doors.http.core.negotiation import choose_media_type
+from gossamer.doors.http.core.routing import Route
+from gossamer.doors.http.core.streaming import Streaming
+from gossamer.flows.crawl.results import CrawlResults, PageWithContent, Shape
+from gossamer.flows.pages.encoding import MAX_ANSWER_BYTES, bounded
 from gossamer.problems import Problem, validation_error
-from gossamer.state.crawled_pages import PageFilter, PageRow, Position
-from gossamer.state.crawls import Crawl, Crawls
-from gossamer.state.tenants import Role
-from gossamer.web.outcome import Outcome
+from gossamer.state.crawl.crawled_pages import PageFilter, Position, StoredPage
+from gossamer.state.crawl.crawls import Crawl, Crawls
+from gossamer.state.tenants.tenants import Role
+from gossamer.web.outcome.outcome import Outcome
 
-MOST_LISTED: Final = 1_000
-READING_SECONDS: Final = 20.0  # after which an answer has the pages that were read by then
+MAX_LISTED: Final = 1_000
+READING_SECONDS: Final = 20.0  # after which an answer ends with the pages that were read by then
 JSON: Final = "application/json"
 NDJSON: Final = "application/x-ndjson"
 CSV: Final = "text/csv"
 _SHAPES: Final[dict[str, Shape]] = {"text/markdown": "markdown", "text/plain": "text", "text/html": "html"}
 _VARY: Final = {"Vary": "Accept"}
-# What others have written is served from our address: it must not run, load, or be taken for ours.
+# Content of other sites is served from our address: it must not run, load anything, or pass for ours.
 _CONFINED: Final = {
     "Content-Security-Policy": "sandbox; default-src 'none'",
     "X-Content-Type-Options": "nosniff",
@@ -61,25 +63,27 @@ class PageList(msgspec.Struct, rename="camel"):
 class PageQuery(msgspec.Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
     """Which pages."""
 
-    host: Annotated[HostName | None, Meta(description="Only of this host: `name:port`, or a name alone.")] = (
-        None
-    )
-    status_code: Annotated[
-        Annotated[int, Meta(ge=100, le=999)] | None, Meta(description="Only with this status.")
+    host: Annotated[
+        HostName | None, Meta(description="Only pages of this host: `name:port`, or a name alone.")
     ] = None
-    outcome: Annotated[Outcome | None, Meta(description="Only with this outcome.")] = None
+    status_code: Annotated[
+        Annotated[int, Meta(ge=100, le=999)] | None, Meta(description="Only pages with this status.")
+    ] = None
+    outcome: Annotated[Outcome | None, Meta(description="Only pages with this outcome.")] = None
     content: Annotated[
-        Literal["markdown", "text", "html"] | None, Meta(description="With what each page says, like this.")
+        Literal["markdown", "text", "html"] | None,
+        Meta(description="Include the content of each page, in this format."),
     ] = None
     cursor: Annotated[
-        Annotated[str, Meta(max_length=100)] | None, Meta(description="Where the page before ended.")
+        Annotated[str, Meta(max_length=100)] | None,
+        Meta(description="The `nextCursor` of the answer before."),
     ] = None
     limit: Annotated[
         int,
         Meta(
             ge=1,
-            le=MOST_LISTED,
-            description="Pages in an answer; fewer where their content is large, or takes long to be read.",
+            le=MAX_LISTED,
+            description="Pages in an answer; fewer if their content is large, or slow to read.",
         ),
     ] = 100
 
@@ -87,41 +91,41 @@ class PageQuery(msgspec.Struct, rename="camel", forbid_unknown_fields=True, kw_o
 class AnyPageQuery(PageQuery, rename="camel", forbid_unknown_fields=True, kw_only=True):
     """Which pages of which crawl."""
 
-    crawl: Annotated[CrawlId | None, Meta(description="A crawl; without it your default one.")] = None
+    crawl: Annotated[CrawlId | None, Meta(description="A crawl; by default your default crawl.")] = None
 
 
 class ContentQuery(msgspec.Struct, forbid_unknown_fields=True):
-    """In which shape."""
+    """In which format."""
 
     format: Annotated[
         Shape | None,
-        Meta(description="Without it the one that `Accept` likes best. `raw` is the body as it was fetched."),
+        Meta(description="By default the one that `Accept` prefers. `raw` is the body as it was fetched."),
     ] = None
 
 
-class CrawlPages:
-    def __init__(self, crawls: Crawls, results: CrawlResults) -> None:
-        self._crawls = crawls
-        self._results = results
+@dataclass(frozen=True, slots=True)
+class CrawlPagesEndpoints:
+    crawls: Crawls
+    results: CrawlResults
 
     async def list_crawl_pages(self, exchange: Exchange, id: str, query: PageQuery) -> Response:
-        return await self._list(exchange, await crawl_of(self._crawls, exchange, id), query)
+        return await self._list(exchange, await crawl_of(self.crawls, exchange, id), query)
 
     async def list_pages(self, exchange: Exchange, query: AnyPageQuery) -> Response:
-        return await self._list(exchange, await asked_crawl(self._crawls, exchange, query.crawl), query)
+        return await self._list(exchange, await asked_crawl(self.crawls, exchange, query.crawl), query)
 
     async def get_page(self, exchange: Exchange, id: str, page: str) -> ShownPage:
-        return shown_page(Stored(await self._page(exchange, id, page)))
+        return to_api(PageWithContent(await self._page(exchange, id, page)))
 
     async def get_content(self, exchange: Exchange, id: str, page: str, query: ContentQuery) -> Response:
         row = await self._page(exchange, id, page)
-        liked = _SHAPES[preferred(exchange.header(b"accept"), list(_SHAPES))]
-        content = await self._results.content(row, query.format or liked)
+        liked = _SHAPES[choose_media_type(exchange.header(b"accept"), list(_SHAPES))]
+        content = await self.results.content(row, query.format or liked)
         return Response(bounded(content.body), headers={**_CONFINED, "Content-Type": content.media_type})
 
-    async def _page(self, exchange: Exchange, crawl_id: str, page_id: str) -> PageRow:
-        crawl = await crawl_of(self._crawls, exchange, crawl_id)
-        row = await self._results.get(crawl.id, page_id)
+    async def _page(self, exchange: Exchange, crawl_id: str, page_id: str) -> StoredPage:
+        crawl = await crawl_of(self.crawls, exchange, crawl_id)
+        row = await self.results.get(crawl.id, page_id)
         if row is None:
             raise Problem(problems.NOT_FOUND, "The crawl has stored no page with this id.")
         return row
@@ -134,23 +138,23 @@ class CrawlPages:
             outcome=query.outcome,
         )
         after = _position(query.cursor)
-        liked = preferred(exchange.header(b"accept"), (JSON, NDJSON, CSV))
+        liked = choose_media_type(exchange.header(b"accept"), (JSON, NDJSON, CSV))
         if liked == NDJSON:
             return Streaming(self._lines(which, after, query.content), headers=_VARY, media_type=NDJSON)
         if liked == CSV:
             headers = {**_VARY, "Content-Disposition": 'attachment; filename="pages.csv"'}
             return Streaming(self._table(which, after), headers=headers, media_type=CSV)
-        found = await self._results.listing(which, after, query.limit + 1)
+        found = await self.results.listing(which, after, query.limit + 1)
         return answer(await self._page_list(found, query), headers=_VARY)
 
-    async def _page_list(self, found: list[Stored], query: PageQuery) -> PageList:
-        """As many as can be read in time and an answer has room for, and at least one."""
+    async def _page_list(self, found: list[PageWithContent], query: PageQuery) -> PageList:
+        """As many pages as can be read in time and fit into an answer, and at least one."""
         loop = asyncio.get_running_loop()
         until = loop.time() + READING_SECONDS
-        fitting = Fitting()
-        async with aclosing(self._results.read(found[: query.limit], query.content)) as reading:
+        fitting = PagesThatFit()
+        async with aclosing(self.results.read(found[: query.limit], query.content)) as reading:
             async for stored in reading:
-                if not fitting.add(shown_page(stored)) or loop.time() > until:
+                if not fitting.add(to_api(stored)) or loop.time() > until:
                     break
         pages = fitting.pages
         return PageList(pages, cursor_of(found[len(pages) - 1].position) if len(pages) < len(found) else None)
@@ -158,19 +162,19 @@ class CrawlPages:
     async def _lines(
         self, which: PageFilter, after: Position | None, shape: Shape | None
     ) -> AsyncIterator[bytes]:
-        """Until the crawl runs no more, or for so long that the client had better come back."""
+        """Until the crawl ends, or the stream has lasted long enough for the client to reconnect."""
         loop = asyncio.get_running_loop()
-        until = loop.time() + LONGEST_STREAM
-        async with aclosing(self._results.follow(which, after, shape)) as arriving:
+        until = loop.time() + MAX_STREAM_SECONDS
+        async with aclosing(self.results.follow(which, after, shape)) as arriving:
             async for arrived in arriving:
                 yield b"".join(json_line(stored) for stored in arrived)
                 if loop.time() > until:
                     return
 
     async def _table(self, which: PageFilter, after: Position | None) -> AsyncIterator[str]:
-        """All that is there now."""
+        """All pages that are stored now."""
         yield csv_head()
-        while found := await self._results.listing(which, after, MOST_LISTED):
+        while found := await self.results.listing_when_free(which, after, MAX_LISTED):
             yield csv_lines(found)
             after = found[-1].position
 
@@ -178,12 +182,12 @@ class CrawlPages:
         common: dict[str, Any] = {"needs": Role.USER, "tag": "Crawls"}
         many: dict[str, Any] = {
             **common,
-            "description": f"With `Accept: {CSV}` all from `cursor` on as a table, and with `Accept: "
+            "description": f"With `Accept: {CSV}`, all pages from `cursor` on are a table; with `Accept: "
             f"{NDJSON}` one JSON object a line, each with the `cursor` to go on from; while the crawl runs, "
-            "what is not stored yet is waited for.",
+            "the stream waits for further pages.",
             "answers": PageList,
             "also": {NDJSON: EXAMPLE_LINE, CSV: csv_head()},
-            "deadline": LONGEST_STREAM + 30,
+            "deadline": MAX_STREAM_SECONDS + 30,
             "problems": (problems.NOT_FOUND, problems.CONTENT_TOO_LARGE),
             "example": PageList([EXAMPLE_PAGE], None),
         }
@@ -196,7 +200,7 @@ class CrawlPages:
                 method="GET",
                 path="/api/crawls/{id}/pages",
                 handler=self.list_crawl_pages,
-                summary="What a crawl has stored",
+                summary="List the pages that a crawl has stored",
                 parameters={"id": "The crawl's id."},
                 **many,
             ),
@@ -204,14 +208,14 @@ class CrawlPages:
                 method="GET",
                 path="/api/pages",
                 handler=self.list_pages,
-                summary="What a crawl has stored, by default your default one",
+                summary="List the pages of a crawl, by default of your default crawl",
                 **many,
             ),
             Route(
                 method="GET",
                 path="/api/crawls/{id}/pages/{page}",
                 handler=self.get_page,
-                summary="What is known of a page",
+                summary="Show a stored page",
                 problems=(problems.NOT_FOUND,),
                 example=EXAMPLE_PAGE,
                 **one,
@@ -220,8 +224,8 @@ class CrawlPages:
                 method="GET",
                 path="/api/crawls/{id}/pages/{page}/content",
                 handler=self.get_content,
-                summary="What a page says, as it was when it was crawled",
-                description="As markdown, text or cleaned HTML of its main content, or as it was fetched.",
+                summary="Get the content of a page, as it was crawled",
+                description="Main content as markdown, text or cleaned HTML, or the body as it was fetched.",
                 media_type="text/markdown",
                 also=dict.fromkeys(("text/plain", "text/html", "*/*")),
                 problems=(problems.NOT_FOUND, problems.CONTENT_UNREADABLE, problems.CONTENT_TOO_LARGE),
@@ -230,16 +234,15 @@ class CrawlPages:
         ]
 
 
-class Fitting:
-    """Pages for which one answer has room."""
+class PagesThatFit:
+    """Pages that fit into one answer."""
 
     def __init__(self) -> None:
         self.pages: list[ShownPage] = []
-        self._room = LARGEST_ANSWER - _ROOM
+        self._room = MAX_ANSWER_BYTES - _ROOM
 
     def add(self, page: ShownPage) -> bool:
-        """Whether there was room for it. For the first there is: content that no answer has room for is left
-        out of it."""
+        """Add a page if there is room. The first fits: content too large for any answer is left out."""
         size = _size(page)
         if size > self._room and not self.pages:
             page.content, page.content_error = UNSET, "answer_too_large"
@@ -260,5 +263,5 @@ def _position(cursor: str | None) -> Position | None:
         return None
     at, _, page_id = cursor.partition("-")
     if not at.isdecimal() or len(at) > 18 or not page_id:
-        raise validation_error("`cursor` is none of ours.", hint="Give `nextCursor` of the page before.")
+        raise validation_error("`cursor` is not one of ours.", hint="Give `nextCursor` of the page before.")
     return Position(int(at), page_id)

@@ -1,39 +1,29 @@
-"""Keys: who may call. The admin's endpoints, and the caller's look at itself."""
+"""Endpoints for API keys: admins manage them, and callers see their own."""
 
-from typing import Annotated, Any, Literal
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 from starlette.responses import Response
 
 from gossamer import problems
-from gossamer.doors.http import moments
-from gossamer.doors.http.exchange import Exchange, answer
-from gossamer.doors.http.routing import Route
-from gossamer.flows import keys
-from gossamer.flows.admit import Admission
-from gossamer.state.database import Database
-from gossamer.state.tenants import Key, Role, Tier
+from gossamer.doors.http.core import timestamps
+from gossamer.doors.http.core.exchange import Exchange, answer
+from gossamer.doors.http.core.routing import Route
+from gossamer.flows.tenants.keys import MAX_KEYS_LISTED, Actor, IssuedKey, Keys, NewKey
+from gossamer.state.tenants.tenants import Key, Role, Tier
 
 _EXAMPLE_ID = "01JGGR2Z3W8Q4T6V9X0Y1B2C3D"
 
 
-class NewKey(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """Whom a key is for."""
-
-    email: Annotated[str, Meta(max_length=254, description="The customer; one may have several keys.")]
-    tier: Annotated[Tier, Meta(description="Decides how many renders a day are allowed.")] = Tier.PRO
-    role: Annotated[Literal["user", "admin"], Meta(description="An admin's key may do everything.")] = "user"
-    label: Annotated[str, Meta(max_length=100, description="A note for people.")] = ""
-
-
 class ShownKey(msgspec.Struct, rename="camel"):
-    """A key as it can be seen at any time."""
+    """A key without its secret."""
 
     id: str
     tenant_id: str
     email: str
-    prefix: Annotated[str, Meta(description="The beginning of the key, to tell it from others.")]
+    prefix: Annotated[str, Meta(description="The beginning of the key, to recognise it.")]
     role: Role
     tier: Tier
     label: str
@@ -43,9 +33,9 @@ class ShownKey(msgspec.Struct, rename="camel"):
 
 
 class CreatedKey(ShownKey, rename="camel"):
-    """A new key, with its secret, which is shown this once."""
+    """A new key with its secret, which is shown only once."""
 
-    key: Annotated[str, Meta(description="The secret. It is stored as a hash only: keep it now.")]
+    key: Annotated[str, Meta(description="The secret. Only its hash is stored, so save it now.")]
 
 
 class KeyList(msgspec.Struct, rename="camel"):
@@ -58,13 +48,13 @@ class KeyList(msgspec.Struct, rename="camel"):
 class KeyQuery(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     """Which keys to list."""
 
-    email: Annotated[str | None, Meta(description="Only this customer's.")] = None
-    cursor: Annotated[str | None, Meta(description="Where the page before ended.")] = None
-    limit: Annotated[int, Meta(ge=1, le=keys.MAX_LISTED, description="Keys a page.")] = 50
+    email: Annotated[str | None, Meta(description="Only keys of this customer.")] = None
+    cursor: Annotated[str | None, Meta(description="The `nextCursor` of the page before.")] = None
+    limit: Annotated[int, Meta(ge=1, le=MAX_KEYS_LISTED, description="Keys in a page.")] = 50
 
 
 class Me(msgspec.Struct, rename="camel"):
-    """Who is asking."""
+    """The caller's own key."""
 
     key_id: str
     tenant_id: str
@@ -73,48 +63,28 @@ class Me(msgspec.Struct, rename="camel"):
     tier: Tier
 
 
-class Keys:
-    def __init__(self, database: Database, admission: Admission) -> None:
-        self._database = database
-        self._admission = admission
+@dataclass(frozen=True, slots=True)
+class KeysEndpoints:
+    keys: Keys
 
     async def create_key(self, exchange: Exchange, body: NewKey) -> Response:
-        async with self._database.write() as connection:
-            new = await keys.create(
-                connection,
-                email=body.email,
-                tier=body.tier,
-                role=Role(body.role),
-                label=body.label,
-                actor=exchange.caller.key_id,
-                request_id=exchange.request_id,
-            )
-            created = answer(_created(new), 201)
+        async with self.keys.creating(body, _actor(exchange)) as (connection, issued):
+            created = answer(_to_created(issued), 201)
             await exchange.remember(connection, created)
         return created
 
     async def list_keys(self, exchange: Exchange, query: KeyQuery) -> KeyList:
-        async with self._database.read() as connection:
-            page = await keys.listing(connection, email=query.email, cursor=query.cursor, limit=query.limit)
-        return KeyList([_shown(key) for key in page.keys], page.cursor)
+        page = await self.keys.list_page(email=query.email, cursor=query.cursor, limit=query.limit)
+        return KeyList([_to_api(key) for key in page.keys], page.cursor)
 
     async def rotate_key(self, exchange: Exchange, id: str) -> Response:
-        async with self._database.write() as connection:
-            rotation = await keys.rotate(
-                connection, id, actor=exchange.caller.key_id, request_id=exchange.request_id
-            )
-            created = answer(_created(rotation.new), 201)
+        async with self.keys.rotating(id, _actor(exchange)) as (connection, issued):
+            created = answer(_to_created(issued), 201)
             await exchange.remember(connection, created)
-        await self._admission.refresh(rotation.old)
         return created
 
     async def disable_key(self, exchange: Exchange, id: str) -> ShownKey:
-        async with self._database.write() as connection:
-            key = await keys.disable(
-                connection, id, actor=exchange.caller.key_id, request_id=exchange.request_id
-            )
-        await self._admission.refresh(key)
-        return _shown(key)
+        return _to_api(await self.keys.disable(id, _actor(exchange)))
 
     async def me(self, exchange: Exchange) -> Me:
         caller = exchange.caller
@@ -132,12 +102,12 @@ class Keys:
                 method="POST",
                 path="/api/admin/keys",
                 handler=self.create_key,
-                summary="Make an API key",
-                description="The key works at once. Its secret is in this answer and nowhere else.",
+                summary="Create an API key",
+                description="The key works at once. Only this answer contains its secret.",
                 status=201,
                 answers=CreatedKey,
                 problems=(problems.UNPROCESSABLE_ENTITY,),
-                example_body=NewKey("team@example.com", label="production"),
+                example_body=NewKey(email="team@example.com", label="production"),
                 example=_EXAMPLE_CREATED,
                 **admin,
             ),
@@ -155,7 +125,7 @@ class Keys:
                 path="/api/admin/keys/{id}",
                 handler=self.disable_key,
                 summary="Disable an API key",
-                description="It is refused from now on with `KEY_DISABLED`. Disabling twice is once.",
+                description="It is refused from now on with `KEY_DISABLED`. A repeat changes nothing.",
                 example=_EXAMPLE_DISABLED,
                 **one,
             ),
@@ -163,7 +133,7 @@ class Keys:
                 method="POST",
                 path="/api/admin/keys/{id}/rotate",
                 handler=self.rotate_key,
-                summary="Replace an API key by a new one",
+                summary="Replace an API key with a new one",
                 description="The new key has the same tenant, role, tier and label; the old one is disabled.",
                 status=201,
                 answers=CreatedKey,
@@ -176,13 +146,17 @@ class Keys:
                 handler=self.me,
                 needs=Role.USER,
                 tag="Keys",
-                summary="Who the server takes you for",
+                summary="Get your own key and role",
                 example=Me(_EXAMPLE_ID, _EXAMPLE_ID, "sk_live_Zk3Vq9x...", Role.USER, Tier.PRO),
             ),
         ]
 
 
-def _shown(key: Key) -> ShownKey:
+def _actor(exchange: Exchange) -> Actor:
+    return Actor(exchange.caller.key_id, exchange.request_id)
+
+
+def _to_api(key: Key) -> ShownKey:
     return ShownKey(
         id=key.id,
         tenant_id=key.tenant_id,
@@ -191,14 +165,14 @@ def _shown(key: Key) -> ShownKey:
         role=key.role,
         tier=key.tier,
         label=key.label,
-        created_at=moments.stored(key.created_at),
-        last_used_at=moments.stored(key.last_used_at),
-        disabled_at=moments.stored(key.disabled_at),
+        created_at=timestamps.from_ms(key.created_at),
+        last_used_at=timestamps.from_ms(key.last_used_at),
+        disabled_at=timestamps.from_ms(key.disabled_at),
     )
 
 
-def _created(new: keys.NewKey) -> CreatedKey:
-    return CreatedKey(**msgspec.structs.asdict(_shown(new.key)), key=new.secret)
+def _to_created(issued: IssuedKey) -> CreatedKey:
+    return CreatedKey(**msgspec.structs.asdict(_to_api(issued.key)), key=issued.secret)
 
 
 _EXAMPLE = ShownKey(

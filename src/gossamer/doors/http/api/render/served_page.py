@@ -1,4 +1,4 @@
-"""A rendered page as an HTTP answer: compressed for who takes it, not at all for who has it already."""
+"""Answers a request with a rendered page: compressed if the client accepts it, 304 if the client has it."""
 
 import asyncio
 import re
@@ -7,12 +7,11 @@ from typing import Final
 
 from starlette.responses import Response
 
-from gossamer.doors.http.exchange import Exchange
-from gossamer.doors.http.streaming import Streaming
-from gossamer.flows.serve import Hit
-from gossamer.state.page_cache import Location
+from gossamer.doors.http.core.exchange import Exchange
+from gossamer.doors.http.core.streaming import Streaming
+from gossamer.state.pages.cached_page import Location, PageHit
 
-INFLATED_HERE: Final = 1_000_000  # bytes of HTML; more is decompressed in a thread
+MAX_INLINE_BYTES: Final = 1_000_000  # of HTML; a larger page is decompressed in a thread
 HEADERS: Final = {
     "X-Cache": "`HIT` (hot), `COLD`, or `MISS` when it was rendered for this request.",
     "X-Cache-Age": "Seconds since it was rendered.",
@@ -26,44 +25,44 @@ _GZIP: Final = re.compile(r"(?:^|,)\s*(?:x-)?gzip\s*(?:;\s*q=([0-9.]+)\s*)?(?=,|
 _ANY: Final = re.compile(r"(?:^|,)\s*\*\s*(?:;\s*q=([0-9.]+)\s*)?(?=,|$)")
 
 
-async def page_answer(exchange: Exchange, hit: Hit) -> Response:
-    found, page = hit.found, hit.found.page
-    exchange.cache_hit = not hit.made
+async def page_answer(exchange: Exchange, hit: PageHit) -> Response:
+    page = hit.page
+    exchange.cache_hit = not hit.is_new
     headers = _headers(hit)
     if _is_known(exchange.header(b"if-none-match"), page.etag):
-        await found.close()
+        await hit.close()
         return Response(status_code=304, headers=headers)
     headers["Content-Type"] = _HTML
     if takes_gzip(exchange.header(b"accept-encoding")):
         headers["Content-Encoding"] = "gzip"
-        if found.stream is not None:
-            return Streaming(_closing(hit, found.compressed()), headers=headers)
+        if hit.stream is not None:
+            return Streaming(_stream(hit, hit.compressed()), headers=headers)
         return Response(page.body, headers=headers)
-    if found.stream is not None:
+    if hit.stream is not None:
         headers["Content-Length"] = str(page.size)
-        return Streaming(_closing(hit, found.identity()), headers=headers)
-    html = page.html() if page.size <= INFLATED_HERE else await asyncio.to_thread(page.html)
+        return Streaming(_stream(hit, hit.identity()), headers=headers)
+    html = page.html() if page.size <= MAX_INLINE_BYTES else await asyncio.to_thread(page.html)
     return Response(html, headers=headers)
 
 
-def _headers(hit: Hit) -> dict[str, str]:
-    found, page = hit.found, hit.found.page
-    cold = found.location is Location.COLD
+def _headers(hit: PageHit) -> dict[str, str]:
+    page = hit.page
+    cold = hit.location is Location.COLD
     return {
-        **_merged(page.headers),
+        **_merge(page.headers),
         "ETag": f'W/"{page.etag}"',  # one for both codings
         "Vary": "Accept-Encoding",
-        "X-Cache": "MISS" if hit.made else "COLD" if cold else "HIT",
+        "X-Cache": "MISS" if hit.is_new else "COLD" if cold else "HIT",
         "X-Cache-Age": str(int(hit.age)),
-        "X-Cache-Location": found.location.value,
+        "X-Cache-Location": hit.location.value,
         "X-Page-Status": str(page.status),
         **({"X-Promotion": "async"} if cold else {}),
         **({"X-Cache-Stale": "true"} if hit.stale else {}),
     }
 
 
-def _merged(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Lists are joined; of anything else that is said twice, the first counts."""
+def _merge(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Join lists; of any other repeated header, take the first."""
     merged: dict[str, str] = {}
     for name, value in headers:
         known = merged.get(name)
@@ -74,13 +73,13 @@ def _merged(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
     return merged
 
 
-async def _closing(hit: Hit, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Also when the client goes away in the middle."""
+async def _stream(hit: PageHit, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Close the page also when the client disconnects in the middle."""
     try:
         async for chunk in chunks:
             yield chunk
     finally:
-        await asyncio.shield(hit.found.close())
+        await asyncio.shield(hit.close())
 
 
 def takes_gzip(accept_encoding: str | None) -> bool:

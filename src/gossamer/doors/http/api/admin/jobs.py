@@ -1,4 +1,4 @@
-"""Jobs over HTTP: what became of what takes long, told once or as it happens."""
+"""Endpoints for jobs and their events, as JSON or as a stream."""
 
 import asyncio
 from collections import Counter
@@ -11,44 +11,47 @@ from msgspec import Meta
 from starlette.responses import Response
 
 from gossamer import problems
-from gossamer.doors.http import moments
-from gossamer.doors.http.exchange import Exchange, answer
-from gossamer.doors.http.routing import Route
-from gossamer.doors.http.streaming import Streaming
-from gossamer.flows.admit import Caller
+from gossamer.doors.http.core import timestamps
+from gossamer.doors.http.core.exchange import Exchange, answer
+from gossamer.doors.http.core.routing import Route
+from gossamer.doors.http.core.streaming import Streaming
+from gossamer.flows.tenants.admit import Caller
 from gossamer.problems import Problem, validation_error
-from gossamer.state.job_events import Event, EventType
-from gossamer.state.job_news import News
-from gossamer.state.jobs import Filter, Job, Jobs, State
-from gossamer.state.tenants import Role
+from gossamer.state.jobs.event_feed import EventFeed
+from gossamer.state.jobs.job import Job, JobFilter, JobState
+from gossamer.state.jobs.job_events import Event, EventType
+from gossamer.state.jobs.jobs import Jobs
+from gossamer.state.tenants.tenants import Role
 
-MOST_LISTED: Final = 100
-MOST_EVENTS: Final = 1_000
-LARGEST_SEQ: Final = 2**31 - 1  # that its column holds
-BEAT_SECONDS: Final = 15.0  # after which a stream says that it is still there
-LONGEST_STREAM: Final = 900.0  # seconds; then the client comes back with Last-Event-ID
-MOST_STREAMS: Final = 100  # of one key at a time, in one process
-AGAIN_SECONDS: Final = 5  # who has so many may ask for another after that
+MAX_JOBS_LISTED: Final = 100
+MAX_EVENTS_LISTED: Final = 1_000
+MAX_SEQ: Final = 2**31 - 1  # the maximum of the column
+BEAT_SECONDS: Final = 15.0  # between the comments that keep a stream open
+MAX_STREAM_SECONDS: Final = 900.0  # then the client reconnects with Last-Event-ID
+MAX_STREAMS: Final = 100  # of one key at a time, in one process
+RETRY_SECONDS: Final = 5  # after a stream was refused
 _EXAMPLE_ID: Final = "01JGGR2Z3W8Q4T6V9X0Y1B2C3D"
 
 Cursor = Annotated[str, Meta(max_length=26)]
 
 
 class ShownJob(msgspec.Struct, rename="camel"):
-    """Something that is done later, or takes long."""
+    """A job: work that runs in the background."""
 
     job_id: str
     kind: str
-    status: State
+    status: JobState
     progress: Annotated[int, Meta(ge=0, le=100, description="Percent.")]
-    attempt: Annotated[int, Meta(description="How many attempts have begun.")]
+    attempt: Annotated[int, Meta(description="Attempts that have started.")]
     max_attempts: int
-    cancel_requested: Annotated[bool, Meta(description="It was canceled; it may still run to its next step.")]
+    cancel_requested: Annotated[
+        bool, Meta(description="Cancelling was requested; the job may still run to its next step.")
+    ]
     queued_at: str
     started_at: str | None
     finished_at: str | None
-    error: Annotated[str | None, Meta(description="Of the last attempt, unless that went well.")]
-    result: Annotated[Any, Meta(description="What came of it; `null` until it is done.")]
+    error: Annotated[str | None, Meta(description="The error of the last attempt, if it failed.")]
+    result: Annotated[Any, Meta(description="The result; `null` until the job is done.")]
     request_id: str
     status_url: str
     events_url: str
@@ -64,14 +67,16 @@ class JobList(msgspec.Struct, rename="camel"):
 class JobQuery(msgspec.Struct, forbid_unknown_fields=True):
     """Which jobs to list."""
 
-    kind: Annotated[Annotated[str, Meta(max_length=50)] | None, Meta(description="Only of this kind.")] = None
-    status: Annotated[State | None, Meta(description="Only in this state.")] = None
-    cursor: Annotated[Cursor | None, Meta(description="Where the page before ended.")] = None
-    limit: Annotated[int, Meta(ge=1, le=MOST_LISTED, description="Jobs a page.")] = 50
+    kind: Annotated[
+        Annotated[str, Meta(max_length=50)] | None, Meta(description="Only jobs of this kind.")
+    ] = None
+    status: Annotated[JobState | None, Meta(description="Only jobs in this state.")] = None
+    cursor: Annotated[Cursor | None, Meta(description="The `nextCursor` of the page before.")] = None
+    limit: Annotated[int, Meta(ge=1, le=MAX_JOBS_LISTED, description="Jobs in a page.")] = 50
 
 
 class ShownEvent(msgspec.Struct, rename="camel"):
-    """Something that happened in a job."""
+    """An event of a job."""
 
     id: int
     type: EventType
@@ -85,34 +90,34 @@ class EventList(msgspec.Struct, rename="camel"):
     """Events, the earliest first."""
 
     events: list[ShownEvent]
-    last_id: Annotated[int, Meta(description="Give it as `after` for what comes next.")]
+    last_id: Annotated[int, Meta(description="Give it as `after` for the next events.")]
 
 
 class EventQuery(msgspec.Struct, forbid_unknown_fields=True):
-    """Which events."""
+    """Which events to list."""
 
-    after: Annotated[int, Meta(ge=0, le=LARGEST_SEQ, description="Only those after this id.")] = 0
-    limit: Annotated[int, Meta(ge=1, le=MOST_EVENTS, description="Events a page.")] = 500
+    after: Annotated[int, Meta(ge=0, le=MAX_SEQ, description="Only events after this id.")] = 0
+    limit: Annotated[int, Meta(ge=1, le=MAX_EVENTS_LISTED, description="Events in a page.")] = 500
 
 
-class JobsFace:
+class JobsEndpoints:
     def __init__(self, jobs: Jobs) -> None:
         self._jobs = jobs
-        self._news = News(jobs)
-        self._streams: Counter[str] = Counter()  # that are open, by the caller's key
+        self._feed = EventFeed(jobs)
+        self._streams: Counter[str] = Counter()  # open streams by the caller's key
 
     async def list_jobs(self, exchange: Exchange, query: JobQuery) -> JobList:
-        which = Filter(tenant_seen_by(exchange.caller), query.kind, query.status)
-        found = await self._jobs.listing(which, before=query.cursor, limit=query.limit + 1)
+        which = JobFilter(tenant_seen_by(exchange.caller), query.kind, query.status)
+        found = await self._jobs.list_jobs(which, before=query.cursor, limit=query.limit + 1)
         page = found[: query.limit]
-        return JobList([shown(job) for job in page], page[-1].job_id if len(found) > query.limit else None)
+        return JobList([to_api(job) for job in page], page[-1].job_id if len(found) > query.limit else None)
 
     async def get_job(self, exchange: Exchange, id: str) -> ShownJob:
-        return shown(await self._job(exchange, id))
+        return to_api(await self._job(exchange, id))
 
     async def cancel_job(self, exchange: Exchange, id: str) -> ShownJob:
         job = await self._job(exchange, id)
-        return shown(await self._jobs.cancel(job.job_id) or job)
+        return to_api(await self._jobs.cancel(job.job_id) or job)
 
     async def get_events(self, exchange: Exchange, id: str, query: EventQuery) -> Response:
         job = await self._job(exchange, id)
@@ -120,7 +125,7 @@ class JobsFace:
         if "text/event-stream" in (exchange.header(b"accept") or ""):
             return self._streaming(exchange.caller.key_id, job.job_id, after)
         found = await self._jobs.events(job.job_id, after_seq=after, limit=query.limit)
-        return answer(EventList([_event(event) for event in found], found[-1].seq if found else after))
+        return answer(EventList([_to_event(event) for event in found], found[-1].seq if found else after))
 
     async def _job(self, exchange: Exchange, job_id: str) -> Job:
         job = await self._jobs.get(job_id)
@@ -130,7 +135,7 @@ class JobsFace:
         return job
 
     def _streaming(self, key_id: str, job_id: str, after: int) -> Streaming:
-        if self._streams[key_id] >= MOST_STREAMS:
+        if self._streams[key_id] >= MAX_STREAMS:
             raise _too_many_streams()
         self._streams[key_id] += 1
         return Streaming(
@@ -145,17 +150,17 @@ class JobsFace:
             del self._streams[key_id]
 
     async def _stream(self, job_id: str, after: int) -> AsyncIterator[bytes]:
-        """Events as they come, until the job is over; each with an id that a client can go on from."""
+        """Yield events until the job is over. A client can continue from the id of any of them."""
         loop = asyncio.get_running_loop()
-        until = loop.time() + LONGEST_STREAM
-        async with self._news.following(job_id) as follower:
+        until = loop.time() + MAX_STREAM_SECONDS
+        async with self._feed.following(job_id) as follower:
             while (left := until - loop.time()) > 0:
                 events = await follower.since(after, min(left, BEAT_SECONDS))
                 if events is None:
                     return
                 for event in events:
                     after = event.seq
-                    yield _sent(event)
+                    yield _to_sse(event)
                 if not events:
                     yield b": still here\n\n"
 
@@ -179,7 +184,7 @@ class JobsFace:
                 method="GET",
                 path="/api/jobs/{id}",
                 handler=self.get_job,
-                summary="What became of a job",
+                summary="Get the state and the result of a job",
                 example=_EXAMPLE,
                 **one,
             ),
@@ -187,13 +192,13 @@ class JobsFace:
                 method="GET",
                 path="/api/jobs/{id}/events",
                 handler=self.get_events,
-                summary="What happened in a job, once or as it happens",
-                description="With `Accept: text/event-stream` a stream of server-sent events that ends with "
-                "the job; a client that comes back with `Last-Event-ID` goes on where it was. A key may have "
-                f"{MOST_STREAMS} of them at a time.",
+                summary="Get the events of a job, as a list or a stream",
+                description="With `Accept: text/event-stream`, a stream of server-sent events that ends with "
+                "the job; a client that reconnects with `Last-Event-ID` continues from there. A key may have "
+                f"{MAX_STREAMS} open streams.",
                 answers=EventList,
                 also={"text/event-stream": None},
-                deadline=LONGEST_STREAM + 30,
+                deadline=MAX_STREAM_SECONDS + 30,
                 example=EventList([_EXAMPLE_EVENT], 2),
                 **one,
             ),
@@ -201,9 +206,10 @@ class JobsFace:
                 method="DELETE",
                 path="/api/jobs/{id}",
                 handler=self.cancel_job,
+                control=True,
                 summary="Cancel a job",
-                description="One that is queued is over at once; one that is running stops at its next step, "
-                "and until then has `cancelRequested`. Who asks for the same again gets a new job.",
+                description="A queued job ends at once. A running job stops at its next step, and has "
+                "`cancelRequested` until then. The next request for the same work gets a new job.",
                 example=msgspec.structs.replace(_EXAMPLE, cancel_requested=True),
                 **one,
             ),
@@ -211,11 +217,11 @@ class JobsFace:
 
 
 def tenant_seen_by(caller: Caller) -> str | None:
-    """Everybody sees their own tenant; admins see all."""
+    """The tenant whose jobs the caller may see; None for admins, who see all."""
     return None if caller.role is Role.ADMIN else caller.tenant_id
 
 
-def shown(job: Job) -> ShownJob:
+def to_api(job: Job) -> ShownJob:
     return ShownJob(
         job_id=job.job_id,
         kind=job.kind,
@@ -224,10 +230,10 @@ def shown(job: Job) -> ShownJob:
         attempt=job.attempt,
         max_attempts=job.max_attempts,
         cancel_requested=job.cancel_requested,
-        queued_at=moments.stored(job.queued_at),
-        started_at=moments.stored(job.started_at),
-        finished_at=moments.stored(job.finished_at),
-        error=job.last_error,
+        queued_at=timestamps.from_ms(job.queued_at),
+        started_at=timestamps.from_ms(job.started_at),
+        finished_at=timestamps.from_ms(job.finished_at),
+        error=str(job.last_error) if job.last_error else None,
         result=msgspec.json.decode(job.result_json) if job.result_json else None,
         request_id=job.request_id,
         status_url=f"/api/jobs/{job.job_id}",
@@ -236,7 +242,7 @@ def shown(job: Job) -> ShownJob:
 
 
 def _last_seen(exchange: Exchange, query: EventQuery) -> int:
-    """A client that comes back says in a header where it was."""
+    """A client that reconnects names the last event it has seen in a header."""
     last = exchange.header(b"last-event-id")
     if not last:
         return query.after
@@ -248,39 +254,39 @@ def _last_seen(exchange: Exchange, query: EventQuery) -> int:
 def _too_many_streams() -> Problem:
     return Problem(
         problems.RATE_LIMITED,
-        f"{MOST_STREAMS} streams of events are open with this key; there can be no more.",
-        hint="Close those that are not read any more, or ask for the events as JSON.",
-        headers={"Retry-After": str(AGAIN_SECONDS)},
-        retryAfter=AGAIN_SECONDS,
+        f"{MAX_STREAMS} streams of events are open with this key, which is the maximum.",
+        hint="Close streams that you no longer read, or ask for the events as JSON.",
+        headers={"Retry-After": str(RETRY_SECONDS)},
+        retryAfter=RETRY_SECONDS,
         details={"reason": "too_many_streams"},
-        limit=MOST_STREAMS,
-        used=MOST_STREAMS,
+        limit=MAX_STREAMS,
+        used=MAX_STREAMS,
     )
 
 
-def _event(event: Event) -> ShownEvent:
+def _to_event(event: Event) -> ShownEvent:
     return ShownEvent(
         id=event.seq,
         type=event.type,
         message=event.message,
         data=msgspec.json.decode(event.data_json) if event.data_json else None,
         progress=event.progress_pct,
-        at=moments.stored(event.created_at),
+        at=timestamps.from_ms(event.created_at),
     )
 
 
-def _sent(event: Event) -> bytes:
+def _to_sse(event: Event) -> bytes:
     return b"id: %d\nevent: %b\ndata: %b\n\n" % (
         event.seq,
         event.type.value.encode(),
-        msgspec.json.encode(_event(event)),
+        msgspec.json.encode(_to_event(event)),
     )
 
 
 _EXAMPLE: Final = ShownJob(
     job_id=_EXAMPLE_ID,
     kind="audit",
-    status=State.RUNNING,
+    status=JobState.RUNNING,
     progress=40,
     attempt=1,
     max_attempts=3,

@@ -1,4 +1,4 @@
-"""A page that a crawl has stored, as it is shown: as an object, a line of JSON, or a row of a table."""
+"""A stored page as an object, a line of JSON, or a row of a table."""
 
 import csv
 import io
@@ -8,12 +8,12 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from gossamer.doors.http import moments
-from gossamer.doors.http.crawl_shapes import EXAMPLE_ID
-from gossamer.flows.crawl.results import Stored
-from gossamer.state.crawled_pages import Position
+from gossamer.doors.http.api.crawl.crawl_shapes import EXAMPLE_ID
+from gossamer.doors.http.core import timestamps
+from gossamer.flows.crawl.results import PageWithContent
+from gossamer.state.crawl.crawled_pages import Position, StoredPage
 
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")  # what makes a spreadsheet reckon
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet takes for the start of a formula
 
 
 class ShownPage(msgspec.Struct, rename="camel"):
@@ -24,92 +24,85 @@ class ShownPage(msgspec.Struct, rename="camel"):
     url: str
     final_url: Annotated[str, Meta(description="Where it redirects to, else the same.")]
     host: Annotated[str, Meta(description="With its port.")]
-    status_code: Annotated[int | None, Meta(description="`null`: there was no answer.")]
+    status_code: Annotated[int | None, Meta(description="`null` if there was no answer.")]
     outcome: Annotated[str, Meta(description="`ok`, or what it is instead of the page.")]
     error: Annotated[str | None, Meta(description="Why there was no answer.")]
     content_type: str | None
     content_length: Annotated[int, Meta(description="Bytes of the body.")]
     content_hash: Annotated[str | None, Meta(description="SHA-256 of its text.")]
-    duplicate_of: Annotated[str | None, Meta(description="The page whose text is the same, or nearly.")]
+    duplicate_of: Annotated[str | None, Meta(description="The page with the same text, or nearly the same.")]
     title: str | None
     description: str | None
     language: str | None
-    canonical: Annotated[str | None, Meta(description="The address that the page gives for itself.")]
-    directives: Annotated[list[str], Meta(description="What the page asks of robots, as `noindex`.")]
+    canonical: Annotated[str | None, Meta(description="The address that the page declares for itself.")]
+    directives: Annotated[list[str], Meta(description="What the page asks of robots, such as `noindex`.")]
     links_count: Annotated[int, Meta(description="Different URLs that it links to.")]
     depth: Annotated[int, Meta(description="Links away from a seed.")]
     via: Annotated[str, Meta(description="`fetch`, or `render` by a browser.")]
     crawled_at: Annotated[str, Meta(description="When it was stored.")]
     duration_ms: Annotated[int, Meta(description="How long the answer took.")]
-    content_url: Annotated[str | None, Meta(description="What it says; `null` when no body is kept.")]
-    content: Annotated[str | UnsetType, Meta(description="What it says, where `content` asks for it.")] = (
-        UNSET
-    )
+    content_url: Annotated[str | None, Meta(description="Where its content is; `null` if no body is kept.")]
+    content: Annotated[str | UnsetType, Meta(description="Its content, if `content` asks for it.")] = UNSET
     content_error: Annotated[
         str | UnsetType,
-        Meta(description="Why `content` is missing: `unreadable_content`, `not_kept`, `answer_too_large`, …"),
+        Meta(
+            description="Why `content` is missing: `unreadable_content`, `not_kept`, `damaged_content`, "
+            "`answer_too_large`, …"
+        ),
     ] = UNSET
-    cursor: Annotated[str | UnsetType, Meta(description="In a stream of lines: what comes after it.")] = UNSET
+    cursor: Annotated[
+        str | UnsetType, Meta(description="In a stream of lines: the `cursor` to go on from.")
+    ] = UNSET
 
 
 _NO_COLUMNS: Final = ("content", "contentError", "contentUrl", "cursor")
 _COLUMNS: Final = [name for name in ShownPage.__struct_encode_fields__ if name not in _NO_COLUMNS]
 
 
-def shown_page(stored: Stored) -> ShownPage:
+_SAME: Final = [name for name in ShownPage.__struct_fields__ if name in StoredPage.__struct_fields__]
+
+
+def to_api(stored: PageWithContent) -> ShownPage:
     page = stored.page
-    return ShownPage(
-        page_id=page.url_hash,
-        crawl_id=page.crawl_id,
-        url=page.url,
-        final_url=page.final_url,
-        host=page.host,
-        status_code=page.status_code,
-        outcome=page.outcome,
-        error=page.error or None,
-        content_type=page.content_type or None,
-        content_length=page.content_length,
-        content_hash=page.content_hash or None,
-        duplicate_of=page.duplicate_of or None,
-        title=page.title or None,
-        description=page.description or None,
-        language=page.language or None,
-        canonical=page.canonical or None,
-        directives=page.directives.split(",") if page.directives else [],
-        links_count=page.links_count,
-        depth=page.depth,
-        via=page.via,
-        crawled_at=moments.stored(page.crawled_at),
-        duration_ms=page.duration_ms,
-        content_url=f"/api/crawls/{page.crawl_id}/pages/{page.url_hash}/content" if page.blob else None,
-        content=UNSET if stored.content is None else stored.content,
-        content_error=stored.unread or UNSET,
-    )
+    known: dict[str, Any] = {name: _or_none(getattr(page, name)) for name in _SAME}
+    known |= {
+        "page_id": page.url_hash,
+        "directives": page.directives.split(",") if page.directives else [],
+        "crawled_at": timestamps.from_ms(page.crawled_at),
+        "content_url": f"/api/crawls/{page.crawl_id}/pages/{page.url_hash}/content" if page.blob else None,
+        "content": UNSET if stored.content is None else stored.content,
+        "content_error": stored.unread or UNSET,
+    }
+    return ShownPage(**known)
 
 
-def json_line(stored: Stored) -> bytes:
-    page = shown_page(stored)
+def _or_none(value: Any) -> Any:
+    return None if value == "" else value
+
+
+def json_line(stored: PageWithContent) -> bytes:
+    page = to_api(stored)
     page.cursor = cursor_of(stored.position)
     return msgspec.json.encode(page) + b"\n"
 
 
 def csv_head() -> str:
-    return _written([_COLUMNS])
+    return _to_csv([_COLUMNS])
 
 
-def csv_lines(found: Iterable[Stored]) -> str:
-    rows = (msgspec.to_builtins(shown_page(stored)) for stored in found)
-    return _written([_harmless(row[name]) for name in _COLUMNS] for row in rows)
+def csv_lines(found: Iterable[PageWithContent]) -> str:
+    rows = (msgspec.to_builtins(to_api(stored)) for stored in found)
+    return _to_csv([_harmless(row[name]) for name in _COLUMNS] for row in rows)
 
 
-def _written(rows: Iterable[Iterable[Any]]) -> str:
+def _to_csv(rows: Iterable[Iterable[Any]]) -> str:
     lines = io.StringIO()
     csv.writer(lines).writerows(rows)
     return lines.getvalue()
 
 
 def _harmless(value: Any) -> Any:
-    """Titles are others' words: none of them is to be a formula in a spreadsheet."""
+    """Titles come from other people: none may run as a formula in a spreadsheet."""
     if value is None:
         return ""
     if isinstance(value, list):

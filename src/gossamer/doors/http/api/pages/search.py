@@ -1,52 +1,46 @@
 """Search: a question in, pages out."""
 
+from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 from starlette.responses import Response
 
 from gossamer import problems
-from gossamer.doors.http import moments
-from gossamer.doors.http.caching import (
-    CacheMetadata,
-    CacheOptions,
-    CacheQuery,
-    cache_metadata,
-    caches,
-    caching,
-    through_cache,
-)
-from gossamer.doors.http.exchange import Exchange, answer
-from gossamer.doors.http.routing import Route
-from gossamer.flows import find
-from gossamer.flows.caching import Part
-from gossamer.flows.find import Account, Finder, Found
+from gossamer.doors.http.api.pages.caching import CacheQuery, through_cache
+from gossamer.doors.http.core.exchange import Exchange, answer
+from gossamer.doors.http.core.routing import Route
+from gossamer.flows.pages import search as find
+from gossamer.flows.pages.caching import Caching
+from gossamer.flows.pages.search import Account, AccountStatus, Finder, SearchResults
 from gossamer.problems import validation_error
-from gossamer.state.tenants import Role
-from gossamer.web.fusion import Hit, Ranked
-from gossamer.web.outcome import Outcome
-from gossamer.web.question import Question, Recency
+from gossamer.state.tenants.tenants import Role
+from gossamer.web.outcome.outcome import Outcome
+from gossamer.web.pages.cache_options import CacheMetadata, CacheOptions, CachePart, cache_metadata
+from gossamer.web.pages.timestamps import iso
+from gossamer.web.search.fusion import Ranked, SearchHit
+from gossamer.web.search.question import Question, Recency
 
-LONGEST_QUERY: Final = 400  # characters
-MOST_RESULTS: Final = 50
+MAX_QUERY_CHARS: Final = 400  # characters
+MAX_RESULTS: Final = 50
 LANGUAGE: Final = r"^[A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*$"
 
 
-class SearchRequest(CacheOptions):
+class SearchRequest(CacheOptions, frozen=True):
     """What to search for, and where."""
 
     query: Annotated[
         str,
         Meta(
             min_length=1,
-            max_length=LONGEST_QUERY,
+            max_length=MAX_QUERY_CHARS,
             description='Words (all of them), "phrases", -not, this OR that, site:example.com.',
             examples=['"silk rope" -hemp'],
         ),
     ]
-    limit: Annotated[int, Meta(ge=1, le=MOST_RESULTS, description="The most results.")] = 10
+    limit: Annotated[int, Meta(ge=1, le=MAX_RESULTS, description="The most results.")] = 10
     site: Annotated[
         str | None,
         Meta(description="Only pages of this host and of those below it.", examples=["example.com"]),
@@ -62,25 +56,29 @@ class SearchRequest(CacheOptions):
 
 
 class SearchResult(msgspec.Struct, rename="camel"):
-    """A page. Strangers wrote its title and its snippet."""
+    """A page. Its title and its snippet come from strangers."""
 
     url: str
     title: str
-    snippet: Annotated[str, Meta(description="Plain text; what was looked for is between double asterisks.")]
+    snippet: Annotated[str, Meta(description="Plain text; matches are between double asterisks.")]
     score: Annotated[float, Meta(description="From 0 to 1; 1 is first with every provider.")]
-    source: Annotated[str, Meta(description="The provider that has it highest.")]
+    source: Annotated[str, Meta(description="The provider that ranks it highest.")]
     published_at: Annotated[str | UnsetType, Meta(description="ISO 8601, where it is known.")] = UNSET
-    seen_at: Annotated[str | UnsetType, Meta(description="When it was read here.")] = UNSET
+    seen_at: Annotated[str | UnsetType, Meta(description="When this server read it.")] = UNSET
 
 
 class ProviderAccount(msgspec.Struct):
-    """How it went with one of those who were asked."""
+    """How one provider answered."""
 
     status: Annotated[
-        Literal["ok", "failed", "skipped"],
-        Meta(description="`skipped`: it failed several times in a row and is left alone for a while."),
+        AccountStatus,
+        Meta(
+            description="`partial`: the search took too long, and this is what was found until then. `busy`: "
+            "too many searches run at once. `skipped`: it failed several times in a row and is left alone "
+            "for a while."
+        ),
     ]
-    count: Annotated[int, Meta(description="Pages that it found.")]
+    count: Annotated[int, Meta(description="Pages found.")]
     latency: Annotated[int, Meta(description="Milliseconds.")]
     reason: Annotated[str | UnsetType, Meta(description="Why it is not `ok`.")] = UNSET
 
@@ -95,9 +93,9 @@ class SearchAnswer(msgspec.Struct, rename="camel"):
     cache: CacheMetadata | UnsetType = UNSET
 
 
-class Search:
-    def __init__(self, finder: Finder) -> None:
-        self._finder = finder
+@dataclass(frozen=True, slots=True)
+class SearchEndpoints:
+    finder: Finder
 
     async def search_web(self, exchange: Exchange, body: SearchRequest, query: CacheQuery) -> Response:
         question = _question(body)
@@ -105,15 +103,17 @@ class Search:
             exchange,
             body,
             query,
-            partial(self._finder.find, question, exchange.caller.tenant_id),
-            partial(self._finder.find_through, question),
+            partial(self.finder.find, question, exchange.caller.tenant_id),
+            partial(self.finder.find_cached, question),
         )
         exchange.outcome = Outcome.OK if found.results else Outcome.EMPTY
-        shown = _answer(body.query, found, part, exchange.request_id, self._finder.clock())
+        shown = _answer(body.query, found, part, exchange.request_id, self.finder.clock())
         return answer(shown, headers={"X-Cache-Status": status})
 
     async def _has(self, exchange: Exchange, body: SearchRequest, query: CacheQuery) -> bool:
-        return caches(body, query) and await self._finder.has(_question(body), caching(body, exchange.caller))
+        if not body.uses_cache(query.cache):
+            return False
+        return await self.finder.has(_question(body), Caching.of(body, exchange.caller))
 
     def routes(self) -> list[Route]:
         return [
@@ -128,7 +128,8 @@ class Search:
                 summary="Search for pages",
                 description="In the pages that were read here, by you or publicly, and with the search "
                 "engines that the server is set up with. All are asked at once and their rankings joined. "
-                "Where nothing was found and one of them did not answer, that is 503, never an empty list.",
+                "Where nothing was found and one of them did not answer, that is 503, never an empty list. A "
+                "search that takes too long is ended, and its answer says `partial`.",
                 answers=SearchAnswer,
                 deadline=find.SECONDS + 15,
                 problems=(problems.INVALID_TTL,),
@@ -147,17 +148,17 @@ def _question(body: SearchRequest) -> Question:
     )
 
 
-def _answer(query: str, found: Found, part: Part, request_id: str, now: float) -> SearchAnswer:
+def _answer(query: str, found: SearchResults, part: CachePart, request_id: str, now: float) -> SearchAnswer:
     return SearchAnswer(
         query=query,
-        results=[_result(ranked) for ranked in found.results],
-        providers={name: _account(account) for name, account in found.providers.items()},
+        results=[_to_result(ranked) for ranked in found.results],
+        providers={name: _to_account(account) for name, account in found.providers.items()},
         request_id=request_id,
         cache=cache_metadata(part, now),
     )
 
 
-def _result(ranked: Ranked) -> SearchResult:
+def _to_result(ranked: Ranked) -> SearchResult:
     hit = ranked.hit
     return SearchResult(
         url=hit.url,
@@ -165,21 +166,21 @@ def _result(ranked: Ranked) -> SearchResult:
         snippet=hit.snippet,
         score=round(ranked.score, 4),
         source=ranked.source,
-        published_at=UNSET if hit.published_at is None else moments.iso(hit.published_at),
-        seen_at=UNSET if hit.seen_at is None else moments.iso(hit.seen_at),
+        published_at=UNSET if hit.published_at is None else iso(hit.published_at),
+        seen_at=UNSET if hit.seen_at is None else iso(hit.seen_at),
     )
 
 
-def _account(account: Account) -> ProviderAccount:
+def _to_account(account: Account) -> ProviderAccount:
     return ProviderAccount(account.status, account.count, account.latency_ms, account.reason or UNSET)
 
 
 _EXAMPLE: Final = _answer(
     '"silk rope"',
-    Found(
+    SearchResults(
         (
             Ranked(
-                Hit(
+                SearchHit(
                     url="https://example.com/rope",
                     title="Silk rope",
                     snippet="A **silk rope**, spun by hand, one strand after the other…",
@@ -192,7 +193,7 @@ _EXAMPLE: Final = _answer(
         {"index": Account("ok", 1, 3)},
         1_767_268_800.0,
     ),
-    Part(),
+    CachePart(),
     "wl_m5x7k2qa_a3b9c1",
     1_767_268_800.0,
 )

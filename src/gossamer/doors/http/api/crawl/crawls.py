@@ -1,92 +1,77 @@
-"""Crawls over HTTP: begun, watched, paused, resumed and stopped."""
+"""Crawls over HTTP: start, list, show, pause, resume and stop."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any
 
+from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 
 from gossamer import problems
-from gossamer.doors.http.crawl_shapes import (
+from gossamer.doors.http.api.admin.jobs import tenant_seen_by
+from gossamer.doors.http.api.crawl.crawl_shapes import (
     EXAMPLE_CRAWL,
     EXAMPLE_LINE,
-    LARGEST_BODY,
+    MAX_BODY,
     CrawlList,
     CrawlQuery,
     NewCrawl,
     ShownCrawl,
-    line,
-    shown,
+    to_api,
+    to_line,
 )
-from gossamer.doors.http.exchange import Exchange, answer
-from gossamer.doors.http.jobs import tenant_seen_by
-from gossamer.doors.http.routing import Route
-from gossamer.flows.crawl.seeds import seeds_of
+from gossamer.doors.http.core.exchange import Exchange, answer
+from gossamer.doors.http.core.routing import Route
+from gossamer.flows.crawl.seeds import Seeder
 from gossamer.problems import Problem
-from gossamer.reach.dial import Dialer
-from gossamer.state import crawls as table
-from gossamer.state.crawls import Crawl, Crawls, Spec
-from gossamer.state.tenants import Role
+from gossamer.state.crawl.crawls import Crawl, Crawls
+from gossamer.state.tenants.tenants import Role
 
 
-class CrawlsFace:
-    def __init__(self, crawls: Crawls, dialer: Dialer, delay: float) -> None:
-        """`delay` is what everybody keeps who is not an admin, at least."""
-        self._crawls = crawls
-        self._dialer = dialer
-        self._delay = delay
+@dataclass(frozen=True, slots=True)
+class CrawlsEndpoints:
+    crawls: Crawls
+    seeder: Seeder
 
     async def create_crawl(self, exchange: Exchange, body: NewCrawl) -> Response:
-        spec = body.spec(exchange.caller.tier)
-        self._refuse_haste(exchange, spec)
-        urls = seeds_of(spec, self._dialer)
-        async with self._crawls.database.write() as connection:
-            crawl = await table.add(
-                connection,
-                exchange.caller.tenant_id,
-                spec,
-                name=body.name,
-                request_id=exchange.request_id,
-                urls=urls,
+        async def remember(connection: AsyncConnection, crawl: Crawl) -> None:
+            await exchange.remember(connection, _to_accepted(crawl))
+
+        return _to_accepted(
+            await self.seeder.start(
+                exchange.caller, body.spec, name=body.name, request_id=exchange.request_id, remember=remember
             )
-            accepted = answer(shown(crawl), 202, {"Location": f"/api/crawls/{crawl.id}"})
-            await exchange.remember(connection, accepted)
-        return accepted
+        )
 
     async def list_crawls(self, exchange: Exchange, query: CrawlQuery) -> CrawlList:
-        found = await self._crawls.listing(
+        found = await self.crawls.listing(
             tenant_seen_by(exchange.caller), before=query.cursor, limit=query.limit + 1, state=query.status
         )
         page = found[: query.limit]
-        return CrawlList([line(crawl) for crawl in page], page[-1].id if len(found) > query.limit else None)
+        return CrawlList(
+            [to_line(crawl) for crawl in page], page[-1].id if len(found) > query.limit else None
+        )
 
     async def get_crawl(self, exchange: Exchange, id: str) -> ShownCrawl:
-        crawl = await crawl_of(self._crawls, exchange, id)
-        return shown(crawl, await self._crawls.waiting(crawl))
+        crawl = await crawl_of(self.crawls, exchange, id)
+        return to_api(crawl, await self.crawls.waiting(crawl))
 
     async def pause_crawl(self, exchange: Exchange, id: str) -> ShownCrawl:
-        return await self._turned(exchange, id, self._crawls.pause)
+        return await self._change(exchange, id, self.crawls.pause)
 
     async def resume_crawl(self, exchange: Exchange, id: str) -> ShownCrawl:
-        return await self._turned(exchange, id, self._crawls.resume)
+        return await self._change(exchange, id, self.crawls.resume)
 
     async def stop_crawl(self, exchange: Exchange, id: str) -> ShownCrawl:
-        return await self._turned(exchange, id, self._crawls.cancel)
+        return await self._change(exchange, id, self.crawls.cancel)
 
-    async def _turned(
-        self, exchange: Exchange, crawl_id: str, turn: Callable[[str], Awaitable[Any]]
+    async def _change(
+        self, exchange: Exchange, crawl_id: str, change: Callable[[str], Awaitable[Any]]
     ) -> ShownCrawl:
-        """A crawl that is over, or already as it is wanted, stays as it is."""
-        crawl = await crawl_of(self._crawls, exchange, crawl_id)
-        await turn(crawl.id)
-        return shown(await crawl_of(self._crawls, exchange, crawl_id))
-
-    def _refuse_haste(self, exchange: Exchange, spec: Spec) -> None:
-        if spec.delay is not None and spec.delay < self._delay and exchange.caller.role is not Role.ADMIN:
-            raise Problem(
-                problems.FORBIDDEN,
-                f"A delay of less than {self._delay:g} s between two requests to a host is for admins.",
-                hint="Leave `delay` out.",
-            )
+        """A crawl that is over, or already in that state, stays as it is."""
+        crawl = await crawl_of(self.crawls, exchange, crawl_id)
+        await change(crawl.id)
+        return to_api(await crawl_of(self.crawls, exchange, crawl_id))
 
     def routes(self) -> list[Route]:
         common: dict[str, Any] = {"needs": Role.USER, "tag": "Crawls"}
@@ -102,13 +87,13 @@ class CrawlsFace:
                 path="/api/crawls",
                 handler=self.create_crawl,
                 summary="Crawl one or more sites",
-                description="Politely: robots.txt is obeyed, a host is asked by one worker at a time and not "
-                "faster than its delay, whoever crawls it.",
+                description="Crawls politely: it obeys robots.txt, and one worker at a time asks a host, no "
+                "faster than its delay allows, however many crawls want it.",
                 status=202,
                 answers=ShownCrawl,
                 problems=(problems.INVALID_URL,),
-                largest_body=LARGEST_BODY,
-                example_body=NewCrawl(seeds=["https://example.com/"], max_pages=500),
+                max_body_bytes=MAX_BODY,
+                example_body=NewCrawl(seeds=("https://example.com/",), max_pages=500),
                 example=EXAMPLE_CRAWL,
                 **common,
             ),
@@ -124,33 +109,40 @@ class CrawlsFace:
                 method="GET",
                 path="/api/crawls/{id}",
                 handler=self.get_crawl,
-                summary="How far a crawl is",
+                summary="Show how far a crawl is",
                 **one,
             ),
             Route(
                 method="POST",
                 path="/api/crawls/{id}/pause",
                 handler=self.pause_crawl,
+                control=True,
                 summary="Pause a crawl",
-                description="What is being fetched is still stored; nothing else is begun.",
+                description="Pages that are being fetched are still stored; no others are fetched.",
                 **one,
             ),
             Route(
                 method="POST",
                 path="/api/crawls/{id}/resume",
                 handler=self.resume_crawl,
-                summary="Let a crawl that is paused go on",
+                control=True,
+                summary="Resume a paused crawl",
                 **one,
             ),
             Route(
                 method="POST",
                 path="/api/crawls/{id}/stop",
                 handler=self.stop_crawl,
+                control=True,
                 summary="Stop a crawl for good",
-                description="What has been stored stays. Your default crawl cannot be stopped, only paused.",
+                description="Stored pages stay. Your default crawl cannot be stopped, only paused.",
                 **{**one, "problems": (problems.NOT_FOUND, problems.UNPROCESSABLE_ENTITY)},
             ),
         ]
+
+
+def _to_accepted(crawl: Crawl) -> Response:
+    return answer(to_api(crawl), 202, {"Location": f"/api/crawls/{crawl.id}"})
 
 
 async def crawl_of(crawls: Crawls, exchange: Exchange, crawl_id: str) -> Crawl:

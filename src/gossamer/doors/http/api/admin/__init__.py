@@ -1,0 +1,1 @@
+"""Endpoints for keys, jobs, usage, prices, payments, health and metrics."""

@@ -1,0 +1,1 @@
+"""Endpoints for audits and their reports."""

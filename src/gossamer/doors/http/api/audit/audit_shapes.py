@@ -1,0 +1,209 @@
+"""Bodies and answers of the audit endpoints."""
+
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import Meta
+
+from gossamer.doors.http.api.admin.jobs import Cursor
+from gossamer.doors.http.core import timestamps
+from gossamer.state.audits import Audit
+from gossamer.state.jobs.job import Job, JobState
+from gossamer.web.audit.check import Scope, Severity, Theme
+from gossamer.web.audit.comparison import Comparison
+from gossamer.web.audit.report import (
+    AgentView,
+    AuditOptions,
+    AuditReport,
+    Finding,
+    NotChecked,
+    PageFacts,
+    PageLine,
+    Passed,
+    Preview,
+    SiteFacts,
+    ThemeScore,
+)
+from gossamer.web.pages.timestamps import iso
+
+MAX_LISTED: Final = 100
+_EXAMPLE_ID: Final = "01JGGR2Z3W8Q4T6V9X0Y1B2C3D"
+_EXAMPLE_AUDIT_ID: Final = "01JGGR2Z3WAAAAAAAAAAAAAAAA"
+_NO_REPORT: Final[dict[str, Any]] = {  # the fields of a report, as they are shown until there is one
+    "themes": (),
+    "findings": (),
+    "passed": (),
+    "not_checked": (),
+    "page": None,
+    "agent": None,
+    "preview": None,
+    "site": None,
+    "pages": (),
+}
+
+
+class NewAudit(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """Which page or site to audit."""
+
+    url: Annotated[str, Meta(description="The address of the page, or of the start page of the site.")]
+    options: AuditOptions = AuditOptions()
+
+
+class AuditAccepted(msgspec.Struct, frozen=True, rename="camel"):
+    """The audit has been queued."""
+
+    job_id: str
+    audit_id: str
+    status_url: Annotated[str, Meta(description="Ask here until the job is done.")]
+    events_url: Annotated[str, Meta(description="Or follow it here.")]
+    report_url: Annotated[str, Meta(description="The report: a page for people, JSON for programs.")]
+
+
+class AuditLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """An audit in a list."""
+
+    audit_id: str
+    job_id: str
+    kind: Scope
+    url: str
+    score: Annotated[int | None, Meta(description="0 to 100.")]
+    created_at: str
+    finished_at: str | None
+
+
+class AuditAnswer(AuditLine, frozen=True, kw_only=True, rename="camel"):
+    """An audit; without a report until its job is done."""
+
+    status: JobState
+    error: str | None
+    themes: tuple[ThemeScore, ...]
+    findings: Annotated[tuple[Finding, ...], Meta(description="The worst first.")]
+    passed: tuple[Passed, ...]
+    not_checked: tuple[NotChecked, ...]
+    page: PageFacts | None
+    agent: Annotated[AgentView | None, Meta(description="What an agent gets from the page.")]
+    preview: Annotated[Preview | None, Meta(description="What others show of the page.")]
+    site: Annotated[SiteFacts | None, Meta(description="What the crawl saw of a site.")] = None
+    pages: Annotated[tuple[PageLine, ...], Meta(description="Every address of a site.")] = ()
+    crawl_id: Annotated[str | None, Meta(description="The crawl that fetched the pages of a site.")] = None
+    comparison: Annotated[
+        dict[str, Any] | None,
+        Meta(description="What was fixed, is new and remains since another audit of the site."),
+    ] = None
+
+
+class AuditList(msgspec.Struct, frozen=True, rename="camel"):
+    """Audits, newest first."""
+
+    audits: list[AuditLine]
+    next_cursor: Annotated[str | None, Meta(description="Give it as `cursor` for the next page.")]
+
+
+class AuditQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which audits to list."""
+
+    cursor: Annotated[Cursor | None, Meta(description="`nextCursor` of the page before.")] = None
+    limit: Annotated[int, Meta(ge=1, le=MAX_LISTED, description="Audits per page.")] = 50
+
+
+class ReportQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which audit to compare a site's audit with."""
+
+    against: Annotated[
+        Cursor | None,
+        Meta(description="The id of another audit of the site; without it, the last one before this."),
+    ] = None
+
+
+def to_accepted(job: Job, audit_id: str) -> AuditAccepted:
+    status = f"/api/jobs/{job.job_id}"
+    return AuditAccepted(job.job_id, audit_id, status, f"{status}/events", f"/audits/{audit_id}")
+
+
+def to_line(audit: Audit) -> AuditLine:
+    return AuditLine(**_line_fields(audit))
+
+
+def to_answer(audit: Audit, job: Job | None, comparison: Comparison | None = None) -> AuditAnswer:
+    """Reports are kept longer than jobs, so the job may be gone."""
+    report = audit.report()
+    fields = {
+        **_line_fields(audit),
+        **_NO_REPORT,
+        "status": job.status if job else JobState.DONE if report else JobState.FAILED,
+        "error": str(job.last_error) if job and job.last_error else None,
+        "crawl_id": audit.crawl_id,
+        "comparison": None if comparison is None else comparison_to_api(comparison),
+    }
+    if job is not None:
+        fields["finished_at"] = timestamps.from_ms(job.finished_at)
+    if report is not None:
+        fields.update((name, getattr(report, name)) for name in _NO_REPORT)
+    return AuditAnswer(**fields)
+
+
+def _line_fields(audit: Audit) -> dict[str, Any]:
+    return {
+        "audit_id": audit.id,
+        "job_id": audit.job_id,
+        "kind": audit.options.scope,
+        "url": audit.url,
+        "score": audit.score,
+        "created_at": timestamps.from_ms(audit.created_at),
+        "finished_at": timestamps.from_ms(audit.finished_at),
+    }
+
+
+def report_to_api(report: AuditReport) -> dict[str, Any]:
+    """A report by itself, with its time as the API writes times."""
+    return {**msgspec.to_builtins(report), "auditedAt": iso(report.audited_at)}
+
+
+def comparison_to_api(comparison: Comparison) -> dict[str, Any]:
+    return {**msgspec.to_builtins(comparison), "beforeAt": iso(comparison.before_at)}
+
+
+EXAMPLE_ACCEPTED: Final = AuditAccepted(
+    _EXAMPLE_ID,
+    _EXAMPLE_AUDIT_ID,
+    f"/api/jobs/{_EXAMPLE_ID}",
+    f"/api/jobs/{_EXAMPLE_ID}/events",
+    f"/audits/{_EXAMPLE_AUDIT_ID}",
+)
+_EXAMPLE_FIELDS: Final[dict[str, Any]] = {
+    "audit_id": _EXAMPLE_AUDIT_ID,
+    "job_id": _EXAMPLE_ID,
+    "kind": "page",
+    "url": "https://example.com/",
+    "score": 87,
+    "created_at": "2026-01-01T12:00:00.000Z",
+    "finished_at": "2026-01-01T12:00:04.000Z",
+}
+EXAMPLE_LINE: Final = AuditLine(**_EXAMPLE_FIELDS)
+EXAMPLE_AUDIT: Final = AuditAnswer(
+    **_EXAMPLE_FIELDS,
+    status=JobState.DONE,
+    error=None,
+    passed=(),
+    not_checked=(),
+    page=None,
+    agent=None,
+    preview=None,
+    themes=(
+        ThemeScore(
+            theme=Theme.TITLES, name="Title and description", score=88, findings=1, passed=7, not_checked=0
+        ),
+    ),
+    findings=(
+        Finding(
+            id="description-missing",
+            severity=Severity.MODERATE,
+            theme=Theme.TITLES,
+            title="The page has no description",
+            why="Search engines then choose a passage by themselves.",
+            fix="Add <meta name=description> with one or two sentences.",
+            evidence=(),
+            more=0,
+        ),
+    ),
+)

@@ -1,0 +1,1 @@
+"""Endpoints for crawls, their pages, hosts, frontier and statistics."""

@@ -1,0 +1,182 @@
+"""Bodies and answers of the crawl endpoints."""
+
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import Meta
+
+from gossamer.doors.http.api.admin.jobs import Cursor
+from gossamer.doors.http.core import timestamps
+from gossamer.state.crawl.crawls import Crawl
+from gossamer.state.crawl.waiting import Waiting
+from gossamer.web.crawl.progress import CrawlCounts, CrawlState, WaitReason
+from gossamer.web.crawl.spec import CrawlOptions, CrawlSpec
+
+MAX_LISTED: Final = 100
+MAX_SEEDS: Final = 1_000
+MAX_BODY: Final = 3_000_000  # bytes, enough for that many URLs of the greatest length
+LISTED_SEEDS: Final = 3  # that a list shows of each crawl
+EXAMPLE_ID: Final = "01JGGR2Z3W8Q4T6V9X0Y1B2C3D"
+
+CrawlId = Annotated[str, Meta(min_length=1, max_length=26)]
+
+
+class NewCrawl(CrawlSpec, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where to begin, and how far to go."""
+
+    seeds: Annotated[
+        tuple[str, ...], Meta(min_length=1, max_length=MAX_SEEDS, description="Pages to begin with.")
+    ]
+    name: Annotated[str, Meta(max_length=200, description="A note for people.")] = ""
+
+    @property
+    def spec(self) -> CrawlSpec:
+        return msgspec.convert(self, CrawlSpec, from_attributes=True)
+
+
+class ShownOptions(CrawlOptions, frozen=True, kw_only=True):
+    """How far it goes, and how fast."""
+
+    max_pages: Annotated[int, Meta(description="It stores at most this many; a default crawl has no bound.")]
+    headers: Annotated[tuple[str, ...], Meta(description="The names of the headers that are sent.")]
+
+
+_OPTION_NAMES: Final = list(ShownOptions.__struct_encode_fields__)  # an answer always has them all
+
+
+class ShownWaiting(msgspec.Struct, rename="camel"):
+    """What a crawl waits for while it sends no requests."""
+
+    reason: Annotated[
+        WaitReason,
+        Meta(
+            description="The reason of the host that is ready first. `robots_unreachable`: its robots.txt "
+            "cannot be fetched, and is tried again after an hour. `failing`: it failed too often in a row. "
+            "`pace`: it asks for a longer pause. `retry`: the URLs left failed before and are tried again. "
+            "`render_limit`: the pages left need a browser, and the tenant may not render more now. "
+            "`turn`: the workers are busy with other hosts and will come to it. "
+            "`worker`: no worker crawls; start `gossamer worker`."
+        ),
+    ]
+    until: Annotated[str | None, Meta(description="When it goes on; `null` if that is not known.")]
+    hosts: Annotated[int, Meta(description="Hosts with URLs left to fetch.")]
+
+
+class ShownCrawl(msgspec.Struct, rename="camel"):
+    """A crawl, and how far it is."""
+
+    crawl_id: str
+    name: str
+    status: Annotated[
+        CrawlState, Meta(description="`done` when no URL is left to fetch, or `maxPages` are stored.")
+    ]
+    seeds: list[str]
+    options: Annotated[ShownOptions, Meta(extra_json_schema={"required": _OPTION_NAMES})]
+    counts: CrawlCounts
+    created_at: str
+    started_at: Annotated[str | None, Meta(description="When a worker took the first URL.")]
+    finished_at: str | None
+    status_url: str
+    pages_url: str
+    waiting: Annotated[
+        ShownWaiting | None,
+        Meta(description="Why a `running` crawl sends no requests; `null` while it does."),
+    ] = None
+
+
+class CrawlLine(msgspec.Struct, rename="camel"):
+    """A crawl in a list."""
+
+    crawl_id: str
+    name: str
+    status: CrawlState
+    seeds: Annotated[list[str], Meta(description="The first few.")]
+    counts: CrawlCounts
+    created_at: str
+    finished_at: str | None
+    status_url: str
+
+
+class CrawlList(msgspec.Struct, rename="camel"):
+    """Crawls, newest first."""
+
+    crawls: list[CrawlLine]
+    next_cursor: Annotated[str | None, Meta(description="Give it as `cursor` for the next page.")]
+
+
+class CrawlQuery(msgspec.Struct, forbid_unknown_fields=True):
+    """Which crawls to list."""
+
+    status: Annotated[CrawlState | None, Meta(description="Only crawls in this state.")] = None
+    cursor: Annotated[Cursor | None, Meta(description="The `nextCursor` of the page before.")] = None
+    limit: Annotated[int, Meta(ge=1, le=MAX_LISTED, description="Crawls in a page.")] = 50
+
+
+def to_api(crawl: Crawl, waiting: Waiting | None = None) -> ShownCrawl:
+    here = f"/api/crawls/{crawl.id}"
+    return ShownCrawl(
+        crawl_id=crawl.id,
+        name=crawl.name,
+        status=crawl.state,
+        seeds=list(crawl.spec.seeds),
+        options=_options(crawl.spec),
+        counts=crawl.counts,
+        created_at=timestamps.from_ms(crawl.created_at),
+        started_at=timestamps.from_ms(crawl.started_at),
+        finished_at=timestamps.from_ms(crawl.finished_at),
+        status_url=here,
+        pages_url=f"{here}/pages",
+        waiting=None
+        if waiting is None
+        else ShownWaiting(waiting.reason, timestamps.from_ms(waiting.until), waiting.hosts),
+    )
+
+
+def to_line(crawl: Crawl) -> CrawlLine:
+    return CrawlLine(
+        crawl_id=crawl.id,
+        name=crawl.name,
+        status=crawl.state,
+        seeds=list(crawl.spec.seeds[:LISTED_SEEDS]),
+        counts=crawl.counts,
+        created_at=timestamps.from_ms(crawl.created_at),
+        finished_at=timestamps.from_ms(crawl.finished_at),
+        status_url=f"/api/crawls/{crawl.id}",
+    )
+
+
+def same_fields(shape: type[msgspec.Struct], source: object) -> dict[str, Any]:
+    """The values of the fields that an answer has in common with what it shows."""
+    return {name: getattr(source, name) for name in shape.__struct_fields__ if hasattr(source, name)}
+
+
+def _options(spec: CrawlSpec) -> ShownOptions:
+    return ShownOptions(**same_fields(ShownOptions, spec) | {"headers": tuple(spec.headers)})
+
+
+EXAMPLE_COUNTS: Final = CrawlCounts(
+    pending=38, in_progress=12, completed=204, failed=3, blocked=7, pages=204, bytes=5_126_400
+)
+EXAMPLE_CRAWL: Final = ShownCrawl(
+    crawl_id=EXAMPLE_ID,
+    name="",
+    status="running",
+    seeds=["https://example.com/"],
+    options=_options(CrawlSpec(max_pages=500)),
+    counts=EXAMPLE_COUNTS,
+    created_at="2026-01-01T12:00:00.000Z",
+    started_at="2026-01-01T12:00:00.200Z",
+    finished_at=None,
+    status_url=f"/api/crawls/{EXAMPLE_ID}",
+    pages_url=f"/api/crawls/{EXAMPLE_ID}/pages",
+)
+EXAMPLE_LINE: Final = CrawlLine(
+    crawl_id=EXAMPLE_ID,
+    name="",
+    status="running",
+    seeds=["https://example.com/"],
+    counts=EXAMPLE_COUNTS,
+    created_at="2026-01-01T12:00:00.000Z",
+    finished_at=None,
+    status_url=f"/api/crawls/{EXAMPLE_ID}",
+)

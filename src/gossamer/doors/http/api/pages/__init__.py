@@ -1,0 +1,1 @@
+"""Endpoints for agents: fetch, extract, search, screenshot, PDF and batches."""

@@ -1,0 +1,192 @@
+"""Fetch: a URL in, clean content out."""
+
+from functools import partial
+from typing import Annotated, Final, Literal
+
+from msgspec import UNSET, Meta
+from starlette.responses import Response
+
+from gossamer import problems
+from gossamer.doors.http.api.pages.caching import CacheQuery, through_cache
+from gossamer.doors.http.core.exchange import Exchange, answer_by_pieces
+from gossamer.doors.http.core.routing import Handler, Peek, Price, Route
+from gossamer.doors.http.layers.limiting import within_limits
+from gossamer.flows.pages.caching import Caching
+from gossamer.flows.pages.encoding import bounded
+from gossamer.flows.pages.read import Reader
+from gossamer.problems import ProblemKind
+from gossamer.state.tenants.tenants import Role
+from gossamer.web.documents.kind import ContentKind
+from gossamer.web.html.metadata import Metadata
+from gossamer.web.outcome.outcome import Outcome
+from gossamer.web.pages.cache_options import CachePart
+from gossamer.web.pages.page import Hop
+from gossamer.web.pages.page_request import MAX_TIMEOUT, FetchTier, PageRequest
+from gossamer.web.pages.read_result import FetchAnswer, ReadReply, ReadResult
+
+MARKDOWN: Final = "text/markdown"
+
+
+class FetchQuery(CacheQuery):
+    """The options that may be given in the address too."""
+
+    format: Annotated[
+        Literal["markdown", "llm"] | None,
+        Meta(description="The format of `content`, whichever of the two the body names."),
+    ] = None
+
+
+class FetchEndpoints:
+    def __init__(self, reader: Reader, upgrade_url: str | None) -> None:
+        self._reader = reader
+        self._upgrade_url = upgrade_url or None
+
+    async def fetch(self, exchange: Exchange, body: PageRequest, query: FetchQuery) -> Response:
+        return await self._fetch(exchange, body, query, None)
+
+    async def fetch_basic(self, exchange: Exchange, body: PageRequest, query: FetchQuery) -> Response:
+        return await self._fetch(exchange, body, query, "basic")
+
+    async def fetch_pro(self, exchange: Exchange, body: PageRequest, query: FetchQuery) -> Response:
+        return await self._fetch(exchange, body, query, "pro")
+
+    async def _fetch(
+        self, exchange: Exchange, body: PageRequest, query: FetchQuery, tier: FetchTier | None
+    ) -> Response:
+        bare = _wants_markdown(exchange)
+        request = _settle(body, query, tier, bare=bare)
+        caller = exchange.caller
+        work = through_cache(
+            exchange,
+            request,
+            query,
+            partial(self._reader.read, request, caller),
+            partial(self._reader.read_cached, request, caller),
+        )
+        read, part, status = await within_limits(exchange, self._upgrade_url, work)
+        chosen = request.include or request.exclude
+        exchange.outcome = Outcome.EMPTY if chosen and not read.words else read.outcome
+        shown = ReadReply(read, part).to_answer(
+            request, exchange.request_id, self._reader.boundary(), self._reader.clock()
+        )
+        headers = {"X-Cache-Status": status}
+        return _bare(shown, headers) if bare else await answer_by_pieces(shown, headers)
+
+    async def _is_cached(
+        self, tier: FetchTier | None, exchange: Exchange, body: PageRequest, query: FetchQuery
+    ) -> bool:
+        if not body.uses_cache(query.cache):
+            return False
+        request = _settle(body, query, tier, bare=_wants_markdown(exchange))
+        return await self._reader.has(request, Caching.of(request, exchange.caller))
+
+    def routes(self) -> list[Route]:
+        return [
+            _route(
+                "/fetch",
+                self.fetch,
+                _price,
+                partial(self._is_cached, None),
+                "Fetch a page as clean content",
+                "Without a browser, unless `render` says otherwise.",
+                problems.RENDER_FAILED,
+            ),
+            _route(
+                "/fetch/basic",
+                self.fetch_basic,
+                "fetch-basic",
+                partial(self._is_cached, "basic"),
+                "Fetch without a browser",
+                "Reads what the page's server sends.",
+            ),
+            _route(
+                "/fetch/pro",
+                self.fetch_pro,
+                "fetch-pro",
+                partial(self._is_cached, "pro"),
+                "Fetch with a browser",
+                "Reads the page as its scripts make it. A browser has no page for JSON, PDF and plain text: "
+                "these are fetched plainly, and `via` says so. Counts as one render, unless it comes from "
+                "the cache.",
+                problems.RENDER_FAILED,
+            ),
+        ]
+
+
+def _settle(body: PageRequest, query: FetchQuery, tier: FetchTier | None, *, bare: bool) -> PageRequest:
+    """Raises `Problem` for a request that cannot be served, before anything is done for it."""
+    request = body.with_format(query.format, bare=bare).settled(tier)
+    request.check()
+    return request
+
+
+def _price(body: PageRequest | None) -> str:
+    """A caller who asks for a browser pays for one, even if it turns out that none was needed."""
+    return "fetch-basic" if body is None or body.render in (UNSET, "never") else "fetch-pro"
+
+
+def _route(
+    path: str, handler: Handler, price: Price, peek: Peek, summary: str, about: str, *more: ProblemKind
+) -> Route:
+    return Route(
+        method="POST",
+        path=path,
+        handler=handler,
+        price=price,
+        peek=peek,
+        needs=Role.USER,
+        tag="Fetch",
+        summary=summary,
+        description=f"{about} Any answer of the target is a 200 here; `outcome` and `statusCode` say what it "
+        "was. `Accept: text/markdown` gets the bare `content`.",
+        answers=FetchAnswer,
+        media_type=MARKDOWN,
+        deadline=MAX_TIMEOUT / 1000 + 15,
+        problems=(
+            problems.INVALID_URL,
+            problems.INVALID_TTL,
+            problems.INVALID_SELECTOR,
+            problems.FETCH_FAILED,
+            problems.FETCH_TIMEOUT,
+            problems.CONTENT_TOO_LARGE,
+            problems.CONTENT_UNREADABLE,
+            *more,
+        ),
+        field_problems={"cacheTtl": problems.INVALID_TTL},
+        example_body=PageRequest("https://example.com/", cache=True),
+        example=_example("pro" if price == "fetch-pro" else "basic"),
+    )
+
+
+def _wants_markdown(exchange: Exchange) -> bool:
+    accept = exchange.header(b"accept") or ""
+    ranges = [item.partition(";")[0].strip() for item in accept.lower().split(",")]
+    return MARKDOWN in ranges and "application/json" not in ranges
+
+
+def _bare(shown: FetchAnswer, headers: dict[str, str]) -> Response:
+    about = {**headers, "X-Outcome": shown.outcome.value, "X-Page-Status": str(shown.status)}
+    return Response(bounded((shown.content or "").encode()), headers=about, media_type=MARKDOWN)
+
+
+def _example(tier: FetchTier) -> FetchAnswer:
+    read = ReadResult(
+        url="https://example.com/",
+        final_url="https://example.com/",
+        status=200,
+        media_type="text/html",
+        via="render" if tier == "pro" else "fetch",
+        kind=ContentKind.HTML,
+        outcome=Outcome.OK,
+        title="Example Domain",
+        metadata=Metadata(title="Example Domain", language="en"),
+        fetched_at=1_767_268_800.0,
+        elapsed_ms=120,
+        redirects=(Hop("http://example.com/", 301),),
+        words=19,
+        markdown="# Example Domain\n\nThis domain is for use in illustrative examples in documents.",
+    )
+    kept = CachePart(since=1_767_268_800.0, until=1_767_272_400.0, key="weblens:fetch:a1b2c3d4e5f6")
+    return ReadReply(read, kept).to_answer(
+        PageRequest("https://example.com/"), "wl_m5x7k2qa_a3b9c1", "", 1_767_268_800.0
+    )

@@ -1,0 +1,1 @@
+"""Endpoints for rendered pages and their cache."""
