@@ -1,4 +1,4 @@
-"""The command line: `gossamer serve`, `gossamer keys …`, `gossamer config`."""
+"""The command line: what the commands share, and the function that runs them."""
 
 import os
 import sys
@@ -10,61 +10,69 @@ from typing import Any, Protocol, Self, TypeVar
 import click
 from starlette.types import ASGIApp
 
-from gossamer import __version__, logs, settings
-from gossamer.doors.http.express import Lane
-from gossamer.doors.worker import Worker
-from gossamer.flows.admit import Admission
-from gossamer.flows.audit import Auditor
+from gossamer import __version__
+from gossamer.doors.http.server.fast_path import HitFastPath
+from gossamer.doors.worker.worker import Worker
+from gossamer.flows.audit.audits import Audits
 from gossamer.flows.crawl.indexing import Indexing
 from gossamer.flows.crawl.results import CrawlResults
-from gossamer.flows.crawl.worker import Crawling
-from gossamer.flows.find import Finder
-from gossamer.flows.keys import NewKey
-from gossamer.flows.read import Reader
-from gossamer.flows.render import Renderer
-from gossamer.flows.shoot import Shooter
-from gossamer.flows.site_audit import SiteAuditor
-from gossamer.logs import Log
-from gossamer.problems import Problem
-from gossamer.reach.browser import Browsers
-from gossamer.reach.dial import Dialer
-from gossamer.settings import SettingError, Settings
-from gossamer.state.crawls import Crawls
-from gossamer.state.database import Database, DatabaseTooNew
-from gossamer.state.hosts import Hosts
+from gossamer.flows.crawl.seeds import Seeder
+from gossamer.flows.crawl.worker import CrawlWorker
+from gossamer.flows.pages.capture import Capturer
+from gossamer.flows.pages.read import Reader
+from gossamer.flows.pages.search import Finder
+from gossamer.flows.render.render import Renderer
+from gossamer.flows.tenants.keys import IssuedKey, Keys
+from gossamer.flows.upkeep.stopping import Stopping
+from gossamer.flows.upkeep.supervision import Supervisor
+from gossamer.observe import logs
+from gossamer.observe.logs import Log
+from gossamer.observe.metrics import Metrics
+from gossamer.problems import Damaged, Problem
+from gossamer.reach.browser.browser import Browsers
+from gossamer.reach.net.dial import Dialer
+from gossamer.settings import settings
+from gossamer.settings.settings import SettingError, Settings
+from gossamer.state.crawl.crawls import Crawls
+from gossamer.state.crawl.hosts import Hosts
+from gossamer.state.db.database import Database, DatabaseTooNew
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class House(Protocol):
-    """What the commands need of the parts that `app.py` puts together."""
+class CommandService(Protocol):
+    """The parts of `app.py` that the commands use."""
 
     settings: Settings
     log: Log
     database: Database
-    admission: Admission
-    first_key: NewKey | None
+    keys: Keys
+    first_key: IssuedKey | None
+    bootstrap_key_is_unknown: bool
+    metrics: Metrics
+    stopping: Stopping
+    supervisor: Supervisor
     worker_name: str
     hosts: Hosts
     reader: Reader
-    auditor: Auditor
-    site_auditor: SiteAuditor
+    audits: Audits
     dialer: Dialer
     browsers: Browsers
     renderer: Renderer
-    shooter: Shooter
+    capturer: Capturer
     finder: Finder
     indexing: Indexing
     crawls: Crawls
+    seeder: Seeder
     crawl_results: CrawlResults
 
     def app(self) -> ASGIApp: ...
 
-    def lane(self) -> Lane: ...
+    def fast_path(self) -> HitFastPath: ...
 
     def worker(self, kinds: Collection[str] = ...) -> Worker: ...
 
-    def crawling(self) -> Crawling: ...
+    def crawl_worker(self) -> CrawlWorker: ...
 
     async def open_proxy(self) -> None: ...
 
@@ -79,22 +87,22 @@ class House(Protocol):
     ) -> None: ...
 
 
-Build = Callable[[Settings, Log], House]
+Build = Callable[[Settings, Log], CommandService]
 
 
 def run(build: Build) -> None:
-    """Run the command line; what goes wrong is one line on stderr, and an exit code."""
-    from gossamer.doors.cli.audit import audit
-    from gossamer.doors.cli.batch import batch
+    """Run the command line. An error is one line on stderr and an exit code."""
+    from gossamer.doors.cli.audit.audit import audit
     from gossamer.doors.cli.config import config
-    from gossamer.doors.cli.crawl import crawl
-    from gossamer.doors.cli.crawls import crawls_group
-    from gossamer.doors.cli.fetch import fetch
+    from gossamer.doors.cli.crawl.crawl import crawl
+    from gossamer.doors.cli.crawl.crawls import crawls_group
     from gossamer.doors.cli.keys import keys_group
-    from gossamer.doors.cli.render import render
-    from gossamer.doors.cli.search import search
+    from gossamer.doors.cli.pages.batch import batch
+    from gossamer.doors.cli.pages.capture import pdf, screenshot
+    from gossamer.doors.cli.pages.fetch import fetch
+    from gossamer.doors.cli.pages.render import render
+    from gossamer.doors.cli.pages.search import search
     from gossamer.doors.cli.serve import serve
-    from gossamer.doors.cli.shoot import pdf, screenshot
     from gossamer.doors.cli.worker import worker
 
     group = click.Group(
@@ -121,7 +129,7 @@ def run(build: Build) -> None:
         try:
             group.main(obj=build, standalone_mode=False)
         finally:
-            click.echo("", nl=False)  # whatever is left
+            click.echo("", nl=False)  # flushes the output
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
@@ -131,16 +139,18 @@ def run(build: Build) -> None:
         fail(str(error), code=2)
     except DatabaseTooNew as error:
         fail(str(error))
+    except Damaged as damaged:
+        fail(str(damaged))
     except Problem as problem:
         fail(problem.detail, problem.hint)
     except OSError as error:
-        _let_go_of_output()
+        _discard_output()
         where = f"{error.filename}: " if error.filename else "the output cannot be written: "
         fail(f"{where}{error.strerror or error}.")
 
 
-def _let_go_of_output() -> None:
-    """What could not be written would be tried once more, and complained about, at the end."""
+def _discard_output() -> None:
+    """Discard the output that could not be written. Python would try again at exit, and report an error."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.close(nowhere)
@@ -152,10 +162,10 @@ def fail(message: str, hint: str | None = None, *, code: int = 1) -> None:
 
 
 def with_settings(names: Iterable[str] | None = None) -> Callable[[F], F]:
-    """Give a command a flag for each setting (or those named); they win over the environment."""
+    """Give a command a flag for each setting, or for those named. Flags override the environment."""
 
     def decorate(command: F) -> F:
-        for name, line in reversed(settings.declared().items()):
+        for name, line in reversed(settings.declarations().items()):
             if names is None or name in names:
                 option = click.option(settings.flag(name), name, metavar="VALUE", help=f"{line.about}.")
                 command = option(command)
@@ -170,5 +180,5 @@ def load(flags: dict[str, Any]) -> Settings:
 
 
 def quiet_log(loaded: Settings) -> Log:
-    """For commands whose output is for people or pipes: only what is wrong is logged, to stderr."""
+    """A log for commands whose output is for people or pipes: only warnings and errors, on stderr."""
     return logs.install("warning", log_format=loaded.log_format)

@@ -1,11 +1,11 @@
-"""`gossamer config`: the settings in force."""
+"""`gossamer config`: prints the settings in force."""
 
 from typing import Any
 
 import click
 
-from gossamer import settings
 from gossamer.doors.cli import load, with_settings
+from gossamer.settings import settings
 
 
 @click.command("config")
@@ -16,7 +16,7 @@ def config(markdown: bool, **flags: Any) -> None:
     if markdown:
         click.echo(settings.markdown_table(), nl=False)
         return
-    shown = load(flags).shown()
+    shown = load(flags).describe()
     width = max(len(settings.variable(line.name)) for line in shown)
     for line in shown:
         click.echo(f"{settings.variable(line.name):{width}}  {line.value or '-'}")

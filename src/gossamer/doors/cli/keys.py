@@ -3,16 +3,15 @@
 import asyncio
 import getpass
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import click
 import msgspec
 
-from gossamer.doors.cli import Build, House, load, quiet_log, with_settings
-from gossamer.doors.cli.columns import minute, print_table
-from gossamer.flows import keys
-from gossamer.flows.keys import NewKey
-from gossamer.state.tenants import Key, Role, Tier
+from gossamer.doors.cli import Build, CommandService, load, quiet_log, with_settings
+from gossamer.doors.cli.shared.columns import minute, print_table
+from gossamer.flows.tenants.keys import Actor, IssuedKey, NewKey
+from gossamer.state.tenants.tenants import Key, Role, Tier
 
 T = TypeVar("T")
 _WHERE = ("data_dir", "database_url", "redis_url")
@@ -21,11 +20,13 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead
 
 @click.group("keys")
 def keys_group() -> None:
-    """Make, list, disable and rotate API keys."""
+    """Create, list, disable and rotate API keys."""
 
 
 @keys_group.command()
-@click.option("--email", required=True, help="Whom the key is for; one may have several keys.")
+@click.option(
+    "--email", required=True, help="The customer that the key is for; a customer may have several keys."
+)
 @click.option("--tier", type=click.Choice([tier.value for tier in Tier]), default=Tier.PRO.value)
 @click.option("--role", type=click.Choice([Role.USER.value, Role.ADMIN.value]), default=Role.USER.value)
 @click.option("--label", default="", help="A note for people.")
@@ -33,35 +34,35 @@ def keys_group() -> None:
 @with_settings(_WHERE)
 @click.pass_obj
 def create(
-    build: Build, /, email: str, tier: str, role: str, label: str, as_json: bool, **flags: Any
+    build: Build,
+    /,
+    email: str,
+    tier: str,
+    role: Literal["user", "admin"],
+    label: str,
+    as_json: bool,
+    **flags: Any,
 ) -> None:
-    """Make a key. It is shown once, and works at once."""
+    """Create a key. It is shown once, and works at once."""
 
-    async def work(house: House) -> NewKey:
-        async with house.database.write() as connection:
-            return await keys.create(
-                connection, email=email, tier=Tier(tier), role=Role(role), label=label, **_by()
-            )
+    new = NewKey(email=email, tier=Tier(tier), role=role, label=label)
 
-    _print_new(_run(build, flags, work), as_json)
+    async def work(service: CommandService) -> IssuedKey:
+        return await service.keys.create(new, _actor())
+
+    _print_issued(_run(build, flags, work), as_json)
 
 
 @keys_group.command("list")
-@click.option("--email", help="Only this customer's.")
+@click.option("--email", help="Only keys of this customer.")
 @_JSON
 @with_settings(_WHERE)
 @click.pass_obj
 def list_keys(build: Build, /, email: str | None, as_json: bool, **flags: Any) -> None:
     """List the keys, newest first."""
 
-    async def work(house: House) -> list[Key]:
-        async with house.database.read() as connection:
-            page = await keys.listing(connection, email=email, limit=keys.MAX_LISTED)
-            found = page.keys
-            while page.cursor:
-                page = await keys.listing(connection, email=email, cursor=page.cursor, limit=keys.MAX_LISTED)
-                found += page.keys
-            return found
+    async def work(service: CommandService) -> list[Key]:
+        return await service.keys.list_all(email)
 
     _print_keys(_run(build, flags, work), as_json)
 
@@ -74,11 +75,8 @@ def list_keys(build: Build, /, email: str | None, as_json: bool, **flags: Any) -
 def disable(build: Build, /, id: str, as_json: bool, **flags: Any) -> None:
     """Disable the key with this ID (see `gossamer keys list`)."""
 
-    async def work(house: House) -> Key:
-        async with house.database.write() as connection:
-            key = await keys.disable(connection, id, **_by())
-        await house.admission.refresh(key)
-        return key
+    async def work(service: CommandService) -> Key:
+        return await service.keys.disable(id, _actor())
 
     _print_keys([_run(build, flags, work)], as_json)
 
@@ -89,40 +87,38 @@ def disable(build: Build, /, id: str, as_json: bool, **flags: Any) -> None:
 @with_settings(_WHERE)
 @click.pass_obj
 def rotate(build: Build, /, id: str, as_json: bool, **flags: Any) -> None:
-    """Replace the key with this ID by a new one; the old one stops working."""
+    """Replace the key with this ID with a new one. The old one stops working."""
 
-    async def work(house: House) -> NewKey:
-        async with house.database.write() as connection:
-            rotation = await keys.rotate(connection, id, **_by())
-        await house.admission.refresh(rotation.old)
-        return rotation.new
+    async def work(service: CommandService) -> IssuedKey:
+        return await service.keys.rotate(id, _actor())
 
-    _print_new(_run(build, flags, work), as_json)
+    _print_issued(_run(build, flags, work), as_json)
 
 
-def _run(build: Build, /, flags: dict[str, Any], work: Callable[[House], Awaitable[T]]) -> T:
+def _run(build: Build, /, flags: dict[str, Any], work: Callable[[CommandService], Awaitable[T]]) -> T:
     async def inside() -> T:
         settings = load(flags)
-        house = build(settings, quiet_log(settings))
+        service = build(settings, quiet_log(settings))
         try:
-            await house.prepare()
-            return await work(house)
+            await service.prepare()
+            return await work(service)
         finally:
-            await house.close()
+            await service.close()
 
     return asyncio.run(inside())
 
 
-def _by() -> dict[str, Any]:
-    return {"actor": f"cli:{getpass.getuser()}", "request_id": ""}
+def _actor() -> Actor:
+    return Actor(f"cli:{getpass.getuser()}")
 
 
-def _print_new(new: NewKey, as_json: bool) -> None:
+def _print_issued(issued: IssuedKey, as_json: bool) -> None:
     if as_json:
-        click.echo(msgspec.json.encode({**_plain(new.key), "key": new.secret}))
+        click.echo(msgspec.json.encode({**_plain(issued.key), "key": issued.secret}))
         return
-    click.echo(f"{new.secret}\n")
-    click.echo(f"  {new.key.role.value}, tier {new.key.tier.value}, for {new.key.email} (id {new.key.id})")
+    click.echo(f"{issued.secret}\n")
+    key = issued.key
+    click.echo(f"  {key.role.value}, tier {key.tier.value}, for {key.email} (id {key.id})")
     click.echo("  It is stored as a hash and can't be shown again: keep it now.", err=True)
 
 

@@ -1,4 +1,4 @@
-"""`gossamer serve`: the API, and what runs inside it."""
+"""`gossamer serve`: runs the API and, if wanted, a worker."""
 
 import asyncio
 import contextlib
@@ -8,25 +8,30 @@ import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any, Final
 
 import click
 import uvloop
 
-from gossamer import __version__, logs
-from gossamer.doors.children import Children
-from gossamer.doors.cli import Build, House, fail, load, with_settings
-from gossamer.doors.http.boarding import boarding
-from gossamer.doors.http.server import server
+from gossamer import __version__
+from gossamer.doors.cli import Build, CommandService, fail, load, with_settings
+from gossamer.doors.cli.shared.descriptors import raise_limit
+from gossamer.doors.http.server.fast_path_protocol import fast_path_protocol
+from gossamer.doors.http.server.server import StopTimes, server
+from gossamer.doors.worker.children import Children
 from gossamer.flows.crawl import indexing
 from gossamer.flows.crawl import worker as crawl_worker
-from gossamer.flows.keys import NewKey
+from gossamer.flows.tenants.keys import IssuedKey
+from gossamer.observe import logs
 from gossamer.problems import Unavailable
-from gossamer.settings import Settings, variable
-from gossamer.state import tenants
+from gossamer.settings.settings import Settings, variable
+from gossamer.state.tenants import tenants
 
 CREATE_KEY: Final = "gossamer keys create --email admin@example.com --role admin"
-LOOK_SECONDS: Final = 2.0  # into a database that may be away
+NO_CONTACT: Final = "Visited sites learn no contact address: set GOSSAMER_PUBLIC_URL or GOSSAMER_USER_AGENT."
+REMEDY: Final = "Unset it, or make a key with gossamer keys create."
+LOOK_SECONDS: Final = 2.0  # to read a database that may be away
 _BACKLOG = 2048
 
 
@@ -43,32 +48,40 @@ def serve(build: Build, /, **flags: Any) -> None:
     if settings.port == 0:
         settings = load({**flags, "port": listening.getsockname()[1]})
     log = logs.install(settings.log_level, log_format=settings.log_format, access=settings.access_log)
+    raise_limit(log)
     uvloop.run(_serve(build, settings, log, listening))
 
 
 async def _serve(build: Build, /, settings: Settings, log: logs.Log, listening: socket.socket) -> None:
-    async with build(settings, log) as house:
-        app = house.app()
-        await _welcome(house)
+    async with build(settings, log) as service:
+        app = service.app()
+        await _welcome(service)
         gc.collect()
-        gc.freeze()  # what is there now stays: the collector need not look at it again
-        async with _working(house):
-            await server(app, boarding(house.lane())).serve(sockets=[listening])
+        gc.freeze()  # these objects live as long as the process, so the collector can skip them
+        running = server(
+            app,
+            fast_path_protocol(service.fast_path()),
+            stopping=service.stopping,
+            times=StopTimes(settings.lame_duck_seconds, settings.drain_seconds),
+            log=log,
+            metrics=service.metrics,
+        )
+        async with _working(service):
+            await running.serve(sockets=[listening])
 
 
 @asynccontextmanager
-async def _working(house: House) -> AsyncIterator[None]:
-    """Work on jobs meanwhile, where that is wanted."""
-    choice = house.settings.serve_worker
-    if choice == "no" or (choice == "auto" and house.database.dialect != "sqlite"):
+async def _working(service: CommandService) -> AsyncIterator[None]:
+    """Run jobs in the block, if the settings want it, until the server drains."""
+    choice = service.settings.serve_worker
+    if choice == "no" or (choice == "auto" and service.database.dialect != "sqlite"):
         yield
         return
-    stop = asyncio.Event()
-    settings, log = house.settings, house.log
-    crawling = Children(settings, crawl_worker.KIND, settings.crawl_processes, house.hosts.are_due, log)
-    indexing_one = Children(settings, indexing.KIND, 1, house.indexing.are_due, log)
-    runs = (house.worker().run, crawling.run, indexing_one.run)
-    working = [asyncio.create_task(run(stop)) for run in runs]
+    settings, log, stop = service.settings, service.log, service.stopping.draining
+    crawling = Children(settings, crawl_worker.KIND, settings.crawl_processes, service.hosts.are_due, log)
+    indexing_one = Children(settings, indexing.KIND, 1, service.indexing.are_due, log)
+    runs = {"worker": service.worker().run, "crawling": crawling.run, "indexing": indexing_one.run}
+    working = [service.supervisor.start(name, partial(run, stop)) for name, run in runs.items()]
     try:
         yield
     finally:
@@ -93,26 +106,32 @@ def _listen(host: str, port: int) -> socket.socket:
     return listening
 
 
-async def _welcome(house: House) -> None:
-    shown = house.settings.public_url
+async def _welcome(service: CommandService) -> None:
+    shown = service.settings.public_url
     lines = [f"Gossamer {__version__} on {shown}  (documentation: {shown}/docs)"]
-    if house.first_key is not None:
-        lines += _first_key(house.first_key, shown, is_given=bool(house.settings.bootstrap_key))
-    elif not await _has_keys(house):
+    if service.first_key is not None:
+        lines += _first_key(service.first_key, shown, is_given=bool(service.settings.bootstrap_key))
+    elif not await _has_keys(service):
         lines += ["", f"  There is no API key yet. Make one:  {CREATE_KEY}", ""]
+    elif service.bootstrap_key_is_unknown:
+        lines += [
+            f"  {variable('bootstrap_key')} is not a key here: only the first start registers it. {REMEDY}"
+        ]
+    if not service.settings.names_contact:
+        lines.append(NO_CONTACT)
     click.echo("\n".join(lines))
     sys.stdout.flush()
 
 
-async def _has_keys(house: House) -> bool:
+async def _has_keys(service: CommandService) -> bool:
     with contextlib.suppress(Unavailable):
-        async with house.database.read(seconds=LOOK_SECONDS) as connection:
+        async with service.database.read(seconds=LOOK_SECONDS) as connection:
             return await tenants.count_keys(connection) > 0
     return True  # as far as we know
 
 
-def _first_key(new: NewKey, public_url: str, *, is_given: bool) -> list[str]:
-    """What is printed is kept by whoever keeps logs: a key that its owner has is not shown."""
+def _first_key(new: IssuedKey, public_url: str, *, is_given: bool) -> list[str]:
+    """Logs may keep this output, so a key that the operator already has is not shown."""
     if is_given:
         given = variable("bootstrap_key")
         return ["", f"  First start: an admin ({new.key.email}) was made; its key is the one in {given}.", ""]

@@ -1,4 +1,4 @@
-"""`gossamer worker`: works on jobs, as many processes of it as there is work for."""
+"""`gossamer worker`: runs jobs. Start as many of these processes as you need."""
 
 import asyncio
 import os
@@ -10,18 +10,20 @@ from typing import Any, Final
 import click
 import uvloop
 
-from gossamer import logs
-from gossamer.doors.children import Children
-from gossamer.doors.cli import Build, House, load, with_settings
-from gossamer.doors.kinds import KINDS
+from gossamer.doors.cli import Build, CommandService, load, with_settings
+from gossamer.doors.cli.shared.descriptors import raise_limit
+from gossamer.doors.worker.children import Children
+from gossamer.doors.worker.kinds import KINDS
 from gossamer.flows.crawl import indexing
 from gossamer.flows.crawl import worker as crawl_worker
-from gossamer.settings import Settings
+from gossamer.observe import logs
+from gossamer.settings.settings import Settings
 
 _SETTINGS: Final = (
     "data_dir",
     "database_url",
     "redis_url",
+    "drain_seconds",
     "log_level",
     "log_format",
     "worker_id",
@@ -37,6 +39,7 @@ _SETTINGS: Final = (
     "browser_queue",
     "browser_visits",
     "browser_megabytes",
+    "fence",
     "browser_url",
     "browser_proxy_url",
     "crawl_hosts",
@@ -45,11 +48,13 @@ _SETTINGS: Final = (
 )
 _NO_JOBS: Final = (crawl_worker.KIND, indexing.KIND)
 _KINDS: Final = (*KINDS, *_NO_JOBS)
-_NICENESS: Final = 10  # of who brings crawled pages into the index: crawls and callers come first
+_NICENESS: Final = 10  # of the process that indexes crawled pages: crawls and callers come first
 
 
-def _named(_context: click.Context, _option: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
-    """Each once, in the order given."""
+def _parse_kinds(
+    _context: click.Context, _option: click.Parameter, given: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Each kind once, in the given order."""
     names = [name.strip() for each in given for name in each.split(",")]
     for name in names:
         if name not in _KINDS:
@@ -62,24 +67,25 @@ def _named(_context: click.Context, _option: click.Parameter, given: tuple[str, 
     "--kinds",
     metavar="KIND,...",
     multiple=True,
-    callback=_named,
+    callback=_parse_kinds,
     default=(",".join(_KINDS),),
     show_default=True,
-    help="Kinds of jobs to work on, separated by commas; may be repeated. Hosts of crawls are one of them,"
-    " and so is to bring what was crawled into the search index: beside others, in a process of its own.",
+    help="Kinds of work, separated by commas; may be repeated. Besides jobs, these are crawling and adding"
+    " crawled pages to the search index, which runs in its own process beside other kinds.",
 )
 @click.option("--attached", is_flag=True, hidden=True, help="End with the process that holds the input.")
 @with_settings(_SETTINGS)
 @click.pass_obj
 def worker(build: Build, /, kinds: tuple[str, ...], attached: bool, **flags: Any) -> None:
-    """Work on jobs until stopped.
+    """Run jobs until stopped.
 
-    SIGTERM and Ctrl-C end what ends soon and give the rest back to the queue.
+    After SIGTERM or Ctrl-C, jobs that end soon are finished, and the others go back to the queue.
     """
     settings = load(flags)
     if kinds == (indexing.KIND,):
         os.nice(_NICENESS)
     log = logs.install(settings.log_level, log_format=settings.log_format)
+    raise_limit(log)
     uvloop.run(_work(build, settings, log, kinds, attached=attached))
 
 
@@ -89,25 +95,34 @@ async def _work(
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop.set)
-    if attached:  # whoever started us and is no more has let go of our input
+        loop.add_signal_handler(number, _stop, stop, number)
+    if attached:  # our input closes when the process that started us ends
         loop.add_reader(sys.stdin.fileno(), stop.set)
-    async with build(settings, log) as house:
+    async with build(settings, log) as service:
         if not attached:
-            click.echo(f"Gossamer worker {house.worker_name}: {', '.join(kinds)}")
+            click.echo(f"Gossamer worker {service.worker_name}: {', '.join(kinds)}")
         async with asyncio.TaskGroup() as group:
-            for run in _runs(house, kinds):
+            for run in _runs(service, kinds):
                 group.create_task(run(stop))
 
 
-def _runs(house: House, kinds: tuple[str, ...]) -> list[Callable[[asyncio.Event], Coroutine[Any, Any, None]]]:
+def _stop(stop: asyncio.Event, number: int) -> None:
+    """The first signal is a request, the second is the end."""
+    if stop.is_set():
+        os._exit(128 + number)
+    stop.set()
+
+
+def _runs(
+    service: CommandService, kinds: tuple[str, ...]
+) -> list[Callable[[asyncio.Event], Coroutine[Any, Any, None]]]:
     runs: list[Callable[[asyncio.Event], Coroutine[Any, Any, None]]] = []
     if jobs := [kind for kind in kinds if kind not in _NO_JOBS]:
-        runs.append(house.worker(jobs).run)
+        runs.append(service.worker(jobs).run)
     if crawl_worker.KIND in kinds:
-        runs.append(house.crawling().run)
+        runs.append(service.crawl_worker().run)
     if indexing.KIND in kinds:
-        wanted = house.indexing.are_due
-        beside = Children(house.settings, indexing.KIND, 1, wanted, house.log)
-        runs.append(beside.run if runs else house.indexing.run)
+        wanted = service.indexing.are_due
+        beside = Children(service.settings, indexing.KIND, 1, wanted, service.log)
+        runs.append(beside.run if runs else service.indexing.run)
     return runs

@@ -1,4 +1,4 @@
-"""`gossamer search QUERY`: pages that were read before, and what the search engines know."""
+"""`gossamer search QUERY`: searches the pages that were read here, and with search engines."""
 
 import asyncio
 import sys
@@ -7,14 +7,14 @@ from typing import Any, Final, get_args
 import click
 import msgspec
 
-from gossamer.doors.cli import Build, House, load, quiet_log, with_settings
-from gossamer.doors.http import moments
-from gossamer.flows.find import Found
-from gossamer.flows.keys import FIRST_EMAIL
-from gossamer.state import tenants
-from gossamer.web.fusion import Ranked
-from gossamer.web.question import Question, Recency
-from gossamer.web.snippet import MARK
+from gossamer.doors.cli import Build, CommandService, load, quiet_log, with_settings
+from gossamer.flows.pages.search import SearchResults
+from gossamer.flows.tenants.keys import FIRST_EMAIL
+from gossamer.state.tenants import tenants
+from gossamer.web.pages.timestamps import iso
+from gossamer.web.search.fusion import Ranked
+from gossamer.web.search.question import Question, Recency
+from gossamer.web.search.snippet import MARK
 
 NOTHING: Final = 3
 _SETTINGS: Final = (
@@ -51,10 +51,10 @@ def search(
     shape: str,
     **flags: Any,
 ) -> None:
-    """Search in the pages that were read here, and with the search engines that are set.
+    """Search the pages that were read here, and with the configured search engines.
 
-    Words (all of them), "phrases", -not, this OR that: best as one argument in single quotes. Exit code: 0
-    when something was found, 3 when nothing was, 1 when nobody could say.
+    Words (all of them), "phrases", -not, this OR that: best as one argument in single quotes. Exit code: 0 if
+    something was found, 3 if nothing was found, 1 if the search failed.
     """
     settings = load(flags)
     text = " ".join(query)
@@ -62,12 +62,12 @@ def search(
         raise click.UsageError("The query is blank.")
     question = Question.parse(text, site=site, recency=recency, language=language, limit=limit)
 
-    async def work() -> Found:
-        house = build(settings, quiet_log(settings))
+    async def work() -> SearchResults:
+        service = build(settings, quiet_log(settings))
         try:
-            return await house.finder.find(question, await _tenant(house, email))
+            return await service.finder.find(question, await _tenant(service, email))
         finally:
-            await house.close()
+            await service.close()
 
     found = asyncio.run(work())
     click.echo(_json(found) if shape == "json" else _text(found), nl=False)
@@ -76,14 +76,14 @@ def search(
     sys.exit(0 if found.results else NOTHING)
 
 
-async def _tenant(house: House, email: str) -> str:
-    await house.database.migrate()
-    async with house.database.read() as connection:
+async def _tenant(service: CommandService, email: str) -> str:
+    await service.database.migrate()
+    async with service.database.read() as connection:
         return await tenants.find_tenant(connection, email) or tenants.PUBLIC
 
 
-def _json(found: Found) -> str:
-    """One object a line."""
+def _json(found: SearchResults) -> str:
+    """JSON lines: one object for each result."""
     return "".join(
         msgspec.json.encode(
             {
@@ -99,15 +99,15 @@ def _json(found: Found) -> str:
     )
 
 
-def _text(found: Found) -> str:
-    return "\n".join(_shown(ranked) for ranked in found.results)
+def _text(found: SearchResults) -> str:
+    return "\n".join(_format(ranked) for ranked in found.results)
 
 
-def _shown(ranked: Ranked) -> str:
-    """The texts are clean: there is nothing in them that a terminal would obey."""
+def _format(ranked: Ranked) -> str:
+    """Format one result. Its texts contain no control characters."""
     hit = ranked.hit
     moment = hit.published_at or hit.seen_at
-    when = f"  {moments.iso(moment)[:10]}" if moment else ""
+    when = f"  {iso(moment)[:10]}" if moment else ""
     pieces = hit.snippet.split(MARK)
     marked = "".join(click.style(piece, bold=True) if at % 2 else piece for at, piece in enumerate(pieces))
     title = click.style(hit.title or hit.url, bold=True)

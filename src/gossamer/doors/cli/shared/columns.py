@@ -7,7 +7,7 @@ import click
 
 
 def print_table(rows: Sequence[Sequence[str]]) -> None:
-    """The first row are the headings."""
+    """Print a table. The first row has the headings."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for row in rows:
         click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())

@@ -1,4 +1,4 @@
-"""`gossamer render URL`: a page as a browser sees it, here and now."""
+"""`gossamer render URL`: prints a page as a browser sees it."""
 
 import asyncio
 import sys
@@ -8,12 +8,12 @@ from typing import Any, Final
 import click
 
 from gossamer.doors import wording
-from gossamer.doors.cli import Build, House, load, quiet_log, with_settings
-from gossamer.doors.cli.writing import reserve, write
-from gossamer.flows.workbench import Prepared
-from gossamer.reach.visit import Format, Rendered, Shot, Visit
-from gossamer.web.outcome import Outcome
-from gossamer.web.url import Url
+from gossamer.doors.cli import Build, CommandService, load, quiet_log, with_settings
+from gossamer.doors.cli.shared.writing import reserve, write
+from gossamer.flows.parsers.parser_process import Prepared
+from gossamer.reach.page.visit import Format, Screenshot, Visit, VisitResult
+from gossamer.web.outcome.outcome import Outcome
+from gossamer.web.url.url import Url
 
 NOT_OK: Final = 3
 SETTINGS: Final = (
@@ -22,6 +22,7 @@ SETTINGS: Final = (
     "dns_servers",
     "user_agent",
     "chromium",
+    "fence",
     "browser_url",
     "browser_proxy_url",
     "data_dir",
@@ -31,9 +32,13 @@ FORMATS: Final[dict[str, Format]] = {".png": "png", ".jpg": "jpeg", ".jpeg": "jp
 
 @click.command("render")
 @click.argument("url")
-@click.option("--wait-for", metavar="CSS", help="The page is done when something matches.")
+@click.option("--wait-for", metavar="CSS", help="Wait until an element matches.")
 @click.option(
-    "--timeout", type=click.FloatRange(0.1, 120), default=30.0, show_default=True, help="Seconds for it all."
+    "--timeout",
+    type=click.FloatRange(0.1, 120),
+    default=30.0,
+    show_default=True,
+    help="Seconds for the whole visit.",
 )
 @click.option("--keep-scripts", is_flag=True, help="Leave the scripts in the page.")
 @click.option("--output", "-o", type=click.Path(path_type=Path, dir_okay=False), help="A file for the HTML.")
@@ -41,10 +46,10 @@ FORMATS: Final[dict[str, Format]] = {".png": "png", ".jpg": "jpeg", ".jpeg": "jp
     "--screenshot",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="A picture of the page too: .png, .jpg or .webp.",
+    help="Also take a picture of the page: .png, .jpg or .webp.",
 )
-@click.option("--full-page", is_flag=True, help="All of it in the picture, not only what fits a window.")
-@click.option("--stats", is_flag=True, help="A table on stderr: status, times, requests, bytes.")
+@click.option("--full-page", is_flag=True, help="Capture the full page, not only the window.")
+@click.option("--stats", is_flag=True, help="Print a table on stderr: status, times, requests, bytes.")
 @with_settings(SETTINGS)
 @click.pass_obj
 def render(
@@ -62,8 +67,8 @@ def render(
 ) -> None:
     """Render a page with a browser and print its HTML, without its scripts.
 
-    Works by itself, without a server. Exit code: 0 when the page is what was asked for, 3 when it is
-    something else (a captcha, a log-in, an error page), 1 when it could not be had.
+    Works without a server. Exit code: 0 if this is the requested page, 3 if it is something else (a captcha,
+    a log-in, an error page), 1 if it could not be fetched.
     """
     settings = load(flags)
     shot = None if screenshot is None else _shot(screenshot, full_page=full_page)
@@ -72,12 +77,12 @@ def render(
         if path is not None:
             reserve(path)
 
-    async def work() -> tuple[Rendered, Prepared]:
-        house = build(settings, quiet_log(settings))
+    async def work() -> tuple[VisitResult, Prepared]:
+        service = build(settings, quiet_log(settings))
         try:
-            return await _render(house, visit, keep_scripts=keep_scripts)
+            return await _render(service, visit, keep_scripts=keep_scripts)
         finally:
-            await house.close()
+            await service.close()
 
     rendered, prepared = asyncio.run(work())
     if screenshot is not None and rendered.capture is not None:
@@ -92,21 +97,23 @@ def render(
     sys.exit(_code(rendered, prepared))
 
 
-async def _render(house: House, visit: Visit, *, keep_scripts: bool) -> tuple[Rendered, Prepared]:
-    house.dialer.admit(visit.url.host, visit.url.port)
-    await house.open_proxy()
-    rendered = await house.browsers.visit(visit)
-    return rendered, await house.renderer.prepare(rendered.page, keep_scripts=keep_scripts)
+async def _render(
+    service: CommandService, visit: Visit, *, keep_scripts: bool
+) -> tuple[VisitResult, Prepared]:
+    service.dialer.admit(visit.url.host, visit.url.port)
+    await service.open_proxy()
+    rendered = await service.browsers.visit(visit)
+    return rendered, await service.renderer.prepare(rendered.page, keep_scripts=keep_scripts)
 
 
-def _shot(path: Path, *, full_page: bool) -> Shot:
+def _shot(path: Path, *, full_page: bool) -> Screenshot:
     kind = FORMATS.get(path.suffix.lower())
     if kind is None:
         raise click.BadParameter("the name must end in .png, .jpg or .webp", param_hint="--screenshot")
-    return Shot(format=kind, full_page=full_page)
+    return Screenshot(format=kind, full_page=full_page)
 
 
-def _table(rendered: Rendered, prepared: Prepared) -> str:
+def _table(rendered: VisitResult, prepared: Prepared) -> str:
     page, timings, judgement = rendered.page, rendered.timings, prepared.judgement
     status = prepared.served.status
     rows = [
@@ -114,7 +121,7 @@ def _table(rendered: Rendered, prepared: Prepared) -> str:
         ("outcome", judgement.outcome + (f" ({judgement.reason})" if judgement.reason else "")),
         ("final URL", page.final_url),
         ("redirects", str(len(page.redirects))),
-        ("settled", "yes" if rendered.settled else "no: out of time"),
+        ("settled", "yes" if rendered.settled else f"no: out of time, waiting for {rendered.awaited}"),
         ("time", f"{page.elapsed_ms} ms"),
         ("  for a place", f"{timings.queue_ms} ms"),
         ("  to navigate", f"{timings.navigate_ms} ms"),
@@ -135,6 +142,6 @@ def _printable(text: str) -> str:
     return "".join(character if character.isprintable() else " " for character in text)
 
 
-def _code(rendered: Rendered, prepared: Prepared) -> int:
+def _code(rendered: VisitResult, prepared: Prepared) -> int:
     good = rendered.page.status < 400 and prepared.judgement.outcome is Outcome.OK
     return 0 if good else NOT_OK

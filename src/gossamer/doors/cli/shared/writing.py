@@ -1,4 +1,4 @@
-"""Files that commands write what they have made to."""
+"""Writes the results of commands to files."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,8 +8,8 @@ import click
 
 
 def reserve(path: Path) -> None:
-    """Before the work, whether its result can be written: hours of it may be in vain otherwise."""
-    with _told(path):
+    """Check before hours of work that the result can be written."""
+    with report_failure(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         was_there = path.exists()
         path.open("ab").close()
@@ -18,13 +18,14 @@ def reserve(path: Path) -> None:
 
 
 def write(path: Path, content: bytes) -> None:
-    with _told(path):
+    with report_failure(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
+def report_failure(path: Path) -> Iterator[None]:
+    """Name the file and the system's reason, as click does for files that it opens."""
     try:
         yield
     except OSError as error:

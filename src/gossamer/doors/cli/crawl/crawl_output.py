@@ -1,53 +1,60 @@
-"""Where the pages of a crawl are written to: lines of JSON, a table, or a folder of markdown files."""
+"""Writes the pages of a crawl as lines of JSON, a table, or a folder of markdown files."""
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, Protocol, TextIO
 
 import click
 import msgspec
 
-from gossamer.doors.cli.fetch import file_name
-from gossamer.doors.http import moments
-from gossamer.doors.http.crawl_page_lines import csv_head, csv_lines, json_line
-from gossamer.flows.crawl.results import Shape, Stored
-from gossamer.web.outcome import Outcome
+from gossamer.doors.cli.pages.fetch import file_name
+from gossamer.doors.cli.shared.writing import report_failure, write
+from gossamer.doors.http.api.crawl.crawl_page_lines import csv_head, csv_lines, json_line
+from gossamer.doors.http.core import timestamps
+from gossamer.flows.crawl.results import PageWithContent, Shape
+from gossamer.web.outcome.outcome import Outcome
 
-Shown = Literal["jsonl", "csv", "markdown"]
-_SUFFIXES: Final[dict[str, Shown]] = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl"}
+OutputFormat = Literal["jsonl", "csv", "markdown"]
+_SUFFIXES: Final[dict[str, OutputFormat]] = {
+    ".csv": "csv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+}
 
 
 class Output(Protocol):
     @property
     def content(self) -> Shape | None:
-        """What is needed of each page."""
+        """The format of content that each page needs, if any."""
 
     @property
     def is_terminal(self) -> bool: ...
 
     def open(self) -> None:
-        """What is there is overwritten; so this comes when there is something to be written."""
+        """Overwrite the existing output. Call it only when there is something to write."""
 
-    def put(self, pages: Sequence[Stored]) -> None: ...
+    def put(self, pages: Sequence[PageWithContent]) -> None: ...
 
     def close(self) -> None: ...
 
 
-def output_for(path: str | None, shape: Shown | None, content: Shape | None) -> Output:
-    """By the format that is asked for, else by the name of the file; a folder gets markdown files."""
+def output_for(path: str | None, shape: OutputFormat | None, content: Shape | None) -> Output:
+    """Choose by the format, or by the name of the file. A folder gets markdown files."""
     shape = shape or _shape_of(path)
     if content is not None and shape != "jsonl":
         raise click.UsageError("--content is for JSON lines; a folder has markdown files, a table has none.")
     if shape == "markdown":
         if path is None:
             raise click.UsageError("Markdown files need a folder: add --output FOLDER.")
-        return Folder(Path(path))
-    return Lines(path, content) if shape == "jsonl" else Table(path)
+        return MarkdownFolder(Path(path))
+    return JsonLinesFile(path, content) if shape == "jsonl" else CsvFile(path)
 
 
-def _shape_of(path: str | None) -> Shown:
+def _shape_of(path: str | None) -> OutputFormat:
     if path is None:
         return "jsonl"
     if path.endswith("/") or Path(path).is_dir():
@@ -55,19 +62,12 @@ def _shape_of(path: str | None) -> Shown:
     return _SUFFIXES.get(Path(path).suffix.lower(), "jsonl")
 
 
-def _opened(path: str) -> TextIO:
-    try:
-        return Path(path).open("w", encoding="utf-8", newline="")
-    except OSError as error:
-        raise click.FileError(path, error.strerror) from error
-
-
 class _File:
-    """One that may be the standard output."""
+    """A file, or the standard output."""
 
     def __init__(self, path: str | None) -> None:
         self._path = None if path == "-" else path
-        self._file = sys.stdout
+        self._file: TextIO = sys.stdout
 
     @property
     def is_terminal(self) -> bool:
@@ -75,7 +75,9 @@ class _File:
 
     def open(self) -> None:
         if self._path is not None:
-            self._file = _opened(self._path)
+            path = Path(self._path)
+            with report_failure(path):
+                self._file = path.open("w", encoding="utf-8", newline="")
 
     def close(self) -> None:
         if self._file is not sys.stdout:
@@ -91,48 +93,45 @@ class _File:
     def _writing(self) -> Iterator[None]:
         try:
             yield
-        except BrokenPipeError:  # who reads it has seen enough
+        except BrokenPipeError:  # the reader has closed the pipe
             raise
         except OSError as error:
             raise click.ClickException(f"Cannot write to {self._file.name}: {error.strerror}.") from error
 
 
-class Lines(_File):
+class JsonLinesFile(_File):
     def __init__(self, path: str | None, content: Shape | None) -> None:
         super().__init__(path)
         self.content = content
 
-    def put(self, pages: Sequence[Stored]) -> None:
+    def put(self, pages: Sequence[PageWithContent]) -> None:
         self._write(json_line(stored).decode() for stored in pages)
 
 
-class Table(_File):
+class CsvFile(_File):
     content = None
 
     def open(self) -> None:
         super().open()
         self._write([csv_head()])
 
-    def put(self, pages: Sequence[Stored]) -> None:
+    def put(self, pages: Sequence[PageWithContent]) -> None:
         self._write([csv_lines(pages)])
 
 
-class Folder:
-    """A file for every page that is one, with what is known of it above what it says."""
+@dataclass(frozen=True, slots=True)
+class MarkdownFolder:
+    """Writes a file for each page with the outcome `ok`: front matter, and then the content."""
 
+    folder: Path
     content: Shape = "markdown"
-    is_terminal = False
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    is_terminal: bool = False
 
     def open(self) -> None:
-        try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise click.FileError(str(self._folder), error.strerror) from error
+        with report_failure(self.folder):
+            self.folder.mkdir(parents=True, exist_ok=True)
 
-    def put(self, pages: Sequence[Stored]) -> None:
+    def put(self, pages: Sequence[PageWithContent]) -> None:
         for stored in pages:
             if stored.content and stored.page.outcome == Outcome.OK:
                 self._write(stored)
@@ -140,23 +139,20 @@ class Folder:
     def close(self) -> None:
         """Each file was closed when it was written."""
 
-    def _write(self, stored: Stored) -> None:
-        target = self._folder / file_name(stored.page.url, "markdown")
-        try:
-            target.write_text(_front_matter(stored) + (stored.content or ""), encoding="utf-8")
-        except OSError as error:
-            raise click.FileError(str(target), error.strerror) from error
+    def _write(self, stored: PageWithContent) -> None:
+        text = _front_matter(stored) + (stored.content or "")
+        write(self.folder / file_name(stored.page.url, "markdown"), text.encode())
 
 
-def _front_matter(stored: Stored) -> str:
+def _front_matter(stored: PageWithContent) -> str:
     page = stored.page
     known = {
         "title": page.title,
         "url": page.final_url,
         "description": page.description,
         "language": page.language,
-        "crawledAt": moments.stored(page.crawled_at),
+        "crawledAt": timestamps.from_ms(page.crawled_at),
     }
-    # A text of JSON is one of YAML too.
+    # Every JSON string is a YAML string too.
     lines = [f"{name}: {msgspec.json.encode(value).decode()}\n" for name, value in known.items() if value]
     return f"---\n{''.join(lines)}---\n\n"

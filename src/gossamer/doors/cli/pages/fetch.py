@@ -1,27 +1,29 @@
-"""`gossamer fetch URL…`: pages as clean content, on the screen or in files."""
+"""`gossamer fetch URL…`: prints pages as clean content, or writes them to files."""
 
 import asyncio
 import re
 import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Any, Final, cast, get_args
 
 import click
 import msgspec
+from msgspec import UNSET
+from msgspec.structs import asdict
 
-from gossamer.doors.cli import Build, House, load, quiet_log, with_settings
-from gossamer.doors.cli.owner import reading
-from gossamer.doors.cli.writing import write
-from gossamer.flows.admit import Caller
-from gossamer.flows.obtain import Rendering
-from gossamer.flows.read import FORMATS, Read, Wish, new_boundary
+from gossamer.doors.cli import Build, CommandService, load, quiet_log, with_settings
+from gossamer.doors.cli.shared.owner import reading
+from gossamer.doors.cli.shared.progress import PageProgress
+from gossamer.doors.cli.shared.writing import write
+from gossamer.flows.pages.read import new_boundary
+from gossamer.flows.tenants.admit import Caller
 from gossamer.problems import Problem
-from gossamer.web.brief import DEFAULT, FEWEST, MOST, enveloped
-from gossamer.web.outcome import Outcome
-from gossamer.web.reading import How
-from gossamer.web.url import Url, digest
+from gossamer.web.content.brief import DEFAULT_TOKENS, MAX_TOKENS, MIN_TOKENS, envelop
+from gossamer.web.outcome.outcome import Outcome
+from gossamer.web.pages.page_request import FORMATS, Format, PageOptions, Rendering
+from gossamer.web.pages.read_result import ReadResult
+from gossamer.web.url.url import Url, digest
 
 _SETTINGS: Final = (
     "egress_allow",
@@ -29,6 +31,7 @@ _SETTINGS: Final = (
     "dns_servers",
     "user_agent",
     "chromium",
+    "fence",
     "browser_url",
     "browser_proxy_url",
     "data_dir",
@@ -42,17 +45,21 @@ _SUFFIXES: Final = {
     "rawHtml": ".html",
     "links": ".tsv",
 }
-_CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # what a page must not say to a terminal
+_CONTROL: Final = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f]"
+)  # control characters, which must not reach a terminal
 _SHOWN: Final = (*FORMATS, "json")
-_ALL: Final = tuple(name for name in FORMATS if name != "llm")  # which is made from less than is there
+_ALL: Final = tuple(name for name in FORMATS if name != "llm")  # `llm` leaves out a part of the page
 FAILED: Final = 1
 NOT_OK: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class FetchedLine:
+    """The outcome for one URL."""
+
     url: str
-    read: Read | None = None
+    read: ReadResult | None = None
     problem: Problem | None = None
 
     @property
@@ -60,29 +67,6 @@ class Result:
         if self.read is None:
             return FAILED
         return 0 if self.read.outcome is Outcome.OK else NOT_OK
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What is asked of every page."""
-
-    how: How
-    formats: tuple[str, ...]
-    timeout: float
-    max_tokens: int
-    render: Rendering
-    wait_for: str | None
-
-    def of(self, url: str) -> Wish:
-        return Wish(
-            url=Url.parse(url),
-            how=self.how,
-            formats=self.formats,
-            timeout=self.timeout,
-            max_tokens=self.max_tokens,
-            render=self.render,
-            wait_for=self.wait_for,
-        )
 
 
 @click.command("fetch")
@@ -97,22 +81,22 @@ class Wanted:
 )
 @click.option(
     "--max-tokens",
-    type=click.IntRange(FEWEST, MOST),
-    default=DEFAULT,
+    type=click.IntRange(MIN_TOKENS, MAX_TOKENS),
+    default=DEFAULT_TOKENS,
     show_default=True,
-    help="The most that the format llm may have.",
+    help="The most tokens that the format llm may have.",
 )
 @click.option(
     "--render",
     type=click.Choice(get_args(Rendering)),
     default="never",
     show_default=True,
-    help="By a browser: where a page is an empty shell without one (auto), or always.",
+    help="Use a browser if a page is an empty shell without one (auto), or always.",
 )
-@click.option("--wait-for", metavar="CSS", help="For the browser: the page is done when something matches.")
+@click.option("--wait-for", metavar="CSS", help="For the browser: wait until an element matches.")
 @click.option("--full", is_flag=True, help="The full page instead of its main content.")
 @click.option("--include", multiple=True, metavar="CSS", help="Only what matches; may be repeated.")
-@click.option("--exclude", multiple=True, metavar="CSS", help="Not what matches; may be repeated.")
+@click.option("--exclude", multiple=True, metavar="CSS", help="Without what matches; may be repeated.")
 @click.option(
     "--output",
     "-o",
@@ -147,55 +131,57 @@ def fetch(
 ) -> None:
     """Fetch pages and print them as clean content.
 
-    Several URLs are fetched at once and printed in their order. Exit code: 0 when every page is what was
-    asked for, 3 when one of them is something else (a captcha, a log-in, an error page), 1 when one could
-    not be had.
+    Several URLs are fetched at once and printed in their order. Exit code: 0 if all are the requested
+    pages, 3 if one of them is something else (a captcha, a log-in, an error page), 1 if one could not be
+    fetched.
     """
     settings = load(flags)
     if wait_for is not None and render == "never":
         raise click.UsageError("--wait-for needs a browser: add --render auto or --render always")
-    wanted = Wanted(
-        How(not full, include, exclude),
-        _ALL if shape == "json" else (shape, "metadata"),
-        timeout,
-        max_tokens,
-        render,
-        wait_for,
+    options = PageOptions(
+        formats=_ALL if shape == "json" else (cast("Format", shape), "metadata"),
+        main_content=not full,
+        include=include,
+        exclude=exclude,
+        max_tokens=max_tokens,
+        timeout=round(timeout * 1000),
+        render=render,
+        wait_for_selector=wait_for or UNSET,
     )
     printer = Printer(shape, output, many=len(urls) > 1)
-    progress = Progress(len(urls), shown=not quiet and sys.stderr.isatty())
+    progress = PageProgress(len(urls), is_wanted=not quiet and len(urls) > 1)
 
     async def work() -> int:
-        house = build(settings, quiet_log(settings))
+        service = build(settings, quiet_log(settings))
         try:
             if render != "never":
-                await house.open_proxy()
-            async with reading(house) as owner:
-                return await _fetch_all(house, owner, urls, wanted, at_once, printer, progress)
+                await service.open_proxy()
+            async with reading(service) as owner:
+                return await _fetch_all(service, owner, urls, options, at_once, printer, progress)
         finally:
-            await house.close()
+            await service.close()
 
     sys.exit(asyncio.run(work()))
 
 
 async def _fetch_all(
-    house: House,
+    service: CommandService,
     owner: Caller,
     urls: tuple[str, ...],
-    wanted: Wanted,
+    options: PageOptions,
     at_once: int,
     printer: "Printer",
-    progress: "Progress",
+    progress: PageProgress,
 ) -> int:
     places = asyncio.Semaphore(at_once)
 
-    async def one(url: str) -> Result:
+    async def one(url: str) -> FetchedLine:
         async with places:
             try:
-                result = Result(url, await house.reader.read(wanted.of(url), owner))
+                result = FetchedLine(url, await service.reader.read(options.at(url), owner))
             except Problem as problem:
-                result = Result(url, problem=problem)
-        progress.step(result)
+                result = FetchedLine(url, problem=problem)
+        progress.step()
         return result
 
     tasks = [asyncio.create_task(one(url)) for url in urls]
@@ -207,23 +193,6 @@ async def _fetch_all(
     return worst
 
 
-class Progress:
-    """A line on the terminal that says how far it is; nothing in a pipe."""
-
-    def __init__(self, total: int, *, shown: bool) -> None:
-        self._total = total
-        self._shown = shown and total > 1
-        self._done = 0
-        self._started = time.monotonic()
-
-    def step(self, result: Result) -> None:
-        self._done += 1
-        if self._shown:
-            seconds = time.monotonic() - self._started
-            end = "\n" if self._done == self._total else ""
-            click.echo(f"\r{self._done} of {self._total} pages, {seconds:.1f} s{end}", err=True, nl=False)
-
-
 class Printer:
     def __init__(self, shape: str, output: str | None, *, many: bool) -> None:
         self._shape = shape
@@ -232,15 +201,15 @@ class Printer:
         self._to_terminal = sys.stdout.isatty()
         self._printed = 0
 
-    def show(self, result: Result) -> None:
+    def show(self, result: FetchedLine) -> None:
         if result.read is None:
             assert result.problem is not None  # noqa: S101  (one of the two)
-            _complain(f"{result.url}: {_told(result.problem)}")
+            _complain(f"{result.url}: {_sentence(result.problem)}")
             return
         if result.read.outcome is not Outcome.OK:
             why = f" ({result.read.reason})" if result.read.reason else ""
             _complain(f"{result.url}: {result.read.outcome}{why}, status {result.read.status}")
-        self._put(result.url, _rendered(result.read, self._shape))
+        self._put(result.url, _format(result.read, self._shape))
 
     def _put(self, url: str, text: str) -> None:
         if self._output is None:
@@ -261,20 +230,21 @@ def _complain(message: str) -> None:
     click.echo(f"gossamer: {_CONTROL.sub(' ', message)}", err=True)
 
 
-def _told(problem: Problem) -> str:
+def _sentence(problem: Problem) -> str:
     sentence = problem.detail if problem.detail.endswith((".", "?", "!")) else f"{problem.detail}."
     return f"{sentence} {problem.hint}" if problem.hint else sentence
 
 
-def _rendered(read: Read, shape: str) -> str:
-    """One page in the shape asked for; JSON is one object a line, so that many pages are JSON lines."""
+def _format(read: ReadResult, shape: str) -> str:
+    """One page in the requested format. JSON is one object a line, so that several pages are JSON lines."""
     if shape == "json":
-        return msgspec.json.encode(read).decode() + "\n"
+        fields = {name: None if value is UNSET else value for name, value in asdict(read).items()}
+        return msgspec.json.encode(fields).decode() + "\n"
     if shape == "metadata":
         return msgspec.json.format(msgspec.json.encode(read.metadata), indent=2).decode() + "\n"
     if shape == "links":
         return "".join(f"{link.url}\t{' '.join(link.text.split())}\n" for link in read.links or ())
-    llm = enveloped(read.llm, new_boundary()) if read.llm else None
+    llm = envelop(read.llm, new_boundary()) if read.llm else None
     texts = {
         "markdown": read.markdown,
         "llm": llm,
@@ -286,7 +256,7 @@ def _rendered(read: Read, shape: str) -> str:
 
 
 def file_name(url: str, shape: str) -> str:
-    """Recognisable, and different for different URLs."""
+    """A recognisable name that differs for different URLs."""
     parsed = Url.parse(url)
     name = "".join(c if c.isalnum() or c in ".-" else "-" for c in f"{parsed.host}{parsed.path}").strip("-.")
     return f"{name[:100]}-{digest(url)[:8]}{_SUFFIXES.get(shape, '.json')}"

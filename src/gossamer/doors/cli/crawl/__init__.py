@@ -1,0 +1,1 @@
+"""`gossamer crawl` and `gossamer crawls`: start, follow, list and export crawls."""

@@ -1,0 +1,1 @@
+"""Commands for pages: fetch, batch, render, screenshot, pdf and search."""
