@@ -1,4 +1,4 @@
-"""The house: all parts by name, put together once, opened and closed in order."""
+"""The service: all parts by name, put together once, opened and closed in order."""
 
 import asyncio
 import contextlib
@@ -18,106 +18,124 @@ from gossamer.choices import (
     is_hot_shared,
     open_browsers,
     open_hot,
+    open_launcher,
     open_model,
     open_payments,
-    open_remotes,
     open_search_engines,
     sources,
 )
 from gossamer.doors import cli
-from gossamer.doors.http.batch_line import LineMaker
-from gossamer.doors.http.express import Lane
-from gossamer.doors.kinds import KINDS, handlers
-from gossamer.doors.worker import Worker
-from gossamer.flows import keys, queue, upkeep
-from gossamer.flows.admit import Admission
-from gossamer.flows.audit import Auditor
-from gossamer.flows.batch import Batcher
-from gossamer.flows.batch_job import Batching
-from gossamer.flows.browse import Browsing
-from gossamer.flows.crawl.desk import Desk
-from gossamer.flows.crawl.fetch import Fetching
-from gossamer.flows.crawl.gate import Gates
-from gossamer.flows.crawl.harvest import Harvest
-from gossamer.flows.crawl.host import Crew
+from gossamer.doors.http.core.routing import Route
+from gossamer.doors.http.server.fast_path import HitFastPath
+from gossamer.doors.worker.kinds import KINDS, handlers
+from gossamer.doors.worker.worker import Worker
+from gossamer.flows.audit.audit import Auditor
+from gossamer.flows.audit.audits import Audits
+from gossamer.flows.audit.probe import SiteProbe
+from gossamer.flows.batch.batch import Batcher
+from gossamer.flows.batch.batch_job import Batches, BatchRunner
+from gossamer.flows.crawl.frontier_batcher import FrontierBatcher
+from gossamer.flows.crawl.host import CrawlParts
 from gossamer.flows.crawl.indexing import Indexing
-from gossamer.flows.crawl.known import Known
 from gossamer.flows.crawl.plan import Plans
+from gossamer.flows.crawl.politeness.gate import Gates
+from gossamer.flows.crawl.politeness.robots import RobotsFiles
 from gossamer.flows.crawl.results import CrawlResults
-from gossamer.flows.crawl.robots import RobotsFiles
-from gossamer.flows.crawl.taking import Taking
-from gossamer.flows.crawl.watch import Watch
-from gossamer.flows.crawl.worker import Crawling
+from gossamer.flows.crawl.seeds import Seeder
+from gossamer.flows.crawl.visiting.fetch import CrawlFetcher
+from gossamer.flows.crawl.visiting.known_urls import KnownUrls
+from gossamer.flows.crawl.visiting.page_parser import PageParser
+from gossamer.flows.crawl.visiting.page_processor import PageProcessor
+from gossamer.flows.crawl.watch import CrawlWatch
+from gossamer.flows.crawl.worker import CrawlWorker
 from gossamer.flows.crawl.writer import Writer
-from gossamer.flows.extract import Extractor
-from gossamer.flows.find import Finder
-from gossamer.flows.health import Checkup, Probe
-from gossamer.flows.keys import NewKey
-from gossamer.flows.obtain import Obtainer
-from gossamer.flows.pace import Pace
-from gossamer.flows.read import Reader
-from gossamer.flows.render import Renderer
-from gossamer.flows.render_job import Rendering
-from gossamer.flows.serve import Serving, restore_limits
-from gossamer.flows.shoot import Shooter
-from gossamer.flows.site_audit import SiteAuditor
-from gossamer.flows.warm import Warmer
-from gossamer.flows.workshop import Workshop
-from gossamer.layers import Face, asgi
-from gossamer.logs import Log
-from gossamer.metrics import Metrics
-from gossamer.problems import Unavailable
-from gossamer.reach.dial import Dialer
-from gossamer.reach.fetch import Fetcher
-from gossamer.reach.names import Names
-from gossamer.reach.proxy import Proxy
-from gossamer.settings import Settings
-from gossamer.state.backoff import Backoff
-from gossamer.state.batches import Lines
-from gossamer.state.blobs import Blobs, open_blobs
+from gossamer.flows.pages.browse import Browsing
+from gossamer.flows.pages.capture import Capturer
+from gossamer.flows.pages.extract import Extractor
+from gossamer.flows.pages.obtain import Obtainer
+from gossamer.flows.pages.read import Reader
+from gossamer.flows.pages.search import Finder
+from gossamer.flows.parsers.parser_pool import ParserPool
+from gossamer.flows.render.pace import RenderPace
+from gossamer.flows.render.render import Renderer
+from gossamer.flows.render.render_capacity import RenderCapacity
+from gossamer.flows.render.render_job import RenderWork
+from gossamer.flows.render.serve import RenderService, restore_limits
+from gossamer.flows.render.warm import Warmer
+from gossamer.flows.tenants import keys
+from gossamer.flows.tenants.admit import Admission
+from gossamer.flows.tenants.keys import IssuedKey, Keys
+from gossamer.flows.upkeep import queue, upkeep
+from gossamer.flows.upkeep.health import Checkup, Probe
+from gossamer.flows.upkeep.stopping import Stopping
+from gossamer.flows.upkeep.supervision import Supervisor
+from gossamer.layers import asgi
+from gossamer.observe.logs import Log
+from gossamer.observe.metrics import Metrics
+from gossamer.problems import Damaged, Unavailable
+from gossamer.reach.http.body_budget import BodyBudget
+from gossamer.reach.http.fetch import Fetcher
+from gossamer.reach.net.dial import Dialer
+from gossamer.reach.net.names import Names
+from gossamer.reach.proxy.proxy import Proxy
+from gossamer.reach.sandbox import allocator
+from gossamer.settings.extras import check_extras
+from gossamer.settings.settings import SettingError, Settings
+from gossamer.state.batches import BatchLines
+from gossamer.state.blobs.blobs import Blobs, open_blobs
 from gossamer.state.cache import Cache
-from gossamer.state.crawl_stats import CrawlStats
-from gossamer.state.crawls import Crawls
-from gossamer.state.database import Database, open_database
-from gossamer.state.frontier import Frontier
-from gossamer.state.hosts import Hosts
-from gossamer.state.hot import Hot
-from gossamer.state.hot_memory import MemoryHot
-from gossamer.state.job_ends import Ends
-from gossamer.state.jobs import Jobs
-from gossamer.state.limits import Limits, policies
-from gossamer.state.page_cache import NEAR_BYTES, PageCache
-from gossamer.state.render_failures import RenderFailures
-from gossamer.state.search_index import SearchIndex
-from gossamer.state.usage import Usage
-from gossamer.state.wakeups import open_wakeups
+from gossamer.state.crawl.crawl_stats import CrawlStats
+from gossamer.state.crawl.crawls import Crawls
+from gossamer.state.crawl.frontier import Frontier
+from gossamer.state.crawl.hosts import Hosts
+from gossamer.state.db.database import Database, DatabaseTooNew, open_database
+from gossamer.state.jobs.job_waiter import JobWaiter
+from gossamer.state.jobs.jobs import Jobs
+from gossamer.state.kv.hot import Hot
+from gossamer.state.kv.hot_memory import MemoryHot
+from gossamer.state.pages.page_cache import NEAR_BYTES, PageCache
+from gossamer.state.render.render_failures import RenderFailures
+from gossamer.state.search.search_index import SearchIndex
+from gossamer.state.tenants.backoff import FailureBackoff
+from gossamer.state.tenants.limits import Limits, policies
+from gossamer.state.tenants.usage import Usage
+from gossamer.state.wakeups.wakeups import open_wakeups
 
 RETRY_SECONDS = (0.5, 1.0, 2.0, 5.0)
-BROWSER_SECONDS = 10.0  # for one to start, when somebody asks how it is
+WORK_SHARE = 0.8  # of the drain time, in which jobs may run; in the rest they are given back
+SETTLE_SECONDS = 2.0  # of the ten that containers are given to stop
+BROWSER_SECONDS = 10.0  # for a browser to start, when its health is checked
 
 
-class House:
-    """All the parts, put together once. `async with` opens it and closes it."""
+class Service:
+    """All parts of the process, put together once. `async with` opens and closes them."""
 
     def __init__(self, settings: Settings, log: Log) -> None:
+        check_extras(settings)
+        allocator.return_large_blocks()
         self.settings = settings
         self.log = log
         self.metrics = Metrics(__version__)
+        self.stopping = Stopping()
+        self.supervisor = Supervisor(log, self.metrics)
         self.worker_name = settings.worker_id or f"{socket.gethostname()}-{os.getpid()}"
         self.database: Database = open_database(settings.database_url)
         self.hot: Hot = open_hot(settings)
         self.blobs: Blobs = open_blobs(settings.blobs_url, os.environ)
         self.admission = Admission(self.database, self.hot)
+        self.keys = Keys(self.database, self.admission)
         self.names = Names(settings.dns_servers)
-        self.dialer = Dialer(self.names, allow=settings.egress_allow, ports=settings.egress_ports)
-        self.fetcher = Fetcher(self.dialer, settings.user_agent)
-        self.workshop = Workshop(settings.reading_processes)
-        self.crawl_workshop = Workshop(settings.reading_processes)  # who waits for one page has the other
-        self.auditor = Auditor(self.fetcher, self.workshop)
+        self.dialer = Dialer(self.names, allow=settings.egress_allow, ports=settings.egress_ports, log=log)
+        bodies = BodyBudget(settings.body_megabytes * 1024**2)
+        self.fetcher = Fetcher(self.dialer, settings.user_agent, bodies=bodies)
+        memory = settings.reading_megabytes * 1024**2
+        self.parsers = ParserPool(settings.reading_processes, memory=memory)
+        # Apart from the one above, so that a crawl does not delay requests for single pages.
+        self.crawl_parsers = ParserPool(settings.reading_processes, memory=memory)
         self.wakeups = open_wakeups(settings.database_url)
         self.jobs = Jobs(self.database, self.wakeups)
         self.limits = Limits(self.hot, policies(settings), log)
-        self.backoff = Backoff(
+        self.backoff = FailureBackoff(
             self.hot,
             free_faults=settings.backoff_faults,
             free_misses=settings.backoff_misses,
@@ -134,127 +152,158 @@ class House:
         )
         self.usage = Usage(self.database, time.time)
         self.proxy = Proxy(self.dialer, log)
-        self.remotes = open_remotes(settings, self.proxy, log)
-        self.browsers = open_browsers(settings, self.proxy, self.remotes, log, self.metrics)
-        self.renderer = Renderer(self.browsers, self.workshop, settings.user_agent)
+        self.launcher = open_launcher(settings, self.proxy, log, self.metrics)
+        self.browsers = open_browsers(settings, self.proxy, self.launcher, log, self.metrics)
+        self.render_capacity = RenderCapacity(self.browsers, self.database)
+        self.renderer = Renderer(self.browsers, self.parsers, settings.user_agent)
         self.model = open_model(settings)
         self.browsing = Browsing(self.browsers, self.limits, self.usage)
         self.obtainer = Obtainer(self.fetcher, self.browsing)
         self.cache = Cache(self.hot, log, time.time)
-        self.index = SearchIndex(self.database, log, most_pages=settings.search_index_pages)
+        self.index = SearchIndex(self.database, log, max_pages=settings.search_index_pages)
         self.search_engines = open_search_engines(settings)
         self.finder = Finder(sources(settings, self.index, self.search_engines), self.cache, log)
-        self.reader = Reader(self.obtainer, self.workshop, self.cache, self.index)
-        self.extractor = Extractor(self.obtainer, self.workshop, self.cache, log, self.model)
-        self.shooter = Shooter(self.browsing, self.workshop, self.cache)
+        self.reader = Reader(self.obtainer, self.parsers, self.cache, self.index)
+        self.extractor = Extractor(self.obtainer, self.parsers, self.cache, log, self.model)
+        self.capturer = Capturer(self.browsing, self.parsers, self.cache)
         self.batcher = Batcher(self.reader, log, renders_at_once=settings.browser_places)
-        self.lines = Lines(self.database, self.blobs)
+        self.batch_lines = BatchLines(self.database, self.blobs)
+        self.batches = Batches(self.jobs, self.parsers, self.render_capacity)
         self.crawls = Crawls(self.database)
+        self.seeder = Seeder(self.crawls, self.dialer, self.render_capacity, settings.crawl_delay)
         self.hosts = Hosts(self.database)
         self.frontier = Frontier(self.database)
-        self.indexing = Indexing(self.database, self.index, self.crawls, self.blobs, self.crawl_workshop, log)
+        self.indexing = Indexing(self.database, self.index, self.crawls, self.blobs, self.crawl_parsers, log)
         self.crawl_stats = CrawlStats(self.database)
-        self.crawl_results = CrawlResults(self.database, self.crawls, self.blobs, self.workshop)
-        self.site_auditor = SiteAuditor(
-            self.auditor, self.database, self.crawls, self.blobs, settings.user_agent
-        )
-        self.pace = Pace(self.hot, self.database, settings.browser_places)
-        self.ends = Ends(self.jobs, self.wakeups)
+        self.crawl_results = CrawlResults(self.database, self.crawls, self.blobs, self.parsers)
+        probe = SiteProbe(self.fetcher, self.parsers)
+        self.auditor = Auditor(probe, self.database, self.crawls, self.blobs, settings.user_agent)
+        self.audits = Audits(self.jobs, self.dialer, self.auditor)
+        self.render_pace = RenderPace(self.hot, self.database, settings.browser_places)
+        self.job_waiter = JobWaiter(self.jobs, self.wakeups)
         self.render_failures = RenderFailures(self.hot)
-        self.serving = Serving(
-            self.page_cache, self.jobs, self.ends, self.limits, self.usage, self.render_failures, log
+        self.render_service = RenderService(
+            self.page_cache,
+            self.jobs,
+            self.job_waiter,
+            self.limits,
+            self.usage,
+            self.render_failures,
+            self.render_capacity,
+            self.dialer,
+            log,
         )
+        self.warmer = Warmer(self.fetcher, self.dialer, self.page_cache, self.render_service, self.parsers)
         self.payments = open_payments(settings, self.hot, self.limits, self.database, log, self.metrics)
         self.checkup = Checkup(
             {
                 "database": Probe(self.database.ping, needed=True),
                 "cache": Probe(self.hot.ping),
                 "blobs": Probe(self.blobs.ping),
-                "browserRendering": Probe(self.browsers.ping, seconds=BROWSER_SECONDS),
+                "browserRendering": Probe(self.render_capacity.health, seconds=BROWSER_SECONDS),
                 "queue": Probe(partial(queue.depth, self.jobs, self.metrics, KINDS)),
-                "workers": Probe(partial(queue.workers, self.jobs)),
+                "workers": Probe(partial(queue.workers, self.jobs, self.hosts)),
                 "search": Probe(self.finder.states),
+                "background": Probe(self.supervisor.ask),
                 **facilitator_probes(self.payments),
             },
             self.metrics,
         )
-        self.first_key: NewKey | None = None  # made by the first start, to be shown once
-        self._tasks: list[asyncio.Task[None]] = []
+        self.first_key: IssuedKey | None = None  # created by the first start, to be shown once
+        self.bootstrap_key_is_unknown = False  # it is set, but no key here matches it
 
     async def __aenter__(self) -> Self:
         try:
+            await self.open_proxy()
+        except SettingError:
+            await self.close()
+            raise
+        try:
             await self.prepare()
+        except (Damaged, DatabaseTooNew):  # waiting does not help
+            await self.close()
+            raise
         except Unavailable as away:
             self.log.warning("database_away", "waiting for the database", why=away.detail)
-            self._tasks.append(asyncio.create_task(self._prepare_when_possible()))
+            self.supervisor.start("prepare", self._prepare_when_possible)
         try:
             await self.hot.ping()
         except Unavailable as away:
-            self.log.warning("cache_away", "starting without the cache; it is asked again", why=away.detail)
-        await self.open_proxy()
-        self._tasks += [
-            asyncio.create_task(upkeep.keep_up(self.database, self.admission, self.log)),
-            asyncio.create_task(upkeep.tend(self.page_cache, self.usage, self.log)),
-            asyncio.create_task(upkeep.keep_indexed(self.index, self.log)),
-            asyncio.create_task(upkeep.keep_crawling(self.crawls, self.frontier, self.log)),
-            asyncio.create_task(Watch(self.crawl_stats, self.metrics, self.log).run()),
-        ]
+            self.log.warning("cache_away", "starting without the cache; it is tried again", why=away.detail)
+        start = self.supervisor.start
+        start("upkeep", partial(upkeep.keep_clean, self.database, self.admission, self.log))
+        start("pages", partial(upkeep.keep_pages, self.page_cache, self.usage, self.log))
+        start("index", partial(upkeep.keep_indexed, self.index, self.log))
+        start("crawls", partial(upkeep.keep_crawling, self.crawls, self.frontier, self.log))
+        start("crawl_metrics", CrawlWatch(self.crawl_stats, self.metrics, self.log).run)
         if self.payments is not None:
-            self._tasks.append(asyncio.create_task(self.payments.keep_up()))
+            start("payments", self.payments.keep_up)
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        with contextlib.suppress(Unavailable):
-            await upkeep.once_over(self.database, self.admission)
-        await self.serving.close()
-        await upkeep.settle(self.page_cache, self.usage, self.log)
-        await upkeep.settle_index(self.index, self.log)
+        await self.supervisor.close()
+        try:
+            async with asyncio.timeout(SETTLE_SECONDS):
+                await self._settle()
+        except TimeoutError:
+            self.log.warning("stopped_early", "some counts in memory were not written")
         await self.page_cache.close()
         await self.close()
 
+    async def _settle(self) -> None:
+        """Write everything that was counted in memory."""
+        with contextlib.suppress(Unavailable):
+            await upkeep.clean_up(self.database, self.admission)
+        await self.render_service.close()
+        await upkeep.settle_pages(self.page_cache, self.usage, self.log)
+        await upkeep.settle_index(self.index, self.log)
+
     def worker(self, kinds: Collection[str] = KINDS) -> Worker:
-        rendering = Rendering(
+        rendering = RenderWork(
             self.renderer,
             self.page_cache,
+            self.limits,
             self.usage,
-            self.pace,
+            self.render_pace,
             self.render_failures,
-            self.ends,
+            self.job_waiter,
         )
-        warmer = Warmer(self.fetcher, self.dialer, self.page_cache, self.serving, self.workshop)
         places = self.settings.browser_places
-        line = LineMaker(self.reader, self.settings.upgrade_url).line
-        batching = Batching(self.batcher, self.database, self.lines, line)
-        done = handlers(
-            self.auditor, self.site_auditor, rendering, warmer, batching, places=places, kinds=kinds
+        batches = BatchRunner(
+            self.batcher, self.reader, self.database, self.batch_lines, self.settings.upgrade_url
         )
-        return Worker(self.jobs, done, name=self.worker_name, log=self.log, metrics=self.metrics)
+        done = handlers(self.auditor, rendering, self.warmer, batches, places=places, kinds=kinds)
+        return Worker(
+            self.jobs,
+            done,
+            name=self.worker_name,
+            log=self.log,
+            metrics=self.metrics,
+            stop_seconds=self.settings.drain_seconds * WORK_SHARE,
+        )
 
-    def crawling(self) -> Crawling:
-        settings, known = self.settings, Known()
+    def crawl_worker(self) -> CrawlWorker:
+        settings, known = self.settings, KnownUrls()
         shared = self.hot if is_hot_shared(settings) else None
-        desk = Desk(self.frontier, self.hosts)
-        crew = Crew(
+        batcher = FrontierBatcher(self.frontier, self.hosts)
+        parts = CrawlParts(
             frontier=self.frontier,
             hosts=self.hosts,
             plans=Plans(self.crawls, time.monotonic),
-            desk=desk,
+            batcher=batcher,
             robots=RobotsFiles(
-                self.fetcher, desk, self.hot, settings.user_agent, settings.crawl_longest_delay
+                self.fetcher, batcher, self.hot, settings.user_agent, settings.crawl_longest_delay
             ),
-            fetching=Fetching(self.fetcher, self.browsing),
-            taking=Taking(self.crawl_workshop, settings.user_agent),
-            harvest=Harvest(known, settings.user_agent),
+            fetcher=CrawlFetcher(self.fetcher, self.browsing),
+            parser=PageParser(self.crawl_parsers, settings.user_agent),
+            processor=PageProcessor(known, settings.user_agent),
             writer=Writer(self.database, self.frontier, self.blobs, known, self.log),
             log=self.log,
         )
-        return Crawling(
-            crew,
+        return CrawlWorker(
+            parts,
             self.crawls,
             self.database,
             Gates(self.dialer, shared, settings.crawl_address_connections, settings.egress_allow),
@@ -264,10 +313,10 @@ class House:
             usual_delay=settings.crawl_delay,
         )
 
-    def lane(self) -> Lane:
-        return Lane(self.hot, self.serving, self.admission, self.limits, self.backoff, self.log, self.metrics)
+    def fast_path(self) -> HitFastPath:
+        return HitFastPath(self.hot, self.render_service, self.admission, self.limits, self.log, self.metrics)
 
-    def app(self, more: Iterable[Face] = ()) -> ASGIApp:
+    def app(self, more: Iterable[Route] = ()) -> ASGIApp:
         return asgi(self, more)
 
     async def close(self) -> None:
@@ -279,28 +328,29 @@ class House:
         for engine in self.search_engines.values():
             await engine.close()
         await self.browsers.close()
-        if self.remotes is not None:
-            await self.remotes.close()
+        await self.launcher.close()
         await self.proxy.close()
         await self.fetcher.close()
-        await self.workshop.close()
-        await self.crawl_workshop.close()
+        await self.parsers.close()
+        await self.crawl_parsers.close()
         await self.names.close()
         await self.blobs.close()
         await self.hot.close()
         await self.database.close()
 
     async def open_proxy(self) -> None:
-        """The browsers' way out, for ours and for those elsewhere."""
+        """Open the proxy for browsers, ours and remote ones, and probe the sandbox."""
         await self.proxy.open()
-        if self.remotes is not None:
-            await self.remotes.open()
+        await self.launcher.open()
 
     async def prepare(self) -> None:
-        """Bring the schema up to date; the first start of all makes the first key."""
+        """Migrate the schema. The first start creates the first key."""
         await self.database.migrate()
         if self.settings.bootstrap_key or self.database.dialect == "sqlite":
             self.first_key = await keys.bootstrap(self.database, self.settings.bootstrap_key or None)
+        if self.settings.bootstrap_key:
+            known = await keys.is_known(self.database, self.settings.bootstrap_key)
+            self.bootstrap_key_is_unknown = not known
         if isinstance(self.hot, MemoryHot):
             await restore_limits(self.limits, self.usage)
 
@@ -309,6 +359,8 @@ class House:
             await asyncio.sleep(RETRY_SECONDS[min(attempt, len(RETRY_SECONDS) - 1)])
             try:
                 await self.prepare()
+            except Damaged as damaged:
+                self.log.error("database_damaged", str(damaged))
             except Unavailable as away:
                 self.log.warning("database_away", "waiting for the database", why=away.detail)
             else:
@@ -318,4 +370,4 @@ class House:
 
 def main() -> None:
     """The command `gossamer`."""
-    cli.run(House)
+    cli.run(Service)

@@ -1,44 +1,42 @@
-"""Choices: which implementation a setting means. What is an extra is imported where it is chosen."""
+"""Choose implementations by the settings. Optional packages are imported only when they are chosen."""
 
+import time
 from collections.abc import Mapping
-from importlib.util import find_spec
-from typing import TYPE_CHECKING
 
-from gossamer.flows.find import Elsewhere, OwnIndex, Source
-from gossamer.flows.health import Probe
-from gossamer.flows.pay import Payments
-from gossamer.flows.quotes import Quotes, prices
-from gossamer.flows.settling import Settling
-from gossamer.flows.till import check_wallets, tills
-from gossamer.logs import Log
-from gossamer.metrics import Metrics
-from gossamer.reach import chromium
-from gossamer.reach.browser import Browsers
-from gossamer.reach.llm import Model
-from gossamer.reach.proxy import Proxy
-from gossamer.reach.search import Provider
-from gossamer.reach.search_brave import Brave
-from gossamer.reach.search_searxng import SearXNG
-from gossamer.settings import SettingError, Settings
-from gossamer.state.database import Database
-from gossamer.state.hot import Hot
-from gossamer.state.hot_memory import MemoryHot
-from gossamer.state.limits import Limits
-from gossamer.state.search_index import SearchIndex
-
-if TYPE_CHECKING:
-    from gossamer.reach.remote import Remotes
+from gossamer.flows.pages.search import IndexSource, ProviderSource, SearchSource
+from gossamer.flows.pay.owed import OwedPayments
+from gossamer.flows.pay.pay import Payments
+from gossamer.flows.pay.payee import check_wallets, open_payees
+from gossamer.flows.pay.proving import PaymentProver
+from gossamer.flows.pay.quotes import Quotes, prices
+from gossamer.flows.pay.settling import PaymentSettler
+from gossamer.flows.pay.terms import AllTerms
+from gossamer.flows.upkeep.health import Probe
+from gossamer.observe.logs import Log
+from gossamer.observe.metrics import Metrics
+from gossamer.reach.browser.browser import Browsers
+from gossamer.reach.browser.launcher import Launcher, LocalLauncher
+from gossamer.reach.proxy.proxy import Proxy
+from gossamer.reach.sandbox.fence import Fence
+from gossamer.reach.services.llm import Model
+from gossamer.reach.services.search import Brave, Provider, SearXNG
+from gossamer.settings.settings import SettingError, Settings
+from gossamer.state.db.database import Database
+from gossamer.state.kv.hot import Hot
+from gossamer.state.kv.hot_memory import MemoryHot
+from gossamer.state.search.search_index import SearchIndex
+from gossamer.state.tenants.limits import Limits
 
 
 def is_hot_shared(settings: Settings) -> bool:
-    """With the other processes."""
+    """Whether other processes share the same Hot."""
     return settings.redis_url not in ("", "memory://")
 
 
 def open_hot(settings: Settings) -> Hot:
     if not is_hot_shared(settings):
         return MemoryHot()
-    from gossamer.state.hot_redis import RedisHot  # an extra
+    from gossamer.state.kv.hot_redis import RedisHot  # an extra
 
     return RedisHot(settings.redis_url)
 
@@ -63,10 +61,12 @@ def open_search_engines(settings: Settings) -> dict[str, Provider]:
     return opened
 
 
-def sources(settings: Settings, index: SearchIndex, engines: Mapping[str, Provider]) -> dict[str, Source]:
-    """Who is asked by a search, in the order of the setting."""
+def sources(
+    settings: Settings, index: SearchIndex, engines: Mapping[str, Provider]
+) -> dict[str, SearchSource]:
+    """The sources of a search, in the order of the setting."""
     return {
-        name: OwnIndex(index) if name == "index" else Elsewhere(engines[name])
+        name: IndexSource(index) if name == "index" else ProviderSource(engines[name])
         for name in settings.search_providers
     }
 
@@ -74,42 +74,45 @@ def sources(settings: Settings, index: SearchIndex, engines: Mapping[str, Provid
 def open_payments(
     settings: Settings, hot: Hot, limits: Limits, database: Database, log: Log, metrics: Metrics
 ) -> Payments | None:
-    """Both wallets, or no payments."""
+    """None unless both wallets are set."""
     if not (settings.wallet_address and settings.wallet_svm):
         if settings.wallet_address or settings.wallet_svm:
             log.warning("payments_off", "payments need both wallet_address and wallet_svm, and are off")
         return None
-    if find_spec("x402") is None:
-        raise SettingError("payments need their client: install gossamer[pay], or set no wallet")
     check_wallets(settings)
     quotes = Quotes(prices(settings), hot, limits, seconds=settings.quote_seconds)
-    taken = {till.network.id: till for till in tills(settings, log)}
-    return Payments(Settling(taken, database, log, metrics), quotes, database, log)
+    taken = {payee.network.id: payee for payee in open_payees(settings, log)}
+    settling = PaymentSettler(taken, database, log, metrics)
+    proving = PaymentProver(taken, database, log, metrics, time.monotonic)
+    return Payments(settling, OwedPayments(settling), proving, AllTerms(database, log), quotes, database, log)
 
 
 def facilitator_probes(payments: Payments | None) -> dict[str, Probe]:
     if payments is None:
         return {}
-    asked = {till.facilitator.name: till.facilitator for till in payments.settling.tills.values()}
-    return {f"facilitators.{name}": Probe(facilitator.ping) for name, facilitator in asked.items()}
+    payees = payments.settling.payees.values()
+    asked = {f"facilitators.{payee.facilitator.name}": Probe(payee.facilitator.ping) for payee in payees}
+    return asked | {
+        f"chains.{payee.network.name}": Probe(payee.chain.ping) for payee in payees if payee.chain
+    }
 
 
-def open_remotes(settings: Settings, proxy: Proxy, log: Log) -> "Remotes | None":
+def open_launcher(settings: Settings, proxy: Proxy, log: Log, metrics: Metrics) -> Launcher:
     if not settings.browser_url:
-        return None
+        return LocalLauncher(settings.chromium, proxy, Fence(settings.fence, log, metrics))
     if not settings.browser_proxy_url:
         raise SettingError("browser_url needs browser_proxy_url: where that Chromium reaches our proxy")
-    from gossamer.reach.remote import Remotes  # an extra
+    from gossamer.reach.browser.remote import Remotes  # an extra
 
     return Remotes(settings.browser_url, settings.browser_proxy_url, proxy, log)
 
 
 def open_browsers(
-    settings: Settings, proxy: Proxy, remotes: "Remotes | None", log: Log, metrics: Metrics
+    settings: Settings, proxy: Proxy, launcher: Launcher, log: Log, metrics: Metrics
 ) -> Browsers:
     return Browsers(
         proxy,
-        chromium.find(settings.chromium),
+        launcher,
         log,
         metrics,
         places=settings.browser_places,
@@ -117,6 +120,4 @@ def open_browsers(
         megabytes_each=settings.browser_megabytes,
         queue=settings.browser_queue,
         user_agent=settings.user_agent,
-        launch=remotes.launch if remotes else None,
-        context=remotes.context if remotes else None,
     )

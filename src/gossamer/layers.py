@@ -1,4 +1,4 @@
-"""The HTTP application: one list of faces, and one list of layers around every endpoint."""
+"""The HTTP application: one list of endpoints, and one list of layers around each."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -7,108 +7,111 @@ from typing import TYPE_CHECKING, Protocol
 
 from starlette.types import ASGIApp
 
-from gossamer.doors.http.audits import Audits
-from gossamer.doors.http.batch import BatchFace
-from gossamer.doors.http.crawl_pages import CrawlPages
-from gossamer.doors.http.crawl_stats import StatsFace
-from gossamer.doors.http.crawls import CrawlsFace
-from gossamer.doors.http.domains import Domains
-from gossamer.doors.http.extract import Extract
-from gossamer.doors.http.fetch import Fetch
-from gossamer.doors.http.frontier import FrontierFace
-from gossamer.doors.http.idempotency import Idempotency
-from gossamer.doors.http.jobs import JobsFace
-from gossamer.doors.http.keys import Keys
-from gossamer.doors.http.limiting import Limiting
-from gossamer.doors.http.middleware import (
-    Callers,
-    Clients,
-    CrossOrigin,
-    Deadlines,
-    Guarding,
-    Problems,
-    Routing,
-    Tracing,
-)
-from gossamer.doors.http.operations import Operations
-from gossamer.doors.http.page_cache import PageCacheFace
-from gossamer.doors.http.pages import Pages
-from gossamer.doors.http.patience import Patience
-from gossamer.doors.http.paying import Paying
-from gossamer.doors.http.prices import PaymentsFace, PricesFace, with_price
-from gossamer.doors.http.render import Render
-from gossamer.doors.http.routing import Route, Router, endpoint
-from gossamer.doors.http.search import Search
-from gossamer.doors.http.shoot import Shoot
-from gossamer.doors.http.usage import UsageFace
-from gossamer.flows.forget import Forgetting
-from gossamer.flows.pay import Payments
-from gossamer.flows.quotes import prices
+from gossamer.doors.http.api.admin.jobs import JobsEndpoints
+from gossamer.doors.http.api.admin.keys import KeysEndpoints
+from gossamer.doors.http.api.admin.operations import OperationsEndpoints
+from gossamer.doors.http.api.admin.prices import PaymentsEndpoints, PricesEndpoints, with_price
+from gossamer.doors.http.api.admin.usage import UsageEndpoints
+from gossamer.doors.http.api.audit.audits import AuditsEndpoints
+from gossamer.doors.http.api.crawl.crawl_pages import CrawlPagesEndpoints
+from gossamer.doors.http.api.crawl.crawl_stats import StatsEndpoints
+from gossamer.doors.http.api.crawl.crawls import CrawlsEndpoints
+from gossamer.doors.http.api.crawl.domains import DomainsEndpoints
+from gossamer.doors.http.api.crawl.frontier import FrontierEndpoints
+from gossamer.doors.http.api.pages.batch import BatchEndpoints
+from gossamer.doors.http.api.pages.capture import CaptureEndpoints
+from gossamer.doors.http.api.pages.extract import ExtractEndpoints
+from gossamer.doors.http.api.pages.fetch import FetchEndpoints
+from gossamer.doors.http.api.pages.search import SearchEndpoints
+from gossamer.doors.http.api.render.page_cache import PageCacheEndpoints
+from gossamer.doors.http.api.render.render import RenderEndpoints
+from gossamer.doors.http.core.routing import Route, Router, endpoint
+from gossamer.doors.http.docs.pages import DocsEndpoints
+from gossamer.doors.http.layers.access import Authenticate, Authorise
+from gossamer.doors.http.layers.clients import Clients
+from gossamer.doors.http.layers.cross_origin import CrossOrigin
+from gossamer.doors.http.layers.deadlines import Deadlines
+from gossamer.doors.http.layers.failure_backoff import FailurePauses
+from gossamer.doors.http.layers.idempotency import Idempotency
+from gossamer.doors.http.layers.limiting import Limiting
+from gossamer.doors.http.layers.paying import TakePayment
+from gossamer.doors.http.layers.problem_documents import Problems
+from gossamer.doors.http.layers.request_log import RequestLog
+from gossamer.doors.http.layers.routing import Routing
+from gossamer.doors.http.layers.shedding import Shedding
+from gossamer.flows.pay.pay import Payments
+from gossamer.flows.pay.quotes import prices
+from gossamer.flows.render.clear import CacheClearer
 
 if TYPE_CHECKING:
-    from gossamer.app import House
+    from gossamer.app import Service
 
 
-class Face(Protocol):
-    """A part of the HTTP door: the routes of one subject."""
+class Endpoints(Protocol):
+    """The endpoints of one subject."""
 
     def routes(self) -> list[Route]: ...
 
 
-def faces(house: "House") -> list[Face]:
-    known: list[Face] = [
-        Fetch(house.reader, house.settings.upgrade_url),
-        Extract(house.extractor, house.settings.upgrade_url),
-        Search(house.finder),
-        Shoot(house.shooter, house.dialer, house.settings.upgrade_url),
-        Render(house.serving, house.jobs, house.pace, house.dialer, house.settings.upgrade_url),
-        PageCacheFace(
-            house.page_cache,
-            house.serving,
-            Forgetting(house.page_cache, house.jobs, house.index, house.render_failures),
-            house.jobs,
-            house.dialer,
+def routes(service: "Service") -> list[Route]:
+    """All endpoints of the API, by subject."""
+    subjects: list[Endpoints] = [
+        FetchEndpoints(service.reader, service.settings.upgrade_url),
+        ExtractEndpoints(service.extractor, service.settings.upgrade_url),
+        SearchEndpoints(service.finder),
+        CaptureEndpoints(service.capturer, service.dialer, service.settings.upgrade_url),
+        RenderEndpoints(
+            service.render_service, service.jobs, service.render_pace, service.settings.upgrade_url
         ),
-        UsageFace(house.usage, house.database),
-        PaymentsFace(house.database),
-        BatchFace(house.jobs, house.lines, house.workshop),
-        CrawlsFace(house.crawls, house.dialer, house.settings.crawl_delay),
-        CrawlPages(house.crawls, house.crawl_results),
-        Domains(house.crawls, house.hosts, house.hot),
-        StatsFace(house.crawls, house.crawl_stats, time.time),
-        FrontierFace(house.crawls, house.frontier, house.dialer),
-        Audits(house.jobs, house.dialer),
-        JobsFace(house.jobs),
-        Keys(house.database, house.admission),
-        Operations(house.checkup, house.metrics),
+        PageCacheEndpoints(
+            service.render_service,
+            CacheClearer(service.page_cache, service.jobs, service.index, service.render_failures),
+            service.warmer,
+        ),
+        UsageEndpoints(service.usage, service.database, service.limits),
+        PaymentsEndpoints(service.database),
+        BatchEndpoints(service.batches, service.jobs, service.batch_lines),
+        CrawlsEndpoints(service.crawls, service.seeder),
+        CrawlPagesEndpoints(service.crawls, service.crawl_results),
+        DomainsEndpoints(service.crawls, service.hosts, service.hot),
+        StatsEndpoints(service.crawls, service.crawl_stats, time.time),
+        FrontierEndpoints(service.crawls, service.frontier, service.seeder),
+        AuditsEndpoints(service.audits),
+        JobsEndpoints(service.jobs),
+        KeysEndpoints(service.keys),
+        OperationsEndpoints(service.checkup, service.metrics, service.stopping),
     ]
-    taken = house.payments.settling.tills.values() if house.payments is not None else ()
-    priced = [route for face in known for route in face.routes() if route.price]
-    return [*known, PricesFace(prices(house.settings), taken, house.settings.quote_seconds, priced)]
+    taken = service.payments.settling.payees.values() if service.payments is not None else ()
+    known = [route for subject in subjects for route in subject.routes()]
+    priced = [route for route in known if route.price]
+    quoting = PricesEndpoints(prices(service.settings), taken, service.settings.quote_seconds, priced)
+    return [*known, *quoting.routes()]
 
 
-def asgi(house: "House", more: Iterable[Face] = ()) -> ASGIApp:
-    """The HTTP application: one list of layers, the first is the outermost, around one router."""
-    settings, log, metrics = house.settings, house.log, house.metrics
-    shown = [route for face in [*faces(house), *more] for route in face.routes()]
+def asgi(service: "Service", more: Iterable[Route] = ()) -> ASGIApp:
+    """Build the HTTP application: layers around one router, the outermost first."""
+    settings, log, metrics = service.settings, service.log, service.metrics
+    shown = [*routes(service), *more]
     networks: list[str] = []
-    if house.payments is not None:
-        taken = house.payments.settling.tills.values()
+    if service.payments is not None:
+        taken = service.payments.settling.payees.values()
         shown = [with_price(route, prices(settings), taken) for route in shown]
-        networks = [till.network.name for till in taken]
-    pages = Pages(
+        networks = [payee.network.name for payee in taken]
+    pages = DocsEndpoints(
         settings.public_url,
         shown,
-        house.limits.table,
+        service.limits.table,
         idempotency_seconds=settings.idempotency_ttl_seconds,
         networks=networks,
         quote_seconds=settings.quote_seconds,
     )
-    paying = [paying_layer(house, house.payments)] if house.payments is not None else []
-    problem_documents = partial(Problems, public_url=settings.public_url, log=log, metrics=metrics)
+    paying = [paying_layer(service, service.payments)] if service.payments is not None else []
+    problem_documents = partial(
+        Problems, public_url=settings.public_url, page=pages.not_found, log=log, metrics=metrics
+    )
     layers: list[Callable[[ASGIApp], ASGIApp]] = [
         partial(
-            Tracing,
+            RequestLog,
             log=log,
             metrics=metrics,
             max_body=settings.max_request_bytes,
@@ -118,20 +121,21 @@ def asgi(house: "House", more: Iterable[Face] = ()) -> ASGIApp:
         problem_documents,
         partial(Clients, trusted=settings.trusted_proxies),
         partial(Routing, router=Router([*shown, *pages.routes()])),
-        partial(Deadlines, seconds=settings.request_deadline),
-        partial(Callers, admission=house.admission),
+        partial(Shedding, max_requests=settings.max_requests),
+        partial(Deadlines, seconds=settings.request_deadline, stopping=service.stopping),
+        partial(Authenticate, admission=service.admission),
         partial(
             Limiting,
-            limits=house.limits,
-            patience=Patience(house.backoff, log, metrics),
+            limits=service.limits,
+            pauses=FailurePauses(service.backoff, log, metrics),
             log=log,
             metrics=metrics,
             upgrade_url=settings.upgrade_url,
             paying=bool(paying),
         ),
         *paying,
-        Guarding,
-        partial(Idempotency, hot=house.hot, ttl=settings.idempotency_ttl_seconds, log=log, metrics=metrics),
+        Authorise,
+        partial(Idempotency, hot=service.hot, ttl=settings.idempotency_ttl_seconds, log=log, metrics=metrics),
         problem_documents,
     ]
     app: ASGIApp = endpoint
@@ -140,13 +144,13 @@ def asgi(house: "House", more: Iterable[Face] = ()) -> ASGIApp:
     return app
 
 
-def paying_layer(house: "House", payments: Payments) -> Callable[[ASGIApp], ASGIApp]:
+def paying_layer(service: "Service", payments: Payments) -> Callable[[ASGIApp], ASGIApp]:
     return partial(
-        Paying,
+        TakePayment,
         payments=payments,
-        limits=house.limits,
-        hot=house.hot,
-        public_url=house.settings.public_url,
-        repeat_seconds=house.settings.quote_seconds,
-        metrics=house.metrics,
+        limits=service.limits,
+        hot=service.hot,
+        public_url=service.settings.public_url,
+        repeat_seconds=service.settings.quote_seconds,
+        metrics=service.metrics,
     )

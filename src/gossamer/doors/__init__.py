@@ -1,1 +1,1 @@
-"""How callers arrive. No decisions of their own."""
+"""How callers arrive: over HTTP, on the command line, as a worker. Doors decode, call one flow, encode."""

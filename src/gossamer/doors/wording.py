@@ -1,11 +1,12 @@
-"""What the report of an audit says about its numbers, wherever it is shown."""
+"""The words for the numbers of an audit report, in every format."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Final
 
-from gossamer.web.audit import Report, Severity
-from gossamer.web.bots import Purpose
-from gossamer.web.site_audit import SiteReport
+from gossamer.web.audit.check import Scope, Severity
+from gossamer.web.audit.report import AuditReport
+from gossamer.web.robots.bots import Purpose
 
 SEVERITIES: Final = {
     Severity.CRITICAL: ("Critical", "keeps the page from being found or read"),
@@ -19,38 +20,36 @@ PURPOSES: Final = {
     Purpose.USER: ("Assistants", "fetch what their users ask for"),
     Purpose.TRAINING: ("Training", "collects what models are made of"),
 }
-_VERDICTS: Final = {
-    Severity.CRITICAL: "Something keeps this page from being found or read as it should. That comes first.",
-    Severity.SERIOUS: "The page can be read, but something important about it is wrong.",
-    Severity.MODERATE: "Nothing serious is wrong. What is left would make the page do better.",
-    Severity.MINOR: "The page is in good order. Only polish is left.",
+_VERDICTS: Final[Mapping[Severity, str]] = {
+    Severity.SERIOUS: "The {} can be read, but something important about it is wrong.",
+    Severity.MODERATE: "Nothing serious is wrong. Fixing the remaining findings would make the {} better.",
+    Severity.MINOR: "The {} is in good order. Only polish is left.",
+    Severity.INFO: "Nothing is wrong with this {}.",
 }
-_SITE_VERDICTS: Final = {
-    Severity.CRITICAL: "Something keeps pages of this site from being found or read. That comes first.",
-    Severity.SERIOUS: "The site can be read, but something important about it is wrong.",
-    Severity.MODERATE: "Nothing serious is wrong. What is left would make the site do better.",
-    Severity.MINOR: "The site is in good order. Only polish is left.",
+_CRITICAL: Final[Mapping[Scope, str]] = {
+    "page": "Something keeps this page from being found or read as it should. That comes first.",
+    "site": "Something keeps pages of this site from being found or read. That comes first.",
 }
 
 
-def verdict(report: Report) -> str:
-    return _VERDICTS.get(report.worst or Severity.INFO, "Nothing is wrong with this page.")
-
-
-def site_verdict(report: SiteReport) -> str:
-    return _SITE_VERDICTS.get(report.worst or Severity.INFO, "Nothing is wrong with this site.")
+def verdict(report: AuditReport) -> str:
+    """The whole report in a sentence or two."""
+    worst = report.worst or Severity.INFO
+    if worst is Severity.CRITICAL:
+        return _CRITICAL[report.scope]
+    return _VERDICTS[worst].format(report.scope)
 
 
 def band(score: int | None) -> str:
-    """What a score is called, and coloured by."""
+    """The name of a range of scores, which also decides the colour."""
     if score is None:
         return "unknown"
     return "good" if score >= 90 else "fair" if score >= 70 else "weak" if score >= 50 else "poor"
 
 
 def moment(seconds: float) -> str:
-    told = datetime.fromtimestamp(seconds, UTC)
-    return f"{told.day} {told:%B %Y, %H:%M} UTC"
+    when = datetime.fromtimestamp(seconds, UTC)
+    return f"{when.day} {when:%B %Y, %H:%M} UTC"
 
 
 def size(count: int) -> str:

@@ -1,0 +1,70 @@
+"""The kinds of jobs, and the handler of each."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from gossamer.doors.worker.work import Handler, Work
+from gossamer.flows.audit import audits
+from gossamer.flows.audit.audit import Auditor, AuditPayload
+from gossamer.flows.batch import batch_job
+from gossamer.flows.batch.batch_job import BatchRunner
+from gossamer.flows.render import render, warm
+from gossamer.flows.render.render_failure import RenderPolicy
+from gossamer.flows.render.render_job import RenderWork
+from gossamer.flows.render.warm import Warmer
+from gossamer.flows.upkeep.retrying import FetchPolicy
+
+KINDS = (*audits.KINDS.values(), render.KIND, warm.KIND, batch_job.KIND)
+
+SITE_AUDITS: Final = 8  # at a time, in one process: most of the time they wait for their crawls
+
+
+def handlers(
+    auditor: Auditor,
+    rendering: RenderWork,
+    warmer: Warmer,
+    batches: BatchRunner,
+    *,
+    places: int,
+    kinds: Collection[str] = KINDS,
+) -> Mapping[str, Handler[Any]]:
+    """`places` is the number of pages that may be rendered at a time."""
+    every: dict[str, Handler[Any]] = {
+        audits.KINDS["page"]: Handler(
+            run=auditor.run, payload=AuditPayload, concurrency=4, policy=FetchPolicy()
+        ),
+        audits.KINDS["site"]: Handler(
+            run=auditor.run, payload=AuditPayload, concurrency=SITE_AUDITS, policy=FetchPolicy()
+        ),
+        render.KIND: Handler(
+            run=_Render(rendering),
+            payload=render.RenderPayload,
+            concurrency=places,
+            policy=RenderPolicy(),
+            ready=lambda: rendering.renderer.browsers.has_browser,
+        ),
+        warm.KIND: Handler(run=_Warm(warmer), payload=warm.WarmPayload, concurrency=2, policy=FetchPolicy()),
+        batch_job.KIND: Handler(run=batches.run, payload=batch_job.BatchPayload, concurrency=4),
+    }
+    return {kind: every[kind] for kind in kinds}
+
+
+@dataclass(frozen=True, slots=True)
+class _Render:
+    rendering: RenderWork
+
+    async def __call__(self, work: Work[render.RenderPayload]) -> None:
+        made = await self.rendering.make(work.job, work.payload, work.step)
+        async with work.finishing(made.result) as connection:
+            await self.rendering.write(connection, made)
+        await self.rendering.publish(made)
+
+
+@dataclass(frozen=True, slots=True)
+class _Warm:
+    warmer: Warmer
+
+    async def __call__(self, work: Work[warm.WarmPayload]) -> warm.WarmResult:
+        job = work.job
+        return await self.warmer.warm(work.payload, job.tenant_id, job.request_id, work.step)
