@@ -1,4 +1,4 @@
-"""The express lane: as quick as it is, it must not be told from the ordinary way, nor let anybody past it."""
+"""The fast path: its answers equal those of the ordinary path, and it lets nothing past the checks."""
 
 import asyncio
 import json
@@ -9,20 +9,28 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 import pytest
-
-from gossamer.doors.http.boarding import boarding
-from gossamer.doors.http.express import CHANGING, Detour, Lane, Ride, Ticket
-from gossamer.doors.http.server import server
-from gossamer.flows import keys
-from gossamer.flows.admit import key_record
-from gossamer.flows.render import Look, page_key
-from gossamer.state import tenants
-from gossamer.state.page_cache import CachedPage, PageKey
-from gossamer.state.resp import Client
-from gossamer.state.resp_address import Address
-from gossamer.web.url import Url
-from tests.doors.houses import ADMIN_KEY, Visit, Visiting
+from tests.doors.services import ADMIN_KEY, Visit, Visiting
 from tests.servers.valkey import Valkey
+
+from gossamer.doors.http.server.fast_path import (
+    CHANGING,
+    Done,
+    Fallback,
+    FastAnswer,
+    HitFastPath,
+    PreparedAnswer,
+)
+from gossamer.doors.http.server.fast_path_protocol import fast_path_protocol
+from gossamer.doors.http.server.server import server
+from gossamer.flows.render.render import page_key
+from gossamer.flows.tenants import keys
+from gossamer.flows.tenants.admit import key_record
+from gossamer.state.kv.resp import RespClient
+from gossamer.state.kv.resp_address import Address
+from gossamer.state.pages.cached_page import CachedPage
+from gossamer.state.pages.page_key import PageKey
+from gossamer.state.tenants import tenants
+from gossamer.web.url.url import Url
 
 URL = "https://shop.example.com/product/123"
 HTML = b"<!doctype html><title>A shop</title><p>" + b"Orb weavers. " * 400
@@ -72,7 +80,7 @@ class Line:
 @dataclass(frozen=True)
 class Served:
     visit: Visit
-    lane: Lane
+    fast_path: HitFastPath
     port: int
     key: PageKey
     lines: list[Line] = field(default_factory=list)
@@ -83,19 +91,21 @@ class Served:
 
     async def keep(self, html: bytes = HTML, age: float = 0.0) -> None:
         rendered_at = round((time.time() - age) * 1000)
-        await self.visit.house.page_cache.put(self.key, CachedPage.of(html, url=URL, rendered_at=rendered_at))
+        await self.visit.service.page_cache.put(
+            self.key, CachedPage.of(html, url=URL, rendered_at=rendered_at)
+        )
 
 
 @asynccontextmanager
 async def serving(visit: Visit) -> AsyncIterator[Served]:
-    house = visit.house
-    lane = house.lane()
+    service = visit.service
+    fast_path = service.fast_path()
     listening = socket.create_server(("127.0.0.1", 0))
-    running = server(house.app(), boarding(lane))
+    running = server(service.app(), fast_path_protocol(fast_path))
     task = asyncio.create_task(running.serve(sockets=[listening]))
-    caller = await house.admission.identify(ADMIN_KEY)
-    key = page_key(caller.tenant_id, Url.parse(URL), Look())
-    served = Served(visit, lane, listening.getsockname()[1], key)
+    caller = await service.admission.identify(ADMIN_KEY)
+    key = page_key(caller.tenant_id, Url.parse(URL))
+    served = Served(visit, fast_path, listening.getsockname()[1], key)
     await served.keep()
     try:
         yield served
@@ -117,38 +127,47 @@ def lasting(fields: Fields) -> Fields:
     return {name: value for name, value in fields.items() if name not in CHANGING}
 
 
+def left(answer: Answer, policy: str) -> int:
+    """How much of a policy an answer says to be left."""
+    told = dict(part.strip().split(";", 1) for part in answer.fields[b"ratelimit"].decode().split(", "))
+    return int(told[f'"{policy}"'].split(";")[0].removeprefix("r="))
+
+
 class Watched:
-    """How many of a lane's requests rode, and how many were sent back to the ordinary way."""
+    """How many requests the fast path answered, and how many it sent back to the ordinary path."""
 
-    def __init__(self, lane: Lane) -> None:
-        self.rode = self.detoured = 0
-        self._ride = lane.ride
-        lane.ride = self._watch  # type: ignore[method-assign]
+    def __init__(self, fast_path: HitFastPath, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.answered = self.fell_back = 0
+        self._answer = fast_path.answer
+        monkeypatch.setattr(HitFastPath, "answer", lambda _, prepared, done: self._watch(prepared, done))
 
-    async def _watch(self, ticket: Ticket) -> Ride | Detour:
-        arrived = await self._ride(ticket)
-        if isinstance(arrived, Ride):
-            self.rode += 1
-        else:
-            self.detoured += 1
-        return arrived
+    def _watch(self, prepared: PreparedAnswer, done: Done) -> None:
+        def count(answer: FastAnswer | Fallback) -> None:
+            if isinstance(answer, FastAnswer):
+                self.answered += 1
+            else:
+                self.fell_back += 1
+            done(answer)
+
+        self._answer(prepared, count)
 
 
 @pytest.mark.parametrize("coding", ["identity", "gzip"])
-async def test_the_second_time_says_the_same(served: Served, coding: str) -> None:
-    watched = Watched(served.lane)
+async def test_the_second_time_says_the_same(
+    served: Served, coding: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched = Watched(served.fast_path, monkeypatch)
     line = await served.line()
     request = asked(ADMIN_KEY, f"Accept-Encoding: {coding}")
-    ordinary, express = [await line.ask(request) for _ in range(2)]
-    assert (watched.rode, watched.detoured) == (1, 0)
-    assert ordinary.status == express.status == 200
-    assert ordinary.body == express.body
-    assert set(ordinary.fields) == set(express.fields)
-    assert lasting(ordinary.fields) == lasting(express.fields)
-    assert ordinary.fields[b"x-request-id"] != express.fields[b"x-request-id"]
-    left = [int(answer.fields[b"x-ratelimit-remaining"]) for answer in (ordinary, express)]
-    assert left[0] - left[1] == 1
-    assert ordinary.fields[b"ratelimit-policy"] == express.fields[b"ratelimit-policy"]
+    ordinary, fast = [await line.ask(request) for _ in range(2)]
+    assert (watched.answered, watched.fell_back) == (1, 0)
+    assert ordinary.status == fast.status == 200
+    assert ordinary.body == fast.body
+    assert set(ordinary.fields) == set(fast.fields)
+    assert lasting(ordinary.fields) == lasting(fast.fields)
+    assert ordinary.fields[b"x-request-id"] != fast.fields[b"x-request-id"]
+    assert left(ordinary, "hits-pro") - left(fast, "hits-pro") == 1
+    assert ordinary.fields[b"ratelimit-policy"] == fast.fields[b"ratelimit-policy"]
 
 
 async def test_it_is_logged_measured_and_counted_like_any_other(served: Served) -> None:
@@ -157,41 +176,41 @@ async def test_it_is_logged_measured_and_counted_like_any_other(served: Served) 
         await line.ask(asked())
     lines = [entry for entry in served.visit.logged("request") if entry["endpoint"] == "/api/render"]
     assert len(lines) == 3
-    ordinary, *express = [
+    ordinary, *fast = [
         {name: value for name, value in entry.items() if name not in ("timestamp", "requestId", "duration")}
         for entry in lines
     ]
-    assert express == [ordinary, ordinary]
-    text = served.visit.house.metrics.exposition()[0].decode()
+    assert fast == [ordinary, ordinary]
+    text = served.visit.service.metrics.exposition()[0].decode()
     assert 'gossamer_page_cache_total{event="hot"} 3.0' in text
-    caller = await served.visit.house.admission.identify(ADMIN_KEY)
-    await served.visit.house.usage.flush()
-    report = await served.visit.house.usage.report(caller.tenant_id)
+    caller = await served.visit.service.admission.identify(ADMIN_KEY)
+    await served.visit.service.usage.flush()
+    report = await served.visit.service.usage.report(caller.tenant_id)
     assert report.hits == 3
 
 
-async def test_a_disabled_key_does_not_ride(served: Served) -> None:
+async def test_a_disabled_key_gets_no_fast_answer(served: Served) -> None:
     secret = await served.visit.key()
-    key = page_key((await served.visit.house.admission.identify(secret)).tenant_id, Url.parse(URL), Look())
-    await served.visit.house.page_cache.put(key, CachedPage.of(HTML, url=URL, rendered_at=1))
+    key = page_key((await served.visit.service.admission.identify(secret)).tenant_id, Url.parse(URL))
+    await served.visit.service.page_cache.put(key, CachedPage.of(HTML, url=URL, rendered_at=1))
     line = await served.line()
     request = asked(secret)
     assert [(await line.ask(request)).status for _ in range(2)] == [200, 200]
-    house = served.visit.house
-    caller = await house.admission.identify(secret)
-    async with house.database.write() as connection:
-        disabled = await keys.disable(connection, caller.key_id, actor="test", request_id="")
-    await house.admission.refresh(disabled)
+    service = served.visit.service
+    caller = await service.admission.identify(secret)
+    async with service.database.write() as connection:
+        disabled = await keys.disable(connection, caller.key_id, keys.Actor("test"))
+    await service.admission.refresh(disabled)
     refused = await line.ask(request)
     assert refused.status == 403
     assert json.loads(refused.body)["code"] == "KEY_DISABLED"
 
 
-async def test_a_key_that_ran_out_is_looked_up_once_for_all_who_ride(
+async def test_a_key_that_hot_forgot_is_looked_up_once_for_all(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Hot believes it for some seconds. Then many ask at once, and need neither a detour nor a query each."""
-    admission, looked = served.visit.house.admission, 0
+    """Hot believes it for some seconds. Then many requests at once share one query."""
+    admission, looked = served.visit.service.admission, 0
     look_up = admission._look_up
 
     async def counted(digest: str) -> tenants.Key | None:
@@ -202,69 +221,70 @@ async def test_a_key_that_ran_out_is_looked_up_once_for_all_who_ride(
     monkeypatch.setattr(admission, "_look_up", counted)
     lines = [await served.line() for _ in range(8)]
     await lines[0].ask(asked())
-    watched = Watched(served.lane)
+    watched = Watched(served.fast_path, monkeypatch)
     for round_ in (1, 2):
         looked = 0
-        assert await served.visit.house.hot.drop(key_record(tenants.key_hash(ADMIN_KEY))) == 1
+        assert await served.visit.service.hot.drop(key_record(tenants.key_hash(ADMIN_KEY))) == 1
         answers = await asyncio.gather(*(line.ask(asked()) for line in lines))
         assert [answer.status for answer in answers] == [200] * 8
-        assert (watched.rode, watched.detoured) == (8 * round_, 0)
+        assert (watched.answered, watched.fell_back) == (8 * round_, 0)
         # On one connection to Hot nobody can ask after the answer is kept, and not know of it.
         assert looked == 1
-    left = [int(answer.fields[b"x-ratelimit-remaining"]) for answer in answers]
-    assert len(set(left)) == 8  # each was counted once
+    assert len({left(answer, "hits-pro") for answer in answers}) == 8  # each was counted once
 
 
-async def test_a_key_that_ran_out_and_was_disabled_elsewhere_does_not_ride(served: Served) -> None:
-    house = served.visit.house
+async def test_a_key_that_hot_forgot_and_was_disabled_elsewhere_gets_no_fast_answer(served: Served) -> None:
+    service = served.visit.service
     secret = await served.visit.key()
-    caller = await house.admission.identify(secret)
-    key = page_key(caller.tenant_id, Url.parse(URL), Look())
-    await house.page_cache.put(key, CachedPage.of(HTML, url=URL, rendered_at=1))
+    caller = await service.admission.identify(secret)
+    key = page_key(caller.tenant_id, Url.parse(URL))
+    await service.page_cache.put(key, CachedPage.of(HTML, url=URL, rendered_at=1))
     line = await served.line()
     assert [(await line.ask(asked(secret))).status for _ in range(2)] == [200, 200]
-    async with house.database.write() as connection:
-        await keys.disable(connection, caller.key_id, actor="test", request_id="")
-    await house.hot.drop(key_record(tenants.key_hash(secret)))
+    async with service.database.write() as connection:
+        await keys.disable(connection, caller.key_id, keys.Actor("test"))
+    await service.hot.drop(key_record(tenants.key_hash(secret)))
     refused = await line.ask(asked(secret))
     assert json.loads(refused.body)["code"] == "KEY_DISABLED"
 
 
-async def test_a_connection_rests_as_long_after_a_ride_as_after_anything_else(
+async def test_a_connection_stays_open_as_long_after_a_fast_answer_as_after_any_other(
     visiting: Visiting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gossamer.doors.http.server.KEEP_ALIVE_SECONDS", 1)
+    monkeypatch.setattr("gossamer.doors.http.server.server.KEEP_ALIVE_SECONDS", 1)
     async with visiting() as visit, serving(visit) as served:
-        watched = Watched(served.lane)
+        watched = Watched(served.fast_path, monkeypatch)
         line = await served.line()
         await line.ask(asked())
-        await asyncio.sleep(0.5)  # so that what was set then rings while it rests from the ride
+        await asyncio.sleep(0.5)  # so that the timer that was set then goes off after the fast answer
         await line.ask(asked())
-        rode_at = time.monotonic()
-        assert watched.rode == 1
+        answered_at = time.monotonic()
+        assert watched.answered == 1
         async with asyncio.timeout(10):
             assert await line.reader.read() == b""
-        assert time.monotonic() - rode_at > 0.9
+        assert time.monotonic() - answered_at > 0.9
 
 
-async def test_a_deleted_page_is_gone_and_a_new_one_is_served(served: Served) -> None:
-    watched = Watched(served.lane)
+async def test_a_deleted_page_is_gone_and_a_new_one_is_served(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched = Watched(served.fast_path, monkeypatch)
     line = await served.line()
     assert [(await line.ask(asked())).status for _ in range(2)] == [200, 200]
     await served.keep(b"<title>Another</title>" + HTML)
     again = await line.ask(asked())
     assert again.body.startswith(b"<title>Another</title>")
-    assert (watched.rode, watched.detoured) == (1, 1)
+    assert (watched.answered, watched.fell_back) == (1, 1)
     assert (await line.ask(asked())).body == again.body
-    assert (watched.rode, watched.detoured) == (2, 1)  # there is a new ticket
-    await served.visit.house.page_cache.drop(served.key)
+    assert (watched.answered, watched.fell_back) == (2, 1)  # there is a new prepared answer
+    await served.visit.service.page_cache.drop(served.key)
     for _ in range(2):
         gone = await line.ask(asked())
         assert (gone.status, gone.fields[b"x-cache"]) == (202, b"MISS")
-    assert watched.detoured == 2  # the old one was taken back
+    assert watched.fell_back == 2  # the old one was discarded
 
 
-async def test_an_old_page_goes_the_ordinary_way(served: Served) -> None:
+async def test_an_old_page_takes_the_ordinary_path(served: Served) -> None:
     await served.keep(age=100.0)
     line = await served.line()
     fresh = asked(maxAge=1_000)
@@ -273,43 +293,42 @@ async def test_an_old_page_goes_the_ordinary_way(served: Served) -> None:
     assert (await line.ask(fresh)).status == 202
 
 
-async def test_a_detour_is_counted_once(served: Served) -> None:
+async def test_a_fallback_is_counted_once(served: Served) -> None:
     line = await served.line()
-    before = await line.ask(asked())
-    await line.ask(asked())
-    await served.visit.house.page_cache.drop(served.key)
-    after = await line.ask(asked())
-    assert after.status == 202
-    policy = dict(part.strip().split(";", 1) for part in after.fields[b"ratelimit"].decode().split(", "))
-    left = int(policy['"admin"'].split(";")[0].removeprefix("r="))
-    assert int(before.fields[b"x-ratelimit-remaining"]) - left == 2
+    hits = [await line.ask(asked()) for _ in range(2)]
+    assert [left(answer, "hits-pro") for answer in hits] == [5_999, 5_998]
+    await served.visit.service.page_cache.drop(served.key)
+    missed = await line.ask(asked())  # which turns out to be work, and no hit
+    assert (missed.status, left(missed, "admin")) == (202, 499)
+    await served.keep()
+    assert left(await line.ask(asked()), "hits-pro") == 5_997
 
 
 async def test_the_limit_holds(visiting: Visiting) -> None:
-    async with visiting(limit_admin="3/3600") as visit, serving(visit) as served:
+    async with visiting(limit_hits_pro="3/3600", limit_admin="1/3600") as visit, serving(visit) as served:
         line = await served.line()
         answers = [await line.ask(asked()) for _ in range(5)]
-        await visit.house.usage.flush()
-        report = await visit.house.usage.report(served.key.tenant)
+        await visit.service.usage.flush()
+        report = await visit.service.usage.report(served.key.tenant)
     assert [answer.status for answer in answers] == [200, 200, 200, 429, 429]
-    assert json.loads(answers[-1].body)["code"] == "RATE_LIMITED"
+    assert json.loads(answers[-1].body)["details"]["policy"] == "hits-pro"
     assert report.hits == 3  # what was refused was not served
 
 
-async def test_other_words_go_the_ordinary_way(served: Served) -> None:
-    """Whatever is not exactly what was answered before: it is read anew."""
-    watched = Watched(served.lane)
+async def test_other_bytes_take_the_ordinary_path(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only exactly the bytes that were answered before take the fast path."""
+    watched = Watched(served.fast_path, monkeypatch)
     line = await served.line()
     first = await line.ask(asked())
     await line.ask(asked())
-    assert watched.rode == 1
+    assert watched.answered == 1
     known = first.fields[b"etag"].decode()
     assert (await line.ask(asked(ADMIN_KEY, f"If-None-Match: {known}"))).status == 304
     assert (await line.ask(asked("sk_live_somebody-else-0123456789abcdef"))).status == 401
     assert (await line.ask(asked(keepScripts=True))).status == 202
     again = [await line.ask(asked(ADMIN_KEY, "Idempotency-Key: 0123456789abcdef")) for _ in range(2)]
     assert [answer.fields.get(b"x-idempotent-replayed") for answer in again] == [None, b"true"]
-    assert watched.rode == 1
+    assert watched.answered == 1
 
 
 async def test_requests_in_pieces_and_in_heaps(served: Served) -> None:
@@ -347,7 +366,7 @@ async def test_a_body_that_looks_like_a_request_is_a_body(served: Served) -> Non
     assert json.loads(answer.body)["code"] == "VALIDATION_ERROR"
 
 
-async def test_without_hot_the_ordinary_way_serves_from_cold(visiting: Visiting, own_valkey: Valkey) -> None:
+async def test_without_hot_the_ordinary_path_serves_from_cold(visiting: Visiting, own_valkey: Valkey) -> None:
     async with visiting(redis_url=own_valkey.url) as visit, serving(visit) as served:
         line = await served.line()
         assert [(await line.ask(asked())).status for _ in range(2)] == [200, 200]
@@ -363,7 +382,7 @@ async def test_a_store_that_answers_nonsense_does_not_keep_the_client_waiting(
     async with visiting(redis_url=own_valkey.url) as visit, serving(visit) as served:
         line = await served.line()
         assert [(await line.ask(asked())).status for _ in range(2)] == [200, 200]
-        client = Client(Address.parse(own_valkey.url))
+        client = RespClient(Address.parse(own_valkey.url))
         [record] = [name for name in await client.call("KEYS", "*") if b":key:key:" in name]
         await client.call("DEL", record)
         await client.call("RPUSH", record, "not a string")
@@ -373,7 +392,23 @@ async def test_a_store_that_answers_nonsense_does_not_keep_the_client_waiting(
         assert (await line.ask(asked())).status == 200
 
 
-async def test_a_client_that_leaves_during_its_ride_harms_nobody(served: Served) -> None:
+async def test_a_store_that_has_lost_its_scripts_is_given_them_again(
+    visiting: Visiting, own_valkey: Valkey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with visiting(redis_url=own_valkey.url) as visit, serving(visit) as served:
+        watched = Watched(served.fast_path, monkeypatch)
+        line = await served.line()
+        assert [(await line.ask(asked())).status for _ in range(2)] == [200, 200]
+        client = RespClient(Address.parse(own_valkey.url))
+        await client.call("SCRIPT", "FLUSH")
+        await client.close()
+        answers = [await line.ask(asked()) for _ in range(2)]
+    assert [answer.status for answer in answers] == [200, 200]
+    assert [left(answer, "hits-pro") for answer in answers] == [5_997, 5_996]
+    assert (watched.answered, watched.fell_back) == (2, 1)
+
+
+async def test_a_client_that_leaves_during_its_request_disturbs_no_other(served: Served) -> None:
     line = await served.line()
     assert [(await line.ask(asked())).status for _ in range(2)] == [200, 200]
     for _ in range(20):
@@ -383,12 +418,12 @@ async def test_a_client_that_leaves_during_its_ride_harms_nobody(served: Served)
     assert (await line.ask(asked())).status == 200
 
 
-async def test_tickets_are_bounded(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gossamer.doors.http.express.MOST_TICKETS", 3)
+async def test_prepared_answers_are_bounded(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gossamer.doors.http.server.fast_path.MAX_PREPARED", 3)
     line = await served.line()
     for number in range(6):
         await line.ask(asked(ADMIN_KEY, f"X-Number: {number}"))
-    watched = Watched(served.lane)
+    watched = Watched(served.fast_path, monkeypatch)
     for number in (0, 5):
         await line.ask(asked(ADMIN_KEY, f"X-Number: {number}"))
-    assert watched.rode == 1
+    assert watched.answered == 1

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import httpx
 import pytest
-
-from gossamer.state.database import open_database
 from tests.doors.echo import Echo
 from tests.doors.processes import Start
 from tests.servers.valkey import Valkey
+
+from gossamer.state.db.database import open_database
 
 KEYS = 50
 EQUAL = 200

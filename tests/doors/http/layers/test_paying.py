@@ -11,31 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 from sqlalchemy import update
-from x402.extensions.bazaar import validate_discovery_extension_spec
-from x402.extensions.payment_identifier import append_payment_identifier_to_extensions
-from x402.http.utils import decode_payment_required_header, encode_payment_signature_header
-from x402.schemas import parse_payment_payload, parse_payment_requirements
-
-from gossamer.doors.http.discovery import extensions
-from gossamer.flows.admit import wallet
-from gossamer.flows.caching import Caching
-from gossamer.flows.quotes import Prices
-from gossamer.flows.read import Wish
-from gossamer.layers import faces
-from gossamer.state import ledger
-from gossamer.state.tables import payments
-from gossamer.state.tenants import PUBLIC
-from gossamer.web.url import Url
-from gossamer.web.x402 import LARGEST_OFFER, NETWORKS
-from tests.doors.houses import AS_ADMIN, Visit, Visiting
-from tests.doors.test_problems import assert_problem
-from tests.doors.test_server import serving
+from tests.doors.http.layers.test_problems import assert_problem
+from tests.doors.http.server.test_server import serving
+from tests.doors.services import AS_ADMIN, Visit, Visiting
 from tests.pay import payers
-from tests.pay.payers import Till
+from tests.pay.payers import Income
 from tests.pay.shops import BASIC, CACHED, UNLIMITED, Shop, opened_shop
 from tests.servers.chains import wallets
 from tests.servers.chains.facilitator import Facilitator, Fault
@@ -43,6 +29,21 @@ from tests.servers.chains.fixtures import PAYER, Chains
 from tests.servers.postgres import PostgresServer
 from tests.servers.valkey import Valkey
 from tests.site.server import Site
+from x402.extensions.bazaar import validate_discovery_extension_spec
+from x402.extensions.payment_identifier import append_payment_identifier_to_extensions
+from x402.http.utils import decode_payment_required_header, encode_payment_signature_header
+from x402.schemas import parse_payment_payload, parse_payment_requirements
+
+from gossamer.doors.http.docs.discovery import MAX_BYTES, extensions
+from gossamer.flows.pages.caching import Caching
+from gossamer.flows.pay.quotes import Prices
+from gossamer.flows.tenants.admit import wallet
+from gossamer.layers import routes
+from gossamer.state.pay import ledger
+from gossamer.state.pay.pay_tables import payments
+from gossamer.state.tenants.tenants import PUBLIC
+from gossamer.web.pages.page_request import PageRequest
+from gossamer.web.pay.x402 import MAX_OFFER_CHARS, NETWORKS
 
 PRO = 15_000
 WALLET = "0x" + "ab" * 20
@@ -119,10 +120,8 @@ async def test_property_6_cache_hit_returns_reduced_price(
 ) -> None:
     url = shop.page()
     formats = tuple(body.get("formats", ("markdown", "metadata")))
-    wish = Wish(url=Url.parse(url), formats=formats)
-    if not body.get("mainContent", True):
-        wish = Wish(url=wish.url, formats=formats, how=type(wish.how)(False))
-    await shop.fetching.visit.house.reader.read_through(wish, wallet(WALLET), Caching(PUBLIC, 3600))
+    request = PageRequest(url, formats=formats, main_content=body.get("mainContent", True))
+    await shop.fetching.visit.service.reader.read_cached(request, wallet(WALLET), Caching(PUBLIC, 3600))
     cached = {**body, "url": url, "cache": True, "maxAge": 3600}
     assert amounts(await quoted(shop, path, cached)) == {CACHED}
     assert amounts(await quoted(shop, path, {**cached, "cache": False})) == {BASIC}
@@ -151,7 +150,7 @@ async def test_property_9_multi_chain_payment_options(
     assert [NETWORKS[one["network"]].name for one in second] == ["base-sepolia", "solana-devnet"]
     assert [one["network"] for one in first] == ["base-sepolia"]
     assert second[1]["extra"]["feePayer"]
-    assert len(answer.headers["payment-required"]) < LARGEST_OFFER
+    assert len(answer.headers["payment-required"]) < MAX_OFFER_CHARS
 
 
 async def test_a_402_is_a_problem_and_an_offer(shop: Shop) -> None:
@@ -179,26 +178,47 @@ async def test_a_probe_without_a_body_is_told_the_price_and_nonsense_is_not_sold
 
 async def test_without_wallets_there_are_no_payments(visiting: Visiting) -> None:
     async with visiting() as visit:
-        assert visit.house.payments is None
+        assert visit.service.payments is None
         answer = await visit.client.post("/fetch/basic", json={"url": "https://site.example/"})
         refused(answer, "UNAUTHORIZED")
         told = (await visit.client.get("/api/prices")).json()
         assert (told["payments"], told["networks"]) == (False, [])
     async with visiting(wallet_address="0x" + "ab" * 20) as visit:
-        assert visit.house.payments is None
+        assert visit.service.payments is None
         assert len(visit.logged("payments_off")) == 1
 
 
 async def test_discovery_of_every_priced_route_is_valid_and_small(shop: Shop) -> None:
-    house = shop.fetching.visit.house
-    priced = [route for face in faces(house) for route in face.routes() if route.price]
+    service = shop.fetching.visit.service
+    priced = [route for route in routes(service) if route.price]
     assert {"/fetch", "/fetch/basic", "/fetch/pro"} <= {route.path for route in priced}
     for route in priced:
         declared = extensions(route)
         checked = validate_discovery_extension_spec(declared["bazaar"])
         assert checked.valid, (route.path, checked.errors)
+        assert len(msgspec.json.encode(declared)) <= MAX_BYTES, route.path
         probed = await shop.fetching.visit.client.post(route.path)
-        assert len(probed.headers["payment-required"]) < LARGEST_OFFER, route.path
+        assert len(probed.headers["payment-required"]) < MAX_OFFER_CHARS, route.path
+
+
+async def test_discovery_shows_an_answer_of_every_priced_route(shop: Shop) -> None:
+    client = shop.fetching.visit.client
+    document = (await client.get("/openapi.json")).json()
+    for route in routes(shop.fetching.visit.service):
+        if not route.price:
+            continue
+        probed = await client.post(route.path)
+        second = json.loads(base64.b64decode(probed.headers["payment-required"]))
+        output = second["extensions"]["bazaar"]["info"]["output"]
+        assert output["type"] == "json"
+        responses = document["paths"][route.path]["post"]["responses"]
+        schema = responses["200"]["content"]["application/json"]["schema"]
+        whole = {**schema, "components": document["components"]}
+        assert list(Draft202012Validator(whole).iter_errors(output["example"])) == [], route.path
+        assert set(output["example"]) >= {"requestId"}, route.path  # a whole one
+        assert {json.dumps(one["outputSchema"]["output"]) for one in probed.json()["accepts"]} == {
+            json.dumps(output)
+        }
 
 
 async def test_unpaid_quotes_are_limited_and_given_back_when_they_are_paid(
@@ -226,14 +246,14 @@ async def test_unpaid_quotes_are_limited_and_given_back_when_they_are_paid(
 async def test_a_wallet_is_limited_by_itself(tmp_path: Path, site: Site, chains: Chains) -> None:
     limits = {**UNLIMITED, "limit_wallet": "2/60"}
     async with opened_shop(tmp_path, site, chains, **limits) as shop:
-        till = Till(chains)
+        income = Income(chains)
         for left in ("1", "0"):
             answer = await shop.buy(shop.page())
             assert (answer.status_code, answer.headers["x-ratelimit-remaining"]) == (200, left)
         url = shop.page()
         document = refused(await shop.buy(url), "RATE_LIMITED")
         assert document["details"]["policy"] == "wallet"
-        assert till.taken() == 2 * BASIC
+        assert income.taken() == 2 * BASIC
         assert shop.visits(url) == 0
 
 
@@ -255,7 +275,7 @@ async def named(shop: Shop, url: str) -> dict[str, str]:
 async def test_payment_identifier_the_same_payment_gets_the_same_answer(
     shop: Shop, facilitator: Facilitator
 ) -> None:
-    till, url = Till(shop.chains), shop.page()
+    income, url = Income(shop.chains), shop.page()
     first, second = await named(shop, url), await named(shop, url)
     answer = await shop.send(url, first)
     again = await shop.send(url, first)
@@ -267,18 +287,18 @@ async def test_payment_identifier_the_same_payment_gets_the_same_answer(
     refused(await shop.send(shop.page(), first), "PAYMENT_FAILED")
     assert shop.visits(url) == 1
     assert facilitator.count("settle") == 1
-    assert till.taken() == BASIC
+    assert income.taken() == BASIC
 
 
 async def test_an_idempotency_key_works_for_who_pays(shop: Shop, facilitator: Facilitator) -> None:
-    till, url, key = Till(shop.chains), shop.page(), {"Idempotency-Key": "a-key-of-a-payer"}
+    income, url, key = Income(shop.chains), shop.page(), {"Idempotency-Key": "a-key-of-a-payer"}
     first, second = await shop.signed(url), await shop.signed(url)
     answers = [await shop.send(url, {**payment, **key}) for payment in (first, first, second)]
     assert [answer.status_code for answer in answers] == [200, 200, 200]
     assert [answer.json() for answer in answers[1:]] == [answers[0].json()] * 2
     assert shop.visits(url) == 1
     assert facilitator.count("settle") == 1
-    assert till.taken() == BASIC
+    assert income.taken() == BASIC
     assert (await shop.send(url, first)).status_code == 402  # it was paid with already
     assert (await shop.send(shop.page(), second)).status_code == 200  # this one was not
 
@@ -286,21 +306,21 @@ async def test_an_idempotency_key_works_for_who_pays(shop: Shop, facilitator: Fa
 async def test_an_idempotency_key_opens_nothing_that_was_not_paid(
     shop: Shop, facilitator: Facilitator
 ) -> None:
-    till, url, key = Till(shop.chains), shop.page(), {"Idempotency-Key": "a-key-for-nothing"}
+    income, url, key = Income(shop.chains), shop.page(), {"Idempotency-Key": "a-key-for-nothing"}
     payment = {**await shop.signed(url), **key}
     facilitator.fail("settle", Fault.DECLINE)
     for _ in range(3):
         refused(await shop.send(url, payment), "PAYMENT_FAILED")
-    assert (facilitator.count("settle"), till.taken()) == (3, 0)
+    assert (facilitator.count("settle"), income.taken()) == (3, 0)
     facilitator.reset()
     assert (await shop.send(url, payment)).status_code == 200
     again = await shop.send(url, {**await shop.signed(url), **key})
     assert (again.status_code, again.headers["x-idempotent-replayed"]) == (200, "true")
-    assert (facilitator.count("settle"), till.taken()) == (1, BASIC)
+    assert (facilitator.count("settle"), income.taken()) == (1, BASIC)
 
 
 async def test_nothing_found_costs_nothing(shop: Shop, facilitator: Facilitator) -> None:
-    till, url = Till(shop.chains), shop.page()
+    income, url = Income(shop.chains), shop.page()
     asked: list[tuple[str, dict[str, Any]]] = [
         ("/search", {"query": "nobodyhaswrittenthis"}),
         ("/extract", {"url": url, "fields": ["price"]}),
@@ -311,17 +331,17 @@ async def test_nothing_found_costs_nothing(shop: Shop, facilitator: Facilitator)
         for path, body in asked:
             answer = await client.post(path, json=body)
             assert (answer.status_code, "payment-response" in answer.headers) == (200, False), answer.text
-    assert (facilitator.count("settle"), till.taken()) == (0, 0)
+    assert (facilitator.count("settle"), income.taken()) == (0, 0)
 
 
 async def test_payments_with_one_idempotency_key_at_once_pay_once(
     shop: Shop, facilitator: Facilitator
 ) -> None:
-    till, url, key = Till(shop.chains), shop.page(), {"Idempotency-Key": "a-key-for-many"}
+    income, url, key = Income(shop.chains), shop.page(), {"Idempotency-Key": "a-key-for-many"}
     payments = [{**await shop.signed(url), **key} for _ in range(4)]
     answers = await asyncio.gather(*(shop.send(url, payment) for payment in payments))
     assert [answer.status_code for answer in answers] == [200] * 4
-    assert (shop.visits(url), facilitator.count("settle"), till.taken()) == (1, 1, BASIC)
+    assert (shop.visits(url), facilitator.count("settle"), income.taken()) == (1, 1, BASIC)
 
 
 async def test_a_payment_that_went_elsewhere_is_no_revenue(
@@ -329,13 +349,13 @@ async def test_a_payment_that_went_elsewhere_is_no_revenue(
 ) -> None:
     """On EVM chains a nonce is its payer's: between our two questions it can pay for something else."""
     async with opened_shop(tmp_path, site, chains) as shop:
-        till, url = Till(chains), shop.page()
+        income, url = Income(chains), shop.page()
         payment = await shop.signed(url)
         facilitator.before = partial(_spend_elsewhere, chains)
         assert (await shop.send(url, payment)).status_code == 200  # nobody can tell
         facilitator.before = None
         refused(await shop.send(url, payment), "PAYMENT_FAILED")
-        assert till.taken() == 0
+        assert income.taken() == 0
         told = (await shop.fetching.visit.client.get("/api/payments", headers=AS_ADMIN)).json()
         assert (told["revenue"], told["unproven"]) == ({}, {"/fetch/basic": "$0.005"})
         assert [one["transaction"] for one in told["payments"]] == [""]
@@ -469,10 +489,10 @@ async def test_on_the_servers_of_a_large_installation(
 ) -> None:
     flags = {"database_url": postgres.url, "redis_url": own_valkey.url}
     async with opened_shop(tmp_path, site, chains, **flags) as shop:
-        till, url = Till(chains), shop.page()
+        income, url = Income(chains), shop.page()
         for due in (BASIC, BASIC + CACHED):
             assert (await shop.buy(url, body={"cache": True})).status_code == 200
-            assert till.taken() == due
+            assert income.taken() == due
         payment = await shop.signed(url)
         answers = await asyncio.gather(*(shop.send(url, payment) for _ in range(20)))
         statuses = [answer.status_code for answer in answers]
@@ -481,7 +501,7 @@ async def test_on_the_servers_of_a_large_installation(
         own_valkey.kill()  # quotes are forgotten; the ledger is not
         assert (await shop.send(url, payment)).status_code == 402
         assert (await shop.buy(shop.page())).status_code == 200
-        assert till.taken() == 3 * BASIC + CACHED
+        assert income.taken() == 3 * BASIC + CACHED
 
 
 async def test_the_pages_say_how_to_pay_and_what_a_402_looks_like(shop: Shop, visit: Visit) -> None:
@@ -519,7 +539,7 @@ async def test_the_documentation_says_what_it_costs(shop: Shop) -> None:
 
 
 async def test_who_went_away_before_it_was_settled_is_not_charged(shop: Shop) -> None:
-    till, url = Till(shop.chains), shop.page()
+    income, url = Income(shop.chains), shop.page()
     payment = await shop.signed(url)
     went, body = asyncio.Event(), json.dumps({"url": url}).encode()
 
@@ -546,15 +566,15 @@ async def test_who_went_away_before_it_was_settled_is_not_charged(shop: Shop) ->
         ],
         "client": ("127.0.0.1", 1),
     }
-    await visit.house.app()(scope, receive, send)
+    await visit.service.app()(scope, receive, send)
     assert sent == []
-    assert till.taken() == 0
+    assert income.taken() == 0
     assert (await shop.send(url, payment)).status_code == 200
-    assert till.taken() == BASIC
+    assert income.taken() == BASIC
 
 
 async def test_who_went_away_while_the_page_was_fetched_is_not_charged(shop: Shop) -> None:
-    till, visit = Till(shop.chains), shop.fetching.visit
+    income, visit = Income(shop.chains), shop.fetching.visit
     url = shop.fetching.site.url("/first-byte-late?paid")
     payment = await shop.signed(url, timeout=30_000)
     async with serving(visit) as port, httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}") as client:
@@ -571,18 +591,18 @@ async def test_who_went_away_while_the_page_was_fetched_is_not_charged(shop: Sho
     shown = await visit.client.get("/api/payments?limit=1", headers=AS_ADMIN)
     (last,) = shown.json()["payments"]
     assert (last["state"], last["reason"]) == ("released", "not_charged")
-    assert till.taken() == 0
+    assert income.taken() == 0
 
 
 async def test_an_answer_that_was_paid_and_not_given_is_given_once(
     shop: Shop, facilitator: Facilitator
 ) -> None:
     """As after a server that was killed between settling and answering."""
-    till, url = Till(shop.chains), shop.page()
+    income, url = Income(shop.chains), shop.page()
     payment = await shop.signed(url)
     assert (await shop.send(url, payment)).status_code == 200
-    async with shop.fetching.visit.house.database.write() as connection:
-        entry = (await ledger.listing(connection, limit=1))[0]
+    async with shop.fetching.visit.service.database.write() as connection:
+        entry = (await ledger.list_entries(connection, limit=1))[0]
         await connection.execute(update(payments).where(payments.c.id == entry.id).values(delivered_at=None))
     other = shop.page()
     assert (await shop.send(other, payment)).status_code == 402
@@ -591,4 +611,4 @@ async def test_an_answer_that_was_paid_and_not_given_is_given_once(
     assert {answer.status_code for answer in many} <= {200, 402, 409}
     assert (await shop.send(url, payment)).status_code == 402
     assert facilitator.count("settle") == 1
-    assert till.taken() == BASIC
+    assert income.taken() == BASIC

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.doors.http.clients import bucket, client_address
+from gossamer.doors.http.layers.clients import bucket, client_address
 
 OURS = (ip_network("10.0.0.0/8"), ip_network("fd00::/8"))
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from tests.doors.services import AS_ADMIN, PUBLIC_URL, Visit, Visiting, bearer
 
 from gossamer import problems
-from gossamer.doors.http.openapi import _PROBLEM_SCHEMA
-from tests.doors.houses import AS_ADMIN, PUBLIC_URL, Visit, Visiting, bearer
+from gossamer.doors.http.docs.openapi import _PROBLEM_SCHEMA
 
 VALIDATOR = Draft202012Validator(_PROBLEM_SCHEMA)
 
@@ -120,7 +120,7 @@ async def test_what_is_wrong_with_a_body_is_told_in_words_that_fit(
 
 
 @pytest.mark.parametrize("kind", problems.KINDS.values(), ids=lambda kind: kind.name)
-async def test_fr003_every_kind_leaves_as_declared(visit: Visit, kind: problems.Kind) -> None:
+async def test_fr003_every_kind_leaves_as_declared(visit: Visit, kind: problems.ProblemKind) -> None:
     assert_problem(await visit.client.post(f"/test/fail/{kind.name}"), kind.code)
 
 
@@ -265,6 +265,21 @@ async def test_every_route_with_bad_input_answers_with_a_valid_document(
 
 
 def every_route(visit: Visit):  # type: ignore[no-untyped-def]
-    from gossamer.layers import faces
+    from gossamer.layers import routes
 
-    return [route for face in faces(visit.house) for route in face.routes() if "rotate" not in route.path]
+    return [route for route in routes(visit.service) if "rotate" not in route.path]
+
+
+@pytest.mark.parametrize("written", ["3.0", "3e0", "30e-1", "3"])
+async def test_a_whole_number_may_be_written_as_a_fraction(visit: Visit, written: str) -> None:
+    body = f'{{"text": "a", "times": {written}}}'
+    answer = await visit.client.post("/test/echo", content=body, headers={"Content-Type": "application/json"})
+    assert answer.json()["text"] == "aaa"
+
+
+@pytest.mark.parametrize("written", ["3.5", "1e400", "0.0", "1e300", '"3.0"'])
+async def test_a_number_that_is_not_whole_or_out_of_range_is_refused(visit: Visit, written: str) -> None:
+    body = f'{{"text": "a", "times": {written}}}'
+    answer = await visit.client.post("/test/echo", content=body, headers={"Content-Type": "application/json"})
+    assert (answer.status_code, answer.json()["code"]) == (400, "VALIDATION_ERROR")
+    assert "$.times" in answer.json()["detail"]

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from gossamer.doors.http.streaming import Streaming
-from gossamer.state.database import Database
+from gossamer.doors.http.core.streaming import Streaming
+from gossamer.state.db.database import Database
 
 SCOPE = {"type": "http", "asgi": {"spec_version": "2.3"}}
 LONG = text("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000) "

@@ -6,13 +6,14 @@ import httpx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from gossamer.doors.http.idempotency import canonical
-from gossamer.state.resp import Client
-from gossamer.state.resp_address import Address
-from tests.doors.houses import AS_ADMIN, Visit, Visiting, bearer
-from tests.doors.test_problems import assert_problem
+from tests.doors.http.layers.test_problems import assert_problem
+from tests.doors.services import AS_ADMIN, Visit, Visiting, bearer
 from tests.servers.valkey import Valkey
+
+from gossamer.doors.http.layers.idempotency import canonical
+from gossamer.state.kv.hot import Claim
+from gossamer.state.kv.resp import RespClient
+from gossamer.state.kv.resp_address import Address
 
 BODY = {"text": "a", "times": 2}
 
@@ -83,6 +84,95 @@ async def test_fr020_of_many_at_once_one_runs_and_the_others_get_its_answer(visi
     assert visit.echo.runs == 1
     assert {answer.content for answer in answers} == {answers[0].content}
     assert sum("x-idempotent-replayed" in answer.headers for answer in answers) == 49
+
+
+def count_claims(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> list[Claim]:
+    """What requests were told when they asked for the work: the first has it, the others wait for it."""
+    claims: list[Claim] = []
+    claim = visit.service.hot.claim
+
+    async def counted(key: str, lease: float) -> Claim:
+        claims.append(await claim(key, lease))
+        return claims[-1]
+
+    monkeypatch.setattr(visit.service.hot, "claim", counted)
+    return claims
+
+
+async def reached(number: int, claims: list[Claim]) -> None:
+    async with asyncio.timeout(30):
+        while len(claims) < number:
+            await asyncio.sleep(0.001)
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/test/fail/fetch-timeout", 502),
+        ("/test/fail/service-unavailable", 503),
+        ("/test/fail/rate-limit-exceeded", 429),
+        ("/test/fail/payment-required", 402),
+        ("/test/echo", 200),  # too large to be stored
+    ],
+)
+async def test_decision5_who_waited_shares_what_is_not_stored_and_who_comes_later_runs(
+    visit_on_each_hot: Visit, monkeypatch: pytest.MonkeyPatch, path: str, status: int
+) -> None:
+    visit, body = visit_on_each_hot, {"text": "0123456789", "times": 110_000}
+    claims = count_claims(visit, monkeypatch)
+    visit.echo.gate.clear()
+    sent = [asyncio.create_task(post(visit, "shared", body, path)) for _ in range(20)]
+    await reached(20, claims)
+    visit.echo.gate.set()
+    answers = await asyncio.gather(*sent)
+    assert visit.echo.runs == 1
+    assert {(answer.status_code, answer.content) for answer in answers} == {(status, answers[0].content)}
+    assert sum("x-idempotent-replayed" in answer.headers for answer in answers) == 19
+    later = await post(visit, "shared", body, path)
+    assert (later.status_code, visit.echo.runs) == (status, 2)
+    assert "x-idempotent-replayed" not in later.headers
+
+
+async def test_decision5_who_waited_in_another_process_shares_a_failure(
+    visiting: Visiting, own_valkey: Valkey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = "/test/fail/fetch-failed"
+    async with (
+        visiting(redis_url=own_valkey.url) as one,
+        visiting(redis_url=own_valkey.url, echo_tables=False) as other,
+    ):
+        claims = count_claims(other, monkeypatch)
+        one.echo.gate.clear()
+        first = asyncio.create_task(post(one, "shared", path=path))
+        while not one.echo.runs:
+            await asyncio.sleep(0.001)
+        others = [asyncio.create_task(post(other, "shared", path=path)) for _ in range(5)]
+        await reached(5, claims)
+        one.echo.gate.set()
+        answers = await asyncio.gather(first, *others)
+        assert (one.echo.runs, other.echo.runs) == (1, 0)
+        assert {(answer.status_code, answer.content) for answer in answers} == {(502, answers[0].content)}
+        assert (await post(other, "shared", path=path)).status_code == 502
+        assert other.echo.runs == 1
+
+
+async def test_when_the_first_client_leaves_one_of_those_who_wait_takes_over(
+    visit_on_each_hot: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    visit = visit_on_each_hot
+    claims = count_claims(visit, monkeypatch)
+    visit.echo.gate.clear()
+    sent = [asyncio.create_task(post(visit, "left"))]
+    await reached(1, claims)
+    sent += [asyncio.create_task(post(visit, "left")) for _ in range(10)]
+    await reached(11, claims)
+    sent[0].cancel()
+    while visit.echo.runs < 2:
+        await asyncio.sleep(0.001)
+    visit.echo.gate.set()
+    answers = await asyncio.gather(*sent[1:])
+    assert visit.echo.runs == 2
+    assert {(answer.status_code, answer.content) for answer in answers} == {(200, answers[0].content)}
 
 
 async def test_fr028_without_a_key_every_request_runs(visit: Visit) -> None:
@@ -197,11 +287,11 @@ async def test_a_secret_that_is_shown_once_is_sealed_in_the_store(
         assert first.status_code == again.status_code == 201
         assert first.json() == again.json()
         secret = first.json()["key"].encode()
-        async with visit.house.database.read() as connection:
+        async with visit.service.database.read() as connection:
             rows = (await connection.exec_driver_sql("SELECT answer FROM once")).all()
         assert len(rows) == 1
         assert secret not in bytes(rows[0].answer)
-        client = Client(Address.parse(own_valkey.url))
+        client = RespClient(Address.parse(own_valkey.url))
         [name] = await client.call("KEYS", "*claim*")
         assert secret not in await client.call("GET", name)
         await client.close()
