@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 
 from tests.doors.fetches import say
-from tests.doors.houses import AS_ADMIN, Visit
+from tests.doors.services import AS_ADMIN, Visit
 from tests.site.paths import not_found, path
 from tests.site.server import Reply, Request, Site
 
@@ -64,7 +64,7 @@ class Web:
 @asynccontextmanager
 async def crawling(visit: Visit) -> AsyncIterator[None]:
     stop = asyncio.Event()
-    task = asyncio.create_task(visit.house.crawling().run(stop))
+    task = asyncio.create_task(visit.service.crawl_worker().run(stop))
     try:
         yield
     finally:

@@ -8,11 +8,11 @@ from sqlalchemy import Column, Integer, MetaData, String, Table, func, insert, s
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 
 from gossamer import problems
-from gossamer.doors.http.exchange import Exchange, answer
-from gossamer.doors.http.routing import Route
+from gossamer.doors.http.core.exchange import Exchange, answer
+from gossamer.doors.http.core.routing import Route
 from gossamer.problems import Problem
-from gossamer.state.database import Database
-from gossamer.state.tenants import Role
+from gossamer.state.db.database import Database
+from gossamer.state.tenants.tenants import Role
 
 metadata = MetaData()
 effects = Table(
@@ -73,11 +73,21 @@ class Echo:
 
     async def fail(self, exchange: Exchange, name: str) -> Said:
         self.runs += 1
+        await self.gate.wait()
         if name == "defect":
             raise RuntimeError("api_key=sk_live_0123456789abcdefghijklmnopqrstuv leaked")
         if name == "bare":
             return PlainTextResponse("gone wrong", 404)  # type: ignore[return-value]
         raise Problem(problems.KINDS[name], "It went wrong on purpose.")
+
+    async def reach(self, exchange: Exchange) -> Said:
+        """A target that never answers, of which no cache has anything."""
+        await exchange.admit_work()
+        self.runs += 1
+        raise Problem(problems.FETCH_FAILED, "It does not answer.")
+
+    async def _has_nothing(self, exchange: Exchange) -> bool:
+        return False
 
     async def cut(self, exchange: Exchange) -> Response:
         async def chunks() -> Any:
@@ -104,6 +114,7 @@ class Echo:
                 method="POST", path="/test/effect", handler=self.effect, status=201, answers=Said, **nobody
             ),
             Route(method="POST", path="/test/fail/{name}", handler=self.fail, **nobody),
+            Route(method="POST", path="/test/reach", handler=self.reach, peek=self._has_nothing, **nobody),
             Route(method="GET", path="/test/cut", handler=self.cut, **nobody),
             Route(method="GET", path="/test/wait", handler=self.wait, deadline=0.05, **nobody),
             Route(method="GET", path="/test/listing", handler=self.listing, **nobody),

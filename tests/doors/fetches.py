@@ -1,4 +1,4 @@
-"""A house that may reach the test site, and whatever a test wants to be said there."""
+"""A service that may reach the test site, and whatever a test wants to be said there."""
 
 import asyncio
 import io
@@ -13,11 +13,11 @@ from typing import Any
 import httpx
 import pytest
 
-from gossamer.app import House
-from gossamer.logs import Log
-from gossamer.settings import Settings
+from gossamer.app import Service
+from gossamer.observe.logs import Log
+from gossamer.settings.settings import Settings
 from tests.doors.echo import Echo
-from tests.doors.houses import ADMIN_KEY, AS_ADMIN, PUBLIC_URL, Visit
+from tests.doors.services import ADMIN_KEY, AS_ADMIN, PUBLIC_URL, Visit
 from tests.site.dns import NameServer, name_server
 from tests.site.paths import HTML, path
 from tests.site.server import Reply, Request, Site
@@ -54,7 +54,7 @@ def say(body: str | bytes, *fields: str, target: str = "", **options: Any) -> st
 
 @dataclass(frozen=True)
 class Fetching:
-    """An open house, the site that it may visit, and who answers its questions for names."""
+    """An open service, the site that it may visit, and who answers its questions for names."""
 
     visit: Visit
     site: Site
@@ -98,8 +98,8 @@ async def opened(folder: Path, site: Site, **flags: Any) -> AsyncIterator[Fetchi
             **flags,
         }
         stream = io.StringIO()
-        async with House(Settings.load({}, None, flags), Log(stream, level="debug")) as house:
-            visit = Visit(house, Echo(house.database), httpx.AsyncClient(), stream)
+        async with Service(Settings.load({}, None, flags), Log(stream, level="debug")) as service:
+            visit = Visit(service, Echo(service.database), httpx.AsyncClient(), stream)
             async with visit.client_from("127.0.0.1") as visit.client:
                 yield Fetching(visit, site, names)
 
@@ -107,8 +107,8 @@ async def opened(folder: Path, site: Site, **flags: Any) -> AsyncIterator[Fetchi
 @pytest.fixture(scope="module")
 async def fetching(tmp_path_factory: pytest.TempPathFactory, site: Site) -> AsyncIterator[Fetching]:
     """One for all tests of a module."""
-    async with opened(tmp_path_factory.mktemp("house"), site) as house:
-        yield house
+    async with opened(tmp_path_factory.mktemp("service"), site) as service:
+        yield service
 
 
 @pytest.fixture
@@ -122,5 +122,5 @@ async def fetching_on_each_hot(
     request: pytest.FixtureRequest, open_fetching: OpenFetching
 ) -> AsyncIterator[Fetching]:
     flags = {} if request.param == "memory" else {"redis_url": request.getfixturevalue("own_valkey").url}
-    async with open_fetching(**flags) as house:
-        yield house
+    async with open_fetching(**flags) as service:
+        yield service

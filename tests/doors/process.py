@@ -6,10 +6,10 @@ import sys
 
 import uvloop
 
-from gossamer.app import House
-from gossamer.doors.http.server import server
-from gossamer.logs import Log
-from gossamer.settings import Settings
+from gossamer.app import Service
+from gossamer.doors.http.server.server import server
+from gossamer.observe.logs import Log
+from gossamer.settings.settings import Settings
 from tests.doors.echo import Echo
 
 
@@ -18,12 +18,12 @@ async def main() -> None:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listening.bind(("127.0.0.1", int(os.environ.get("GOSSAMER_PORT", "0"))))
     listening.listen(1024)
-    async with House(Settings.load(os.environ), Log(sys.stderr, level="warning")) as house:
-        echo = Echo(house.database)
+    async with Service(Settings.load(os.environ), Log(sys.stderr, level="warning")) as service:
+        echo = Echo(service.database)
         await echo.prepare()
         sys.stdout.write(f"{listening.getsockname()[1]}\n")
         sys.stdout.flush()
-        await server(house.app([echo])).serve(sockets=[listening])
+        await server(service.app(echo.routes())).serve(sockets=[listening])
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.doors.houses import ADMIN_KEY
+from tests.doors.services import ADMIN_KEY
 
 ROOT = Path(__file__).parents[2]
 

@@ -1,4 +1,4 @@
-"""A house that renders pages of the test site, with a worker at work and a real browser."""
+"""A service that renders pages of the test site, with a worker at work and a real browser."""
 
 import asyncio
 import io
@@ -13,15 +13,16 @@ from typing import Any
 import httpx
 import pytest
 
-from gossamer.app import House
-from gossamer.flows.render import Look, page_key
-from gossamer.logs import Log
-from gossamer.settings import Settings
-from gossamer.state.page_cache import CachedPage, PageKey
-from gossamer.web.url import Url
+from gossamer.app import Service
+from gossamer.flows.render.render import page_key
+from gossamer.observe.logs import Log
+from gossamer.settings.settings import Settings
+from gossamer.state.pages.cached_page import CachedPage
+from gossamer.state.pages.page_key import PageKey
+from gossamer.web.url.url import Url
 from tests.doors.echo import Echo
 from tests.doors.fetches import say
-from tests.doors.houses import ADMIN_KEY, AS_ADMIN, PUBLIC_URL, Visit
+from tests.doors.services import ADMIN_KEY, AS_ADMIN, PUBLIC_URL, Visit
 from tests.site.server import Site
 
 PROSE = "Orb weavers build a new web nearly every day, mostly at night, and eat the old one first. " * 5
@@ -42,8 +43,8 @@ class Rendering:
     site: Site
 
     @property
-    def house(self) -> House:
-        return self.visit.house
+    def service(self) -> Service:
+        return self.visit.service
 
     async def ask(self, url: str, *, sent: dict[str, str] | None = None, **body: Any) -> httpx.Response:
         """Ask for a target of the site, or a whole URL; `sent` are the request's own headers."""
@@ -75,7 +76,7 @@ class Rendering:
 
     async def key(self, url: str, sent: dict[str, str] | None = None) -> PageKey:
         full = self.site.url(url) if url.startswith("/") else url
-        return page_key(await self.tenant(sent), Url.parse(full), Look())
+        return page_key(await self.tenant(sent), Url.parse(full))
 
     async def keep(
         self, url: str, html: str = "", *, age: float = 0.0, sent: dict[str, str] | None = None
@@ -84,7 +85,7 @@ class Rendering:
         key = await self.key(url, sent)
         rendered_at = round((time.time() - age) * 1000)
         page = CachedPage.of((html or article()).encode(), url=key.url, rendered_at=rendered_at)
-        await self.house.page_cache.put(key, page)
+        await self.service.page_cache.put(key, page)
         return key
 
     def visits(self, target: str) -> int:
@@ -111,8 +112,8 @@ async def opened(folder: Path, site: Site, *, working: bool = True, **flags: Any
         **flags,
     }
     stream = io.StringIO()
-    async with House(Settings.load({}, None, flags), Log(stream, level="debug")) as house:
-        visit = Visit(house, Echo(house.database), httpx.AsyncClient(), stream)
+    async with Service(Settings.load({}, None, flags), Log(stream, level="debug")) as service:
+        visit = Visit(service, Echo(service.database), httpx.AsyncClient(), stream)
         async with visit.client_from("127.0.0.1") as visit.client, at_work(visit, working=working):
             yield Rendering(visit, site)
 
@@ -120,7 +121,7 @@ async def opened(folder: Path, site: Site, *, working: bool = True, **flags: Any
 @asynccontextmanager
 async def at_work(visit: Visit, *, working: bool = True) -> AsyncIterator[None]:
     stop = asyncio.Event()
-    task = asyncio.create_task(visit.house.worker().run(stop)) if working else None
+    task = asyncio.create_task(visit.service.worker().run(stop)) if working else None
     try:
         yield
     finally:
@@ -132,8 +133,8 @@ async def at_work(visit: Visit, *, working: bool = True) -> AsyncIterator[None]:
 @pytest.fixture(scope="module")
 async def rendering(tmp_path_factory: pytest.TempPathFactory, site: Site) -> AsyncIterator[Rendering]:
     """One for all tests of a module, with a worker and so with a browser."""
-    async with opened(tmp_path_factory.mktemp("house"), site) as house:
-        yield house
+    async with opened(tmp_path_factory.mktemp("service"), site) as service:
+        yield service
 
 
 @pytest.fixture
@@ -145,8 +146,8 @@ def open_rendering(tmp_path: Path, site: Site) -> OpenRendering:
 @pytest.fixture
 async def idle(open_rendering: OpenRendering) -> AsyncIterator[Rendering]:
     """One in which nobody works on what is queued."""
-    async with open_rendering(working=False) as house:
-        yield house
+    async with open_rendering(working=False) as service:
+        yield service
 
 
 def app_page(**options: Any) -> str:

@@ -1,0 +1,100 @@
+"""A whole service for a test: the real parts on real stores, and a client at its door."""
+
+import io
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import msgspec
+import pytest
+
+from gossamer.app import Service
+from gossamer.flows.tenants.keys import Actor, NewKey
+from gossamer.observe.logs import Log
+from gossamer.settings.settings import Settings
+from gossamer.state.tenants.tenants import Role, Tier
+from tests.doors.echo import Echo
+
+ADMIN_KEY = "sk_live_an-admin-key-for-tests-0123456789"
+PUBLIC_URL = "https://gossamer.example"
+
+
+@dataclass
+class Visit:
+    """An open service, its test routes, what it logged, and a client."""
+
+    service: Service
+    echo: Echo
+    client: httpx.AsyncClient
+    stream: io.StringIO
+
+    def logged(self, event: str | None = None) -> list[dict[str, Any]]:
+        lines = [msgspec.json.decode(line) for line in self.stream.getvalue().splitlines()]
+        return [line for line in lines if event is None or line.get("event") == event]
+
+    def client_from(self, address: str) -> httpx.AsyncClient:
+        return self._client(
+            httpx.ASGITransport(self.service.app(self.echo.routes()), client=(address, 40000))
+        )
+
+    async def key(self, role: Role = Role.USER, tier: Tier = Tier.PRO) -> str:
+        new = NewKey(email="someone@example.com", role="admin" if role is Role.ADMIN else "user", tier=tier)
+        return (await self.service.keys.create(new, Actor("test"))).secret
+
+    def _client(self, transport: httpx.ASGITransport) -> httpx.AsyncClient:
+        return httpx.AsyncClient(transport=transport, base_url="http://test")
+
+
+def bearer(secret: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {secret}"}
+
+
+AS_ADMIN = bearer(ADMIN_KEY)
+Visiting = Callable[..., AbstractAsyncContextManager[Visit]]
+
+
+@pytest.fixture
+def visiting(tmp_path: Path, sqlite: str) -> Visiting:
+    """Opens a service with these settings: `async with visiting(limit_user="5/60") as visit`."""
+
+    @asynccontextmanager
+    async def visit(*, echo_tables: bool = True, **flags: Any) -> AsyncIterator[Visit]:
+        flags = {
+            "data_dir": str(tmp_path),  # where the database is already
+            "bootstrap_key": ADMIN_KEY,
+            "public_url": PUBLIC_URL,
+            "limit_anonymous_post": "1000000/60",
+            "limit_anonymous_read": "1000000/60",
+            "backoff_faults": "0",
+            "backoff_misses": "0",
+            **flags,
+        }
+        stream = io.StringIO()
+        log = Log(stream, level="debug")
+        async with Service(Settings.load({}, None, flags), log) as service:
+            echo = Echo(service.database)
+            if echo_tables:
+                await echo.prepare()
+            opened = Visit(service, echo, httpx.AsyncClient(), stream)
+            async with opened.client_from("127.0.0.1") as client:
+                opened.client = client
+                yield opened
+
+    return visit
+
+
+@pytest.fixture
+async def visit(visiting: Visiting) -> AsyncIterator[Visit]:
+    async with visiting() as opened:
+        yield opened
+
+
+@pytest.fixture(params=["memory", "redis"])
+async def visit_on_each_hot(request: pytest.FixtureRequest, visiting: Visiting) -> AsyncIterator[Visit]:
+    """The same, once with everything in process and once on Redis."""
+    flags = {} if request.param == "memory" else {"redis_url": request.getfixturevalue("own_valkey").url}
+    async with visiting(**flags) as opened:
+        yield opened

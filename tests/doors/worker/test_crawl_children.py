@@ -1,0 +1,109 @@
+"""The processes that a server starts for crawls, and for what becomes of them in the search index."""
+
+import asyncio
+import io
+import signal
+import sys
+from pathlib import Path
+
+import psutil  # type: ignore[import-untyped]
+import pytest
+from sqlalchemy import select
+from tests.doors.processes import Start
+from tests.site.server import Site
+
+from gossamer.doors.worker.children import Children
+from gossamer.flows.crawl.seeds import seeds_of
+from gossamer.observe.logs import Log
+from gossamer.settings.settings import Settings
+from gossamer.state.crawl.crawls import Crawls
+from gossamer.state.db.database import Database, open_database
+from gossamer.state.db.tables import search_pages
+from gossamer.state.tenants.tenants import PUBLIC
+from gossamer.web.crawl.spec import CrawlSpec
+
+SECONDS = 60.0
+KINDS = ("crawl", "index")
+
+
+async def crawl(folder: Path, url: str) -> None:
+    """Until it is done, and what it stored can be found, by whoever does it."""
+    database = open_database(f"sqlite:///{folder}/gossamer.db")
+    await database.migrate()
+    crawls, spec = Crawls(database), CrawlSpec(seeds=(url,), max_depth=0, delay=0.0)
+    made = await crawls.create(PUBLIC, spec, urls=seeds_of(spec))
+    async with asyncio.timeout(SECONDS):
+        while (found := await crawls.get(made.id)) is not None and found.state == "running":
+            await asyncio.sleep(0.05)
+    assert found is not None
+    assert (found.state, found.counts.pages) == ("done", 1)
+    await until_found(database, url)
+    await database.close()
+
+
+async def until_found(database: Database, url: str) -> None:
+    which = select(search_pages.c.id).where(search_pages.c.final_url == url)
+    async with asyncio.timeout(SECONDS):
+        while True:
+            async with database.read() as connection:
+                if await connection.scalar(which) is not None:
+                    return
+            await asyncio.sleep(0.05)
+
+
+def child_of(server: psutil.Process, kind: str) -> psutil.Process:
+    (child,) = [child for child in server.children() if kind in child.cmdline()]
+    return child
+
+
+async def test_a_server_crawls_in_a_child_that_is_there_when_it_is_needed_and_ends_with_it(
+    processes: Start, tmp_path: Path, site: Site
+) -> None:
+    serving = processes("gossamer", "serve", egress_allow="127.0.0.0/8", egress_ports="*")
+    await asyncio.to_thread(serving.line)
+    server = psutil.Process(serving.process.pid)
+    assert server.children() == []
+    await crawl(tmp_path, site.url("/ok?children"))
+    children = [child_of(server, kind) for kind in KINDS]
+    for child in children:
+        child.send_signal(signal.SIGKILL)  # another takes its place
+    await crawl(tmp_path, site.url("/ok?children=2"))
+    others = [child_of(server, kind) for kind in KINDS]
+    assert {other.pid for other in others}.isdisjoint(child.pid for child in children)
+    serving.process.send_signal(signal.SIGKILL)
+    for other in others:
+        await asyncio.to_thread(other.wait, SECONDS)
+
+
+async def test_a_worker_leaves_the_search_index_to_a_child(
+    processes: Start, tmp_path: Path, site: Site
+) -> None:
+    working = processes("gossamer", "worker", egress_allow="127.0.0.0/8", egress_ports="*", port=8080)
+    await crawl(tmp_path, site.url("/ok?worker"))
+    child = child_of(psutil.Process(working.process.pid), "index")
+    working.process.send_signal(signal.SIGTERM)
+    assert await asyncio.to_thread(working.process.wait, SECONDS) == 0
+    await asyncio.to_thread(child.wait, SECONDS)
+
+
+async def test_a_child_that_cannot_be_started_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program, started, stream = tmp_path / "python", tmp_path / "started", io.StringIO()
+    monkeypatch.setattr(sys, "executable", str(program))
+
+    async def are_wanted() -> bool:
+        return True
+
+    stop = asyncio.Event()
+    running = asyncio.create_task(Children(Settings.load({}), "crawl", 1, are_wanted, Log(stream)).run(stop))
+    async with asyncio.timeout(SECONDS):
+        while "child_not_started" not in stream.getvalue():
+            assert not running.done(), running.result()
+            await asyncio.sleep(0.01)
+        program.write_text(f"#!/bin/sh\ntouch {started}\n")
+        program.chmod(0o700)
+        while not started.exists():
+            await asyncio.sleep(0.01)
+    stop.set()
+    await running
