@@ -12,6 +12,7 @@ from tests.site.paths import head
 
 HTML = "Content-Type: text/html; charset=utf-8"
 SCRIPT = "Content-Type: text/javascript"
+PAGE = "/page"  # for what only the head of a whole page can ask for, or is sent when it is left
 
 PRELUDE = """
 const source = code => URL.createObjectURL(new Blob([code], {type: 'text/javascript'}));
@@ -119,6 +120,10 @@ def answer(port: int, target: str) -> bytes:
         name = path.removeprefix("/header/")
         status = "302 Found" if name == "location" else "200 OK"
         return _answer(b"<img src=/image>", HTML, _named("header", name, port), status=status)
+    if path == PAGE:
+        heads = (code for _, code in _of("page", port))
+        scripts = "".join(f"<script>{code}</script>" for _, code in _of("leaving", port))
+        return _answer(f"<!doctype html><title>tried</title>{scripts}".encode(), HTML, *heads)
     if path.startswith("/frame/"):
         return _answer(_named("frame", path.removeprefix("/frame/"), port).encode(), HTML)
     if path in ("/worker", "/shared", "/service"):

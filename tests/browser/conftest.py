@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.browser import pages
+from tests.browser import pages, slow
 from tests.browser.pools import Pool, open_pool
 
-__all__ = ["pages"]  # what the site has for browsers
+__all__ = ["pages", "slow"]  # what the site has for browsers
 
 
 @pytest.fixture(scope="session")

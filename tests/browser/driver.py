@@ -5,18 +5,20 @@ import io
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from ipaddress import ip_network
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from gossamer.logs import Log
-from gossamer.reach.cdp import Connection, Session
-from gossamer.reach.chromium import ALL, Chromium, Layers, find, launch
-from gossamer.reach.dial import Dialer
-from gossamer.reach.names import Names
-from gossamer.reach.proxy import Allowance, Pass, Proxy
+from gossamer.observe.logs import Log
+from gossamer.reach.browser.cdp import CdpConnection, Session
+from gossamer.reach.net.dial import Dialer
+from gossamer.reach.net.names import Names
+from gossamer.reach.proxy.credentials import Allowance, VisitCredentials
+from gossamer.reach.proxy.proxy import Proxy
+from gossamer.reach.sandbox.chromium import Chromium, find, launch
+from gossamer.reach.sandbox.fence import ALL, Layers
 from tests.site.dns import Clock, NameServer, name_server
 
 SECONDS = 20.0
@@ -45,11 +47,11 @@ class Yard:
 
 
 @asynccontextmanager
-async def yard() -> AsyncIterator[Yard]:
+async def yard(*allowed: IPv4Network | IPv6Network) -> AsyncIterator[Yard]:
     async with name_server() as dns:
         clock, log = Clock(), io.StringIO()
         names = Names([dns.address], limit=1.0, clock=clock)
-        dialer = Dialer(names, allow=(ip_network("127.0.0.1/32"),), ports="*")
+        dialer = Dialer(names, allow=(ip_network("127.0.0.1/32"), *allowed), ports="*")
         proxy = Proxy(dialer, Log(log))
         await proxy.open()
         try:
@@ -71,7 +73,7 @@ async def chromium(proxy: Proxy, layers: Layers = ALL) -> AsyncIterator[Chromium
 class Tab:
     """A page in a context of its own, which answers the proxy with the credentials of its visit."""
 
-    def __init__(self, session: Session, visit: Pass) -> None:
+    def __init__(self, session: Session, visit: VisitCredentials) -> None:
         self.visit = visit
         self.events: list[tuple[str, dict[str, Any]]] = []
         self._session = session
@@ -121,8 +123,10 @@ class Tab:
 
 
 @asynccontextmanager
-async def tab(browser: Chromium, visit: Pass, connection: Connection | None = None) -> AsyncIterator[Tab]:
-    own = connection or Connection(browser)
+async def tab(
+    browser: Chromium, visit: VisitCredentials, connection: CdpConnection | None = None
+) -> AsyncIterator[Tab]:
+    own = connection or CdpConnection(browser)
     try:
         context = await own.browser.ask(dict[str, Any], "Target.createBrowserContext", now() + SECONDS)
         target = await own.browser.ask(

@@ -1,6 +1,6 @@
 """Starts a browser, says so, and waits to be killed.
 
-    python -m tests.browser.owner [jail]
+    python -m tests.browser.owner [bubblewrap]
 
 What it prints is JSON: the browser's process and folder, and what keeps it in.
 """
@@ -8,22 +8,27 @@ What it prints is JSON: the browser's process and folder, and what keeps it in.
 import asyncio
 import json
 import sys
+from dataclasses import replace
 
-from gossamer.reach import processes
-from gossamer.reach.chromium import Layers, launch
+from gossamer.observe.logs import Log
+from gossamer.observe.metrics import Metrics
+from gossamer.reach.sandbox import processes
+from gossamer.reach.sandbox.chromium import launch
+from gossamer.reach.sandbox.fence import Fence
 from tests.browser.driver import SECONDS, binary, now, yard
 
 
-async def main(jail: bool) -> None:
+async def main(bubblewrap: bool) -> None:
     async with yard() as place:
-        layers = Layers(jail=jail)
+        layers = await Fence("prefer", Log(place.log), Metrics("0")).layers()
+        layers = replace(layers, bubblewrap=layers.bubblewrap and bubblewrap)
         browser = await launch(binary(), place.proxy, layers=layers, deadline=now() + SECONDS)
         told = {
             "pid": browser.pid,
-            "family": processes.family(browser.pid),
-            "walled": browser.walled,
-            "sandboxed": browser.sandboxed,
-            "jailed": browser.jailed,
+            "family": processes.list_family(browser.pid),
+            "netns": browser.layers.netns,
+            "sandbox": browser.layers.sandbox,
+            "bubblewrap": browser.layers.bubblewrap,
             "log": place.log.getvalue(),
         }
         print(json.dumps(told), flush=True)
@@ -32,4 +37,4 @@ async def main(jail: bool) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main("jail" in sys.argv))
+    asyncio.run(main("bubblewrap" in sys.argv))

@@ -11,17 +11,18 @@ from typing import Any, cast
 import msgspec
 import psutil  # type: ignore[import-untyped]
 
-from gossamer.logs import Log
-from gossamer.metrics import Metrics
-from gossamer.reach import chromium
-from gossamer.reach.browser import Browsers
-from gossamer.reach.chromium import Chromium
-from gossamer.reach.dial import Dialer
-from gossamer.reach.names import Names
-from gossamer.reach.proxy import Proxy
-from gossamer.reach.running import Running
-from gossamer.reach.visit import Rendered, Visit
-from gossamer.web.url import Url
+from gossamer.observe.logs import Log
+from gossamer.observe.metrics import Metrics
+from gossamer.reach.browser.browser import Browsers
+from gossamer.reach.browser.launcher import Launcher, LocalLauncher
+from gossamer.reach.browser.running import Running
+from gossamer.reach.net.dial import Dialer
+from gossamer.reach.net.names import Names
+from gossamer.reach.page.visit import Visit, VisitResult
+from gossamer.reach.proxy.proxy import Proxy
+from gossamer.reach.sandbox.chromium import Chromium
+from gossamer.reach.sandbox.fence import Fence
+from gossamer.web.url.url import Url
 
 USER_AGENT = "Gossamer/0 (tests)"
 
@@ -36,7 +37,7 @@ class Pool:
     metrics: Metrics
     stream: io.StringIO  # what was logged
 
-    async def visit(self, url: str, **how: Any) -> Rendered:
+    async def visit(self, url: str, **how: Any) -> VisitResult:
         return await self.browsers.visit(Visit(url=Url.parse(url), **{"timeout": 20.0} | how))
 
     @property
@@ -85,8 +86,9 @@ async def open_pool(**settings: Any) -> AsyncIterator[Pool]:
         "queue": 100,
         "user_agent": USER_AGENT,
     }
-    binary = settings.pop("binary", chromium.find(""))
-    browsers = Browsers(proxy, binary, log, metrics, **(usual | settings))
+    local = LocalLauncher(settings.pop("named", ""), proxy, Fence("require", log, metrics))
+    launcher: Launcher = settings.pop("launcher", local)
+    browsers = Browsers(proxy, launcher, log, metrics, **(usual | settings))
     try:
         yield Pool(browsers, metrics, stream)
     finally:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from gossamer.problems import Problem, Unavailable
-from gossamer.reach import memory
-from gossamer.reach.turns import Full, Turns
+from gossamer.reach.browser.turns import BrowserTurns, Full
+from gossamer.reach.sandbox import memory
 from tests.browser.pages import DONE
 from tests.browser.pools import Pool, family, is_alive, open_pool
 from tests.site.server import Site
@@ -32,7 +32,7 @@ def failure(problem: Problem) -> tuple[str, str]:
 
 
 async def test_callers_take_turns() -> None:
-    turns = Turns(1, 100)
+    turns = BrowserTurns(1, 100)
     order: list[str] = []
 
     async def work(caller: str) -> None:
@@ -49,7 +49,7 @@ async def test_callers_take_turns() -> None:
 
 
 async def test_the_queue_is_bounded_and_can_be_left() -> None:
-    turns = Turns(1, 2)
+    turns = BrowserTurns(1, 2)
     await turns.take("a")
     waiting = [asyncio.create_task(turns.take(caller)) for caller in "ab"]
     await asyncio.sleep(0)
@@ -109,7 +109,7 @@ def test_memory_is_what_the_machine_and_the_groups_leave(tmp_path: Path) -> None
 
 
 async def test_a_machine_without_chromium_says_so(site: Site) -> None:
-    async with open_pool(binary=None) as pool:
+    async with open_pool(named="/nowhere/chromium") as pool:
         with pytest.raises(Unavailable, match="no Chromium"):
             await pool.visit(site.url("/ok"))
 

@@ -15,8 +15,9 @@ import psutil  # type: ignore[import-untyped]
 import pytest
 
 from gossamer.problems import Unavailable
-from gossamer.reach import processes
-from gossamer.reach.chromium import Layers, find, launch
+from gossamer.reach.sandbox import processes
+from gossamer.reach.sandbox.chromium import find, launch
+from gossamer.reach.sandbox.fence import Layers
 from tests.browser.driver import PLENTY, SECONDS, binary, chromium, now, tab, yard
 
 
@@ -51,12 +52,12 @@ def running(pid: int) -> bool:
 
 async def test_it_is_kept_in_by_all_that_the_system_allows() -> None:
     async with yard() as place, chromium(place.proxy) as browser:
-        assert (browser.walled, browser.sandboxed, browser.jailed) == (True, True, True)
+        assert (browser.layers.netns, browser.layers.sandbox, browser.layers.bubblewrap) == (True, True, True)
         assert "Chrome/" in browser.version
         async with tab(browser, place.proxy.admit(PLENTY, now() + SECONDS)) as page:
             await page.navigate("data:text/html,<title>here</title>")
             await page.until("document.title == 'here'")
-            members = [psutil.Process(pid) for pid in processes.family(browser.pid)]
+            members = [psutil.Process(pid) for pid in processes.list_family(browser.pid)]
             renderers = [each for each in members if "--type=renderer" in each.cmdline()]
             assert renderers
             for renderer in renderers:
@@ -87,11 +88,13 @@ async def test_messages_of_any_size_pass() -> None:
         assert together == [number * 2 for number in range(500)]
 
 
-@pytest.mark.parametrize("jail", [True, False])
-async def test_its_end_is_complete(jail: bool) -> None:
+@pytest.mark.parametrize("bubblewrap", [True, False])
+async def test_its_end_is_complete(bubblewrap: bool) -> None:
     async with yard() as place:
-        browser = await launch(binary(), place.proxy, layers=Layers(jail=jail), deadline=now() + SECONDS)
-        family = processes.family(browser.pid)
+        browser = await launch(
+            binary(), place.proxy, layers=Layers(bubblewrap=bubblewrap), deadline=now() + SECONDS
+        )
+        family = processes.list_family(browser.pid)
         assert len(family) > 3
         assert len(folders()) == 1
         await asyncio.gather(browser.kill(), browser.kill())
@@ -105,7 +108,7 @@ async def test_its_end_is_complete(jail: bool) -> None:
 
 async def test_a_browser_that_dies_is_noticed() -> None:
     async with yard() as place, chromium(place.proxy) as browser:
-        family = processes.family(browser.pid)
+        family = processes.list_family(browser.pid)
         os.kill(max(family), signal.SIGKILL)  # any of its processes may go
         os.kill(browser.pid, signal.SIGKILL)
         async with asyncio.timeout(SECONDS):
@@ -130,10 +133,10 @@ async def owner(*words: str) -> AsyncIterator[tuple[asyncio.subprocess.Process, 
         await process.communicate()
 
 
-@pytest.mark.parametrize("jail", ["jail", "bare"])
-async def test_it_does_not_outlive_who_started_it(jail: str) -> None:
-    async with owner(sys.executable, "-m", "tests.browser.owner", jail) as (process, told):
-        assert told["jailed"] == (jail == "jail")
+@pytest.mark.parametrize("bubblewrap", ["bubblewrap", "bare"])
+async def test_it_does_not_outlive_who_started_it(bubblewrap: str) -> None:
+    async with owner(sys.executable, "-m", "tests.browser.owner", bubblewrap) as (process, told):
+        assert told["bubblewrap"] == (bubblewrap == "bubblewrap")
         assert running(told["pid"])
         os.kill(process.pid, signal.SIGKILL)
         await process.wait()
@@ -147,9 +150,9 @@ async def test_it_does_not_outlive_who_started_it(jail: str) -> None:
 
 async def test_somebody_without_rights_has_all_of_it_too() -> None:
     somebody = ("unshare", "--user", "--map-user=1234", "--map-group=1234")
-    command = (sys.executable, "-m", "tests.browser.owner", "jail")
+    command = (sys.executable, "-m", "tests.browser.owner", "bubblewrap")
     async with owner(*somebody, *command) as (process, told):
-        assert (told["walled"], told["sandboxed"], told["jailed"]) == (True, True, True)
+        assert (told["netns"], told["sandbox"], told["bubblewrap"]) == (True, True, True)
         assert process.stdin is not None
         process.stdin.close()
         assert await process.wait() == 0
@@ -159,8 +162,8 @@ async def test_where_the_system_allows_nothing_the_first_layer_is_left_and_the_l
     nothing = 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"'
     system = ("unshare", "--user", "--map-root-user", "sh", "-c", nothing, "sh")
     async with owner(*system, sys.executable, "-m", "tests.browser.owner", "bare") as (_, told):
-        assert (told["walled"], told["sandboxed"], told["jailed"]) == (False, False, False)
-        assert told["log"].count('"browser_not_walled"') == 1
+        assert (told["netns"], told["sandbox"], told["bubblewrap"]) == (False, False, False)
+        assert told["log"].count('"browser_not_in_netns"') == 1
         assert told["log"].count('"browser_not_sandboxed"') == 1
 
 
@@ -177,7 +180,7 @@ async def test_what_cannot_be_started_says_why(tmp_path: Path) -> None:
             (tmp_path / "nothing", SECONDS, "nothing: No such file"),
         ):
             with pytest.raises(Unavailable, match=why):
-                await launch(program, place.proxy, layers=Layers(jail=False), deadline=now() + seconds)
+                await launch(program, place.proxy, layers=Layers(bubblewrap=False), deadline=now() + seconds)
         attempt = asyncio.create_task(launch(mute, place.proxy, deadline=now() + SECONDS))
         await asyncio.sleep(0.2)
         attempt.cancel()
@@ -201,9 +204,9 @@ async def test_children_that_went_their_own_way_are_found_and_ended() -> None:
     script = "setsid sleep 1000 & (setsid sh -c 'sleep 1000 & sleep 1000' &) ; sleep 1000 & wait"
     process = await asyncio.create_subprocess_exec("sh", "-c", script, start_new_session=True)
     async with asyncio.timeout(SECONDS):
-        while len(processes.family(process.pid)) < 3:
+        while len(processes.list_family(process.pid)) < 3:
             await asyncio.sleep(0.01)
-    family = processes.family(process.pid)
+    family = processes.list_family(process.pid)
     assert await processes.end(process.pid, seconds=SECONDS) == []
     await process.wait()
     assert await gone(family)

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from gossamer.logs import Log
+from gossamer.observe.logs import Log
 from gossamer.problems import Unavailable
-from gossamer.reach import chromium, chromium_flags, processes
-from gossamer.reach.proxy import Proxy
-from gossamer.reach.remote import Remotes
+from gossamer.reach.browser.remote import Remotes
+from gossamer.reach.proxy.proxy import Proxy
+from gossamer.reach.sandbox import chromium, chromium_flags, processes
 from tests.browser.pages import DONE
 from tests.browser.pools import Pool, open_pool
 from tests.site.server import Site
@@ -54,7 +54,7 @@ async def pool_on(address: str, proxy: Proxy, stream: io.StringIO) -> AsyncItera
     remotes = Remotes(address, f"http://127.0.0.1:{proxy.port}", proxy, Log(stream))
     await remotes.open()
     try:
-        async with open_pool(proxy=proxy, launch=remotes.launch, context=remotes.context) as pool:
+        async with open_pool(proxy=proxy, launcher=remotes) as pool:
             yield pool
     finally:
         await remotes.close()

@@ -9,8 +9,8 @@ from urllib.parse import quote
 import pytest
 
 from gossamer.problems import Problem
-from gossamer.reach.visit import Shot, Visit
-from gossamer.web.url import Url
+from gossamer.reach.page.visit import Screenshot, Visit
+from gossamer.web.url.url import Url
 from tests.browser.pages import COMPLETE, DONE
 from tests.browser.pools import USER_AGENT, Pool
 from tests.site.canary import canary
@@ -130,7 +130,10 @@ async def test_a_selector_is_waited_for(pool: Pool, site: Site) -> None:
     assert rendered.settled
     assert 'class="late"' in rendered.page.text
     code, details = await refused(pool, site.url("/page/late"), wait_for="b.never", timeout=2)
-    assert (code, details) == ("RENDER_FAILED", {"reason": "render_timeout", "selector": "b.never"})
+    assert (code, details) == (
+        "RENDER_FAILED",
+        {"reason": "render_timeout", "selector": "b.never", "awaited": "selector"},
+    )
     code, details = await refused(pool, site.url("/ok?selector"), wait_for="b[")
     assert (code, details) == ("INVALID_SELECTOR", {"selector": "b["})
     assert not site.seen("/ok?selector")
@@ -177,14 +180,17 @@ async def test_what_cannot_be_had_is_a_network_error(pool: Pool, site: Site) -> 
     code, details = await refused(pool, site.secure_url("/ok"))
     assert (code, details["reason"]) == ("RENDER_FAILED", "network_error")
     assert details["cause"] == "ERR_CERT_AUTHORITY_INVALID"
-    code, details = await refused(pool, site.url("/hang"), timeout=2)
-    assert (code, details["reason"]) == ("RENDER_FAILED", "render_timeout")
+    with pytest.raises(Problem, match="The target said nothing in 2 seconds") as late:
+        await pool.visit(site.url("/hang"), timeout=2)
+    assert (late.value.reason, late.value.cause) == ("render_timeout", "no_answer")
 
 
 async def test_what_is_no_page_is_a_page_error(pool: Pool, site: Site) -> None:
     for target in ("/download", "/204"):
-        code, details = await refused(pool, site.url(target))
-        assert (code, details["reason"]) == ("RENDER_FAILED", "page_error")
+        with pytest.raises(Problem, match="leads to a file or to nothing, not to a page") as caught:
+            await pool.visit(site.url(target))
+        assert caught.value.kind.code == "RENDER_FAILED"
+        assert (caught.value.reason, caught.value.cause) == ("page_error", "no_page")
 
 
 async def test_pictures_and_fonts_are_asked_for_only_where_they_are_seen(pool: Pool, site: Site) -> None:
@@ -194,7 +200,7 @@ async def test_pictures_and_fonts_are_asked_for_only_where_they_are_seen(pool: P
     before = asked()
     assert "<title>run</title>" in (await pool.visit(site.url("/page/pictures"))).page.text
     assert asked() == before
-    await pool.visit(site.url("/page/pictures"), capture=Shot())
+    await pool.visit(site.url("/page/pictures"), capture=Screenshot())
     assert {"/picture?1", "/picture?font", "/picture?css", "/picture?framed"} <= asked()
 
 
@@ -239,7 +245,9 @@ async def test_a_document_that_is_too_large_is_not_waited_for(pool: Pool, site: 
     for target, largest in (("/huge-declared", 10_000_000), ("/huge", 2_000_000), ("/big-1mb", 100_000)):
         code, details = await refused(pool, site.url(target), max_document=largest)
         assert (code, details["reason"], details["maxBytes"]) == ("CONTENT_TOO_LARGE", "too_large", largest)
-    seen = await pool.visit(site.url("/big-1mb"), max_document=100_000, capture=Shot())  # which is not read
+    seen = await pool.visit(
+        site.url("/big-1mb"), max_document=100_000, capture=Screenshot()
+    )  # which is not read
     assert seen.capture is not None
     assert await pool.contexts() == 0
 

@@ -6,8 +6,8 @@ import pypdfium2
 import pytest
 
 from gossamer.problems import Problem
-from gossamer.reach.visit import Print
-from gossamer.web.printed import page_count
+from gossamer.reach.page.visit import Print
+from gossamer.web.documents.printed_pdf import page_count
 from tests.browser.pools import Pool
 from tests.site.server import Site
 

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from gossamer.problems import Problem
-from gossamer.reach.shot import MOST_PIXELS, TALLEST
-from gossamer.reach.visit import Capture, Shot
+from gossamer.reach.page.screenshot import MAX_PIXELS, MAX_SIDE_PIXELS
+from gossamer.reach.page.visit import Capture, Screenshot
 from tests.browser.pools import Pool
 from tests.site.server import Site
 
 
 async def captured(pool: Pool, url: str, **how: Any) -> Capture:
-    capture = (await pool.visit(url, capture=Shot(**how))).capture
+    capture = (await pool.visit(url, capture=Screenshot(**how))).capture
     assert capture is not None
     return capture
 
@@ -63,24 +63,24 @@ async def test_an_element_is_shown_in_whole_pixels(pool: Pool, site: Site) -> No
 
 async def test_what_is_too_large_is_refused_by_name_and_never_cut(pool: Pool, site: Site) -> None:
     endless = site.url("/page/endless-height")
-    details = {"reason": "too_tall", "width": 320, "height": 900_000, "limit": TALLEST}
+    details = {"reason": "too_tall", "width": 320, "height": 900_000, "limit": MAX_SIDE_PIXELS}
     assert await refused(pool, endless, width=320, full_page=True) == ("CAPTURE_TOO_LARGE", details)
     _, details = await refused(pool, endless, width=3840, full_page=True, scale=2.0)
-    assert details["limit"] == MOST_PIXELS // (3840 * 4)
+    assert details["limit"] == MAX_PIXELS // (3840 * 4)
     _, details = await refused(pool, site.url("/page/placed"), selector="#tall")
     assert (details["reason"], details["height"]) == ("too_tall", 40_000)
     _, details = await refused(pool, site.url("/page/wide"), full_page=True)
-    assert (details["reason"], details["limit"]) == ("too_wide", TALLEST)
+    assert (details["reason"], details["limit"]) == ("too_wide", MAX_SIDE_PIXELS)
     before = len(site.seen("/page/tall"))
     _, details = await refused(pool, site.url("/page/tall"), width=3840, height=2160, scale=3.0)
-    assert details == {"reason": "too_many_pixels", "pixels": 74_649_600, "limit": MOST_PIXELS}
+    assert details == {"reason": "too_many_pixels", "pixels": 74_649_600, "limit": MAX_PIXELS}
     assert len(site.seen("/page/tall")) == before
 
 
 async def test_what_is_too_tall_is_cut_where_it_was_asked_for(pool: Pool, site: Site) -> None:
     endless = site.url("/page/endless-height")
-    cut = await captured(pool, endless, width=320, full_page=True, max_height=TALLEST)
-    assert (size(cut.body), cut.cut) == ((320, TALLEST), True)
+    cut = await captured(pool, endless, width=320, full_page=True, max_height=MAX_SIDE_PIXELS)
+    assert (size(cut.body), cut.cut) == ((320, MAX_SIDE_PIXELS), True)
     cut = await captured(pool, site.url("/page/placed"), selector="#tall", max_height=700, scale=2.0)
     assert (size(cut.body), cut.cut) == ((100, 1400), True)
     whole = await captured(pool, site.url("/page/tall"), full_page=True, max_height=5000)
@@ -116,7 +116,7 @@ async def test_what_loads_when_it_is_seen_is_loaded(pool: Pool, site: Site) -> N
     url = site.url("/page/lazy")
     await taken(pool, url, full_page=True)
     assert len(site.seen("/picture?lazy")) == 1
-    visit = await pool.visit(url, capture=Shot())
+    visit = await pool.visit(url, capture=Screenshot())
     assert len(site.seen("/picture?lazy")) == 1
     assert visit.timings.capture_ms < 5000  # what is out of sight is not waited for
 

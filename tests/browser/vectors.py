@@ -2,13 +2,18 @@
 """Every way that a page has to make a browser talk to somebody, each aimed at an address of its own.
 
 `{url}` is `http://HOST/NAME`, `{host}` is `ADDRESS:PORT`, `{address}` the address and `{port}` the port.
+
+A vector counts if it is seen to arrive where nothing is in its way: either through the proxy, with every layer
+in force, when its address is one that may be reached, or, where the layers keep it from being sent at all, with
+the layers off. What arrives in neither case proves nothing when it does not arrive: it is tried, because another
+Chromium may do it, but does not count, and `unseen` says why this one does not.
 """
 
 from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import quote
 
-Where = Literal["html", "script", "worker", "shared", "service", "frame", "header"]
+Where = Literal["html", "script", "worker", "shared", "service", "frame", "header", "page", "leaving"]
 
 
 @dataclass(frozen=True)
@@ -16,15 +21,19 @@ class Vector:
     name: str
     where: Where
     code: str
-    # Whether this browser is known to do it, so that it must be seen where there is no fence. The others are
-    # tried because another version may do it.
-    certain: bool = True
-    proxied: bool = True  # whether it is asked of the proxy, where there is one
+    proxied: bool = True  # whether it is asked of the proxy; else the layers do not let it out at all
+    unseen: str = ""  # why it is not seen to arrive, and does not count
 
 
-def _all(where: Where, *vectors: tuple[str, str], certain: bool = True, proxied: bool = True) -> list[Vector]:
-    return [Vector(name, where, code, certain, proxied) for name, code in vectors]
+def _all(where: Where, *vectors: tuple[str, str], proxied: bool = True, unseen: str = "") -> list[Vector]:
+    return [Vector(name, where, code, proxied, unseen) for name, code in vectors]
 
+
+_SAME_ORIGIN = "only from the page's own origin: refused before anything is sent"
+_NOT_IN_THE_SHELL = "the headless shell has no such part of Chromium"
+_REMOVED = "Chromium no longer has it"
+_NO_REPORTS = "the headless shell sends no reports: tried over TLS, trusted, with the shortest delay"
+_ONE_PAGE = "no second page is ever opened (`--block-new-web-contents`)"
 
 VECTORS = [
     # What a document names.
@@ -59,22 +68,25 @@ VECTORS = [
     ),
     *_all(
         "html",
-        ("track", '<video src="/silence"><track default kind="captions" src="{url}"></video>'),
-        ("preconnect", '<link rel="preconnect" href="http://{host}">'),
-        ("svg-use", '<svg><use href="{url}#x"/></svg>'),
-        ("dns-prefetch", '<link rel="dns-prefetch" href="http://{host}">'),
-        ("prerender", '<link rel="prerender" href="{url}">'),
-        ("icon", '<link rel="icon" href="{url}">'),
-        ("manifest", '<link rel="manifest" href="{url}">'),
-        ("attribution", '<img attributionsrc="{url}">'),
-        ("portal", '<portal src="{url}"></portal>'),
-        certain=False,
+        ("speculation-prefetch", '<script type="speculationrules">{{"prefetch": [{{"urls": ["{url}"], "eagerness": "immediate"}}]}}</script>'),
+        ("speculation-prerender", '<script type="speculationrules">{{"prerender": [{{"urls": ["{url}"], "eagerness": "immediate"}}]}}</script>'),
+        proxied=False,
     ),
     *_all(
         "html",
-        ("speculation-prefetch", '<script type="speculationrules">{{"prefetch": [{{"urls": ["{url}"], "eagerness": "immediate"}}]}}</script>'),
-        ("speculation-prerender", '<script type="speculationrules">{{"prerender": [{{"urls": ["{url}"], "eagerness": "immediate"}}]}}</script>'),
-        certain=False,
+        ("preconnect", '<link rel="preconnect" href="http://{host}">'),
+        ("dns-prefetch", '<link rel="dns-prefetch" href="http://{host}">'),
+        ("icon", '<link rel="icon" href="{url}">'),
+        ("manifest", '<link rel="manifest" href="{url}">'),
+        ("attribution", '<img attributionsrc="{url}">'),
+        unseen=_NOT_IN_THE_SHELL,
+    ),
+    *_all("html", ("svg-use", '<svg><use href="{url}#x"/></svg>'), unseen=_SAME_ORIGIN),
+    *_all(
+        "html",
+        ("prerender", '<link rel="prerender" href="{url}">'),
+        ("portal", '<portal src="{url}"></portal>'),
+        unseen=_REMOVED,
     ),
     # What a script does.
     *_all(
@@ -112,35 +124,50 @@ VECTORS = [
     ),
     *_all(
         "script",
+        ("track", "const v = document.createElement('video'); v.crossOrigin = ''; v.innerHTML = '<track src={url}>'; document.body.append(v); v.textTracks[0].mode = 'showing'"),
+        ("ping", "const a = document.createElement('a'); a.href = '#'; a.ping = '{url}'; document.body.append(a); a.click()"),
+        ("identity", "navigator.credentials.get({{identity: {{providers: [{{configURL: '{url}', clientId: 'x'}}]}}}}).catch(() => 0)"),
+    ),
+    *_all(
+        "script",
         ("popup", "window.open('{url}')"),
         ("popup-opener", "window.open('{url}', '_blank', 'noopener')"),
-        ("ping", "const a = document.createElement('a'); a.href = '#'; a.ping = '{url}'; document.body.append(a); a.click()"),
-        ("fetch-later", "fetchLater('https://{host}/', {{activateAfter: 0}})"),
+        unseen=_ONE_PAGE,
+    ),
+    *_all(
+        "script",
         ("worker-remote", "new Worker('{url}')"),
         ("shared-worker-remote", "new SharedWorker('{url}')"),
-        ("identity", "navigator.credentials.get({{identity: {{providers: [{{configURL: '{url}', clientId: 'x'}}]}}}}).catch(() => 0)"),
+        unseen=_SAME_ORIGIN,
+    ),
+    *_all(
+        "script",
         ("payment", "new PaymentRequest([{{supportedMethods: 'https://{host}/pay'}}], {{total: {{label: 'x', amount: {{currency: 'EUR', value: '1'}}}}}}).canMakePayment().catch(() => 0)"),
         ("background-fetch", "navigator.serviceWorker.ready.then(r => r.backgroundFetch.fetch('x', ['{url}'])).catch(() => 0)"),
+        unseen=_NOT_IN_THE_SHELL,
+    ),
+    *_all(
+        "script",
         ("shared-storage", "sharedStorage.worklet.addModule('{url}').catch(() => 0)"),
+        ("ftp-scheme", "frame().src = 'ftp://{host}/x'"),
+        unseen=_REMOVED,
+    ),
+    *_all("script", ("view-source", "frame().src = 'view-source:{url}'"), unseen="refused to pages"),
+    *_all(
+        "script",
         ("file-scheme", "frame().src = 'file:///etc/passwd'"),
         ("chrome-scheme", "frame().src = 'chrome://version'"),
-        ("view-source", "frame().src = 'view-source:{url}'"),
-        ("ftp-scheme", "frame().src = 'ftp://{host}/x'"),
-        certain=False,
+        unseen="no request to an address; what files can be seen has a test of its own",
     ),
     # Calls, which find their own way, mostly by datagrams.
     *_all(
         "script",
         ("turn-tcp", "peer('turn:{host}?transport=tcp')"),
         ("turns-tcp", "peer('turns:{host}?transport=tcp')"),
-        proxied=False,
-    ),
-    *_all("script", ("stun", "peer('stun:{host}')"), ("turn-udp", "peer('turn:{host}?transport=udp')"), proxied=False),
-    *_all(
-        "script",
+        ("stun", "peer('stun:{host}')"),
+        ("turn-udp", "peer('turn:{host}?transport=udp')"),
         ("web-transport", "new WebTransport('https://{host}/').ready.catch(() => 0)"),
         ("ice-candidate", "connect('{address}', {port})"),
-        certain=False,
         proxied=False,
     ),
     # Who is not the page.
@@ -158,16 +185,18 @@ VECTORS = [
         ("location", "Location: {url}"),
         ("policy-report", "Content-Security-Policy-Report-Only: img-src 'none'; report-uri {url}"),
     ),
+    *_all("header", ("link-preconnect", "Link: <http://{host}>; rel=preconnect"), unseen=_NOT_IN_THE_SHELL),
     *_all(
         "header",
-        ("link-preconnect", "Link: <http://{host}>; rel=preconnect"),
-        ("speculation-header", 'Speculation-Rules: "{url}"'),
         ("report-to", 'Report-To: {{"group":"g","max_age":99,"endpoints":[{{"url":"https://{host}/"}}]}}'),
         ("network-errors", 'NEL: {{"report_to":"g","max_age":99,"success_fraction":1.0}}'),
         ("reporting", 'Reporting-Endpoints: r="https://{host}/"'),
         ("permissions-report", 'Permissions-Policy-Report-Only: camera=()'),
-        certain=False,
+        unseen=_NO_REPORTS,
     ),
+    # What is sent when a page is left, and what the head of a whole page says.
+    *_all("leaving", ("fetch-later", "fetchLater('https://{host}/', {{activateAfter: 0}})")),
+    *_all("page", ("speculation-header", 'Speculation-Rules: "{url}"')),
 ]  # fmt: skip
 
 

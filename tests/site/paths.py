@@ -2,6 +2,7 @@
 
 import asyncio
 import gzip
+import html
 import json
 import zlib
 from collections.abc import Awaitable, Callable
@@ -77,6 +78,16 @@ async def echo(site: "Site", request: "Request", reply: "Reply") -> None:
     """What arrived, as JSON."""
     told = {"method": request.method, "target": request.target, "headers": request.headers}
     await reply.send(json.dumps(told).encode(), "Content-Type: application/json")
+
+
+@path("reflect")
+async def reflect(site: "Site", request: "Request", reply: "Reply") -> None:
+    """A page that says how it was asked for, and by a script under which fragment it is shown."""
+    asked = html.escape(request.raw.decode("latin-1"))
+    text = "Some pages repeat what a visitor sends along, whoever it comes from. " * 4
+    script = "document.body.append(decodeURIComponent(location.hash))"
+    page = f"<!doctype html><title>Reflected</title><h1>Reflected</h1><p>{text}</p><pre>{asked}</pre>"
+    await reply.send(f"{page}<script>{script}</script>".encode(), HTML)
 
 
 @path("cookies")

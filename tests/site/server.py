@@ -33,6 +33,7 @@ class Request:
     headers: tuple[tuple[str, str], ...]  # names in lower case
     connection: int  # the number of the connection that it came on
     origin: str
+    raw: bytes  # the head as it came
 
     @property
     def path(self) -> str:
@@ -189,7 +190,7 @@ def _parsed(raw: bytes, connection: int) -> Request:
         (name.lower(), value.strip()) for name, _, value in (line.partition(":") for line in lines)
     )
     host = dict(headers).get("host", "")
-    return Request(method, target, headers, connection, host)
+    return Request(method, target, headers, connection, host, raw)
 
 
 @pytest.fixture(scope="session")

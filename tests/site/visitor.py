@@ -15,12 +15,13 @@ from pathlib import Path
 import uvloop
 
 from gossamer.problems import Problem
-from gossamer.reach.dial import Dialer, client_context
-from gossamer.reach.failures import reason_of
-from gossamer.reach.fetch import Ask, Fetcher
-from gossamer.reach.http import Bounds
-from gossamer.reach.names import Names
-from gossamer.web.url import Url
+from gossamer.reach.http.client import HttpBounds
+from gossamer.reach.http.failures import reason_of
+from gossamer.reach.http.fetch import Fetcher
+from gossamer.reach.net.dial import Dialer, client_context
+from gossamer.reach.net.names import Names
+from gossamer.web.pages.fetch_spec import FetchSpec
+from gossamer.web.url.url import Url
 
 
 def peak() -> int:
@@ -34,7 +35,7 @@ def peak() -> int:
 
 async def visit(fetcher: Fetcher, url: str, timeout: float) -> str:
     try:
-        page = await fetcher.fetch(Ask(url=Url.parse(url), timeout=timeout, attempts=1))
+        page = await fetcher.fetch(FetchSpec(url=Url.parse(url), timeout=timeout, attempts=1))
     except Problem as problem:
         return f"{problem.kind.code} {reason_of(problem)}"
     return f"{page.status} {len(page.body)}"
@@ -44,7 +45,7 @@ async def main(authority: str, good: str, url: str, timeout: str = "10") -> None
     names = Names()
     context = client_context(authorities=authority)
     dialer = Dialer(names, allow=(ip_network("127.0.0.0/8"),), ports="*", context=context)
-    fetcher = Fetcher(dialer, "Gossamer/0 (tests)", bounds=Bounds(first_byte=1.0, slow_after=1.0))
+    fetcher = Fetcher(dialer, "Gossamer/0 (tests)", bounds=HttpBounds(first_byte=1.0, slow_after=1.0))
     assert (await visit(fetcher, good, 10)).startswith("200")
     before, started = peak(), time.monotonic()
     outcome = await visit(fetcher, url, float(timeout))
