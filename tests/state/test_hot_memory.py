@@ -2,8 +2,8 @@
 
 import asyncio
 
-from gossamer.state.hot import Window
-from gossamer.state.hot_memory import MemoryHot, Shelf
+from gossamer.state.kv.hot import Window
+from gossamer.state.kv.hot_memory import ExpiringDict, MemoryHot
 
 
 class Clock:
@@ -90,8 +90,8 @@ async def test_closing_wakes_who_waits() -> None:
 
 
 def test_a_shelf_finds_the_dead_while_it_is_filled() -> None:
-    shelf: Shelf[int, float] = Shelf(lambda _, dies, now: dies <= now)
+    entries: ExpiringDict[int, float] = ExpiringDict(lambda _, dies, now: dies <= now)
     for i in range(10_000):
-        shelf.add(i, i + 100.0, float(i))
-    assert len(shelf) < 500
-    assert all(i in shelf for i in range(9_901, 10_000))
+        entries.add(i, i + 100.0, float(i))
+    assert len(entries) < 500
+    assert all(i in entries for i in range(9_901, 10_000))

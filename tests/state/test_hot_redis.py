@@ -9,13 +9,14 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import pytest
+from tests.servers.questions import asked
 from tests.servers.valkey import PATIENCE, Valkey
 
 from gossamer.problems import Unavailable
-from gossamer.state.hot import Hot, Window
-from gossamer.state.hot_redis import RedisHot
-from gossamer.state.resp import Client
-from gossamer.state.resp_address import Address
+from gossamer.state.kv.hot import Hot, Window
+from gossamer.state.kv.hot_redis import RedisHot
+from gossamer.state.kv.resp import RespClient
+from gossamer.state.kv.resp_address import Address
 
 SOON = 5.0
 FOREVER = 60.0
@@ -37,8 +38,8 @@ async def own_hot(own_valkey: Valkey) -> AsyncIterator[RedisHot]:
 
 
 @pytest.fixture
-async def operator(own_valkey: Valkey) -> AsyncIterator[Client]:
-    client = Client(Address.parse(own_valkey.url))
+async def operator(own_valkey: Valkey) -> AsyncIterator[RespClient]:
+    client = RespClient(Address.parse(own_valkey.url))
     yield client
     await client.close()
 
@@ -62,8 +63,8 @@ async def of_each_kind(hot: Hot) -> None:
     (tally,) = await hot.take([window])
     assert tally.allowed
     await hot.give_back(window, tally.stamp)
-    heard = await hot.question([window], "k", "p", 8)()
-    assert heard.tallies[0].allowed
+    facts = await asked(hot.hit_question([window], "k", "p", 8))
+    assert facts.tallies[0].allowed
     released = await hot.claim(f"job{next(numbers)}", FOREVER)
     assert await hot.renew(released, FOREVER)
     await hot.release(released)
@@ -78,8 +79,8 @@ async def of_each_kind(hot: Hot) -> None:
 
 CHILD = """
 import asyncio, sys
-from gossamer.state.hot import Window
-from gossamer.state.hot_redis import RedisHot
+from gossamer.state.kv.hot import Window
+from gossamer.state.kv.hot_redis import RedisHot
 
 async def main():
     hot = RedisHot(sys.argv[1], prefix="children", deadline=20.0)
@@ -197,14 +198,16 @@ async def test_who_waits_is_told_when_the_server_is_gone(own_valkey: Valkey, own
         await asyncio.wait_for(waiting, SOON)
 
 
-async def test_a_server_that_forgot_our_scripts_gets_them_again(own_hot: RedisHot, operator: Client) -> None:
+async def test_a_server_that_forgot_our_scripts_gets_them_again(
+    own_hot: RedisHot, operator: RespClient
+) -> None:
     await of_each_kind(own_hot)
     await operator.call("SCRIPT", "FLUSH")
     await of_each_kind(own_hot)
 
 
 async def test_pages_are_still_touched_after_the_scripts_are_gone(
-    own_valkey: Valkey, operator: Client
+    own_valkey: Valkey, operator: RespClient
 ) -> None:
     hot = RedisHot(own_valkey.url, max_pages=2)
     await hot.keep_page("a", b"a")
@@ -216,7 +219,7 @@ async def test_pages_are_still_touched_after_the_scripts_are_gone(
     await hot.close()
 
 
-async def test_a_flushed_server_is_an_empty_one(own_hot: RedisHot, operator: Client) -> None:
+async def test_a_flushed_server_is_an_empty_one(own_hot: RedisHot, operator: RespClient) -> None:
     await own_hot.keep_page("p", b"body")
     window = Window("w", 1, 60)
     (tally,) = await own_hot.take([window])
@@ -231,7 +234,7 @@ async def test_a_flushed_server_is_an_empty_one(own_hot: RedisHot, operator: Cli
 
 
 async def test_a_page_that_the_server_evicted_does_not_stay_in_the_index(
-    own_valkey: Valkey, operator: Client
+    own_valkey: Valkey, operator: RespClient
 ) -> None:
     hot = RedisHot(own_valkey.url, max_pages=2)
     for key in ("a", "b"):
@@ -243,7 +246,7 @@ async def test_a_page_that_the_server_evicted_does_not_stay_in_the_index(
     await hot.close()
 
 
-async def test_a_full_server_is_unavailable_and_still_reads(own_hot: RedisHot, operator: Client) -> None:
+async def test_a_full_server_is_unavailable_and_still_reads(own_hot: RedisHot, operator: RespClient) -> None:
     await own_hot.put("k", b"v", FOREVER)
     await operator.call("CONFIG", "SET", "maxmemory", "1")
     for call in (
@@ -256,7 +259,7 @@ async def test_a_full_server_is_unavailable_and_still_reads(own_hot: RedisHot, o
     assert await own_hot.get("k") == b"v"
 
 
-async def test_waiting_leaves_no_subscription(own_hot: RedisHot, operator: Client) -> None:
+async def test_waiting_leaves_no_subscription(own_hot: RedisHot, operator: RespClient) -> None:
     claim = await own_hot.claim("job", FOREVER)
     waiting = [asyncio.create_task(own_hot.wait("job", timeout)) for timeout in (0.01, FOREVER, FOREVER)]
     await waiting[0]
@@ -268,7 +271,7 @@ async def test_waiting_leaves_no_subscription(own_hot: RedisHot, operator: Clien
     assert await operator.call("PUBSUB", "CHANNELS") == []
 
 
-async def test_everything_but_pages_expires(own_hot: RedisHot, operator: Client) -> None:
+async def test_everything_but_pages_expires(own_hot: RedisHot, operator: RespClient) -> None:
     await own_hot.put("k", b"v", FOREVER)
     await own_hot.take([Window("w", 5, 60), Window("v", 5, 60, cost=3)])
     await own_hot.take([Window("looked", 5, 60, cost=0)])

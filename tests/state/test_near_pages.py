@@ -5,18 +5,18 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from tests.servers.questions import asked
 from tests.servers.tiers import Tiers, page_of
 from tests.servers.valkey import Valkey
 
-from gossamer.state.blobs import open_blobs
-from gossamer.state.cached_page import EDITION_BYTES, CachedPage
-from gossamer.state.database import open_database
-from gossamer.state.hot import Window
-from gossamer.state.hot_redis import RedisHot
-from gossamer.state.near_pages import OVERHEAD, NearPages
-from gossamer.state.page_cache import hot_name
-from gossamer.state.resp import Client
-from gossamer.state.resp_address import Address
+from gossamer.state.blobs.blobs import open_blobs
+from gossamer.state.db.database import open_database
+from gossamer.state.kv.hot import Window
+from gossamer.state.kv.hot_redis import RedisHot
+from gossamer.state.kv.resp import RespClient
+from gossamer.state.kv.resp_address import Address
+from gossamer.state.pages.cached_page import EDITION_BYTES, CachedPage
+from gossamer.state.pages.hot_pages import OVERHEAD, NearPages, hot_name
 
 PAGE = page_of(b"<p>text</p>" * 1_000)
 COST = len(PAGE.body) + OVERHEAD
@@ -76,8 +76,9 @@ async def test_a_hit_and_its_limit_are_one_round_trip_and_the_body_stays_here(
 ) -> None:
     cache, key = tiers.cache(), tiers.key()
     await cache.put(key, PAGE)
-    ask = tiers.hot.question([Window("w", 100, 60)], "caller", hot_name(key.name), EDITION_BYTES)
-    operator = Client(Address.parse(own_valkey.url))
+    await tiers.hot.take([Window("w", 100, 60)])
+    ask = tiers.hot.hit_question([Window("w", 100, 60)], "caller", hot_name(key.name), EDITION_BYTES)
+    operator = RespClient(Address.parse(own_valkey.url))
 
     async def traffic() -> tuple[int, int]:
         info: bytes = await operator.call("INFO", "stats")
@@ -92,13 +93,13 @@ async def test_a_hit_and_its_limit_are_one_round_trip_and_the_body_stays_here(
         reads, sent = (c - b - (b - a) for a, b, c in zip(first, second, third, strict=True))
         return reads, sent
 
-    async def by_express() -> None:
-        assert cache.is_still(key.name, edition, (await ask()).start)
+    async def by_fast_path() -> None:
+        assert cache.is_still(key.name, edition, (await asked(ask)).page_start)
 
     found = await cache.get(key)
     assert found is not None
     edition = found.edition
-    for hit in (by_express, partial(cache.get, key)):
+    for hit in (by_fast_path, partial(cache.get, key)):
         await hit()  # touches the page, which is not told again within this second
         reads, sent = await cost(hit)
         assert reads == 1

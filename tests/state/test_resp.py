@@ -18,8 +18,8 @@ from cryptography.x509.oid import NameOID
 from tests.servers.valkey import PATIENCE, Valkey
 
 from gossamer.problems import Unavailable
-from gossamer.state.resp import Client, Script, ServerError
-from gossamer.state.resp_address import Address
+from gossamer.state.kv.resp import LuaScript, RespClient, ServerError
+from gossamer.state.kv.resp_address import Address
 
 SOON = 5.0
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -29,14 +29,14 @@ HELLO = b"%1\r\n$7\r\nversion\r\n$5\r\n7.2.4\r\n"
 
 
 @pytest.fixture
-async def client(valkey: Valkey) -> AsyncIterator[Client]:
+async def client(valkey: Valkey) -> AsyncIterator[RespClient]:
     async with connected(valkey.url, deadline=PATIENCE) as client:
         yield client
 
 
 @contextlib.asynccontextmanager
-async def connected(url: str, **bounds: Any) -> AsyncIterator[Client]:
-    client = Client(Address.parse(url), **bounds)
+async def connected(url: str, **bounds: Any) -> AsyncIterator[RespClient]:
+    client = RespClient(Address.parse(url), **bounds)
     try:
         yield client
     finally:
@@ -111,7 +111,7 @@ def test_a_password_is_not_shown() -> None:
 # Commands.
 
 
-async def test_commands_are_answered_in_their_order(client: Client) -> None:
+async def test_commands_are_answered_in_their_order(client: RespClient) -> None:
     replies = await asyncio.gather(*(client.call("ECHO", str(i)) for i in range(1000)))
     assert replies == [str(i).encode() for i in range(1000)]
 
@@ -125,7 +125,7 @@ async def test_it_connects_at_first_use_or_when_asked(valkey: Valkey) -> None:
         assert await client.call("PING") == b"PONG"
 
 
-async def test_replies_of_every_type(client: Client) -> None:
+async def test_replies_of_every_type(client: RespClient) -> None:
     assert await client.call("GET", "nothing") is None
     assert await client.call("DEL", "nothing") == 0
     assert await client.call("CONFIG", "GET", "port") == {b"port": str(client._address.port).encode()}
@@ -135,14 +135,14 @@ async def test_replies_of_every_type(client: Client) -> None:
     assert await client.call("LRANGE", "nothing", 0, -1) == []
 
 
-async def test_large_values_pass(client: Client) -> None:
+async def test_large_values_pass(client: RespClient) -> None:
     value = bytes(range(256)) * 40_000
     await client.call("SET", "large", value, "PX", 60_000)
     replies = await asyncio.gather(*(client.call(*command) for command in (["GET", "large"], ["PING"])))
     assert replies == [value, b"PONG"]
 
 
-async def test_a_cancelled_caller_does_not_shift_the_replies(client: Client) -> None:
+async def test_a_cancelled_caller_does_not_shift_the_replies(client: RespClient) -> None:
     async def echo(text: str) -> bytes:
         reply: bytes = await client.call("ECHO", text)
         return reply
@@ -157,7 +157,7 @@ async def test_a_cancelled_caller_does_not_shift_the_replies(client: Client) -> 
     assert kept == {i: str(i).encode() for i in range(100) if i % 3}
 
 
-async def test_what_is_told_is_done_in_order_and_its_errors_are_dropped(client: Client) -> None:
+async def test_what_is_told_is_done_in_order_and_its_errors_are_dropped(client: RespClient) -> None:
     await client.open()
     client.tell("SET", "told", "1", "PX", 60_000)
     client.tell("INCR", "told", "too", "many")
@@ -165,7 +165,7 @@ async def test_what_is_told_is_done_in_order_and_its_errors_are_dropped(client: 
     assert await client.call("GET", "told") == b"2"
 
 
-async def test_the_servers_refusal_is_an_error_of_its_own(client: Client) -> None:
+async def test_the_servers_refusal_is_an_error_of_its_own(client: RespClient) -> None:
     await client.call("SET", "text", "x", "PX", 60_000)
     with pytest.raises(ServerError, match="WRONGTYPE") as refusal:
         await client.call("LPUSH", "text", "x")
@@ -173,8 +173,8 @@ async def test_the_servers_refusal_is_an_error_of_its_own(client: Client) -> Non
     assert await client.call("PING") == b"PONG"
 
 
-async def test_scripts_are_loaded_when_the_server_does_not_know_them(client: Client) -> None:
-    script = Script.of("return {KEYS[1], ARGV[1]}")
+async def test_scripts_are_loaded_when_the_server_does_not_know_them(client: RespClient) -> None:
+    script = LuaScript.of("return {KEYS[1], ARGV[1]}")
     assert await client.run(script, ["k"], [1]) == [b"k", b"1"]
     assert await client.call("SCRIPT", "EXISTS", script.digest) == [1]
     await client.call("SCRIPT", "FLUSH")
@@ -192,7 +192,7 @@ async def test_no_more_than_so_many_are_outstanding(valkey: Valkey) -> None:
         assert await client.call("PING") == b"PONG"
 
 
-async def test_ten_thousand_at_once(client: Client) -> None:
+async def test_ten_thousand_at_once(client: RespClient) -> None:
     replies = await asyncio.gather(*(client.call("ECHO", i) for i in range(10_000)))
     assert replies == [str(i).encode() for i in range(10_000)]
 
@@ -319,7 +319,7 @@ async def test_a_full_server_is_unavailable(own_valkey: Valkey) -> None:
         with pytest.raises(Unavailable, match="OOM"):
             await client.call("SET", "a", "b")
         with pytest.raises(Unavailable, match="OOM"):
-            await client.run(Script.of("return redis.call('SET', KEYS[1], 'b')"), ["a"])
+            await client.run(LuaScript.of("return redis.call('SET', KEYS[1], 'b')"), ["a"])
         assert await client.call("PING") == b"PONG"
 
 
@@ -372,7 +372,7 @@ async def test_replies_may_arrive_in_any_pieces() -> None:
 
 async def test_closing_fails_what_is_outstanding_and_leaves_nothing(valkey: Valkey) -> None:
     tasks = asyncio.all_tasks()
-    client = Client(Address.parse(valkey.url))
+    client = RespClient(Address.parse(valkey.url))
     await client.open()
     outstanding = asyncio.ensure_future(client.call("BLPOP", "never", 0))
     await asyncio.sleep(0)
@@ -386,7 +386,7 @@ async def test_closing_fails_what_is_outstanding_and_leaves_nothing(valkey: Valk
 
 async def test_closing_while_it_connects(own_valkey: Valkey) -> None:
     own_valkey.stop()
-    client = Client(Address.parse(own_valkey.url))
+    client = RespClient(Address.parse(own_valkey.url))
     opening = asyncio.create_task(client.open())
     await asyncio.sleep(0.01)
     await client.close()
@@ -395,13 +395,13 @@ async def test_closing_while_it_connects(own_valkey: Valkey) -> None:
 
 
 async def test_closing_what_was_never_opened(valkey: Valkey) -> None:
-    await Client(Address.parse(valkey.url)).close()
+    await RespClient(Address.parse(valkey.url)).close()
 
 
 # Channels.
 
 
-async def test_messages_arrive_among_replies(client: Client) -> None:
+async def test_messages_arrive_among_replies(client: RespClient) -> None:
     heard: asyncio.Queue[bytes | None] = asyncio.Queue()
     await client.subscribe(b"channel", heard.put_nowait)
     commands = [("ECHO", "1"), ("PUBLISH", "channel", "news"), ("ECHO", "2")]
@@ -414,7 +414,7 @@ async def test_messages_arrive_among_replies(client: Client) -> None:
     assert heard.empty()
 
 
-async def test_a_channel_is_left_with_its_last_listener(client: Client) -> None:
+async def test_a_channel_is_left_with_its_last_listener(client: RespClient) -> None:
     first: asyncio.Queue[bytes | None] = asyncio.Queue()
     second: asyncio.Queue[bytes | None] = asyncio.Queue()
     await client.subscribe(b"shared", first.put_nowait)

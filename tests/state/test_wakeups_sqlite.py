@@ -3,8 +3,8 @@
 import asyncio
 from pathlib import Path
 
-from gossamer.state.database import open_database
-from gossamer.state.wakeups_sqlite import SqliteWakeups
+from gossamer.state.db.database import open_database
+from gossamer.state.wakeups.wakeups_sqlite import SqliteWakeups
 
 
 async def test_closing_leaves_no_thread_with_a_closed_connection(tmp_path: Path) -> None:
