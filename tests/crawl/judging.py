@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from sqlalchemy import text
 
-from gossamer.state.database import Database
+from gossamer.state.db.database import Database
 from tests.crawl.origin import Visit
 from tests.crawl.web import DEPTH, TRACKED, Web
 

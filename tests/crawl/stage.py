@@ -1,4 +1,4 @@
-"""What a crawl of the synthetic web needs: servers, a database, a crew, and a way to begin and to wait."""
+"""What a crawl of the synthetic web needs: servers, a database, workers, and a way to begin and to wait."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from gossamer.flows.crawl.seeds import seeds_of
-from gossamer.settings import Settings
-from gossamer.state import tenants
-from gossamer.state.crawls import Crawl, Crawls, Spec
-from gossamer.state.database import Database, open_database
-from tests.crawl.crew import Crew
+from gossamer.settings.settings import Settings
+from gossamer.state.crawl.crawls import Crawl, Crawls
+from gossamer.state.db.database import Database, open_database
+from gossamer.state.tenants import tenants
+from gossamer.web.crawl.spec import CrawlSpec
 from tests.crawl.judging import Account, account, complaints
 from tests.crawl.origin import Origin
 from tests.crawl.web import DEPTH, NETWORK, Web
+from tests.crawl.workers import Workers
 from tests.servers.postgres import PostgresServer
 from tests.servers.s3 import S3
 from tests.servers.valkey import Valkey
@@ -28,7 +29,7 @@ class Stage:
     web: Web
     origin: Origin
     database: Database
-    crew: Crew
+    workers: Workers
     crawl_id: str = ""
 
     async def begin(self, **spec: Any) -> None:
@@ -42,7 +43,7 @@ class Stage:
         }
         async with self.database.write() as connection:
             tenant = (await tenants.ensure_tenant(connection, "crawl@example.com")).id
-        crawl = Spec(**wanted)
+        crawl = CrawlSpec(**wanted)
         self.crawl_id = (await Crawls(self.database).create(tenant, crawl, urls=seeds_of(crawl))).id
 
     async def crawl(self) -> Crawl:
@@ -68,7 +69,7 @@ class Stage:
         try:
             async with asyncio.timeout(within):
                 while not await holds():
-                    assert self.crew.is_whole, self.said()
+                    assert self.workers.is_whole, self.said()
                     await asyncio.sleep(LOOK_SECONDS)
         except TimeoutError:
             raise AssertionError(f"{(await self.crawl()).counts}; {self.said()}") from None
@@ -83,7 +84,7 @@ class Stage:
 
     def said(self) -> str:
         """The last that the workers have said."""
-        return self.crew.log.read_text()[-3_000:] if self.crew.log.exists() else "nobody said anything"
+        return self.workers.log.read_text()[-3_000:] if self.workers.log.exists() else "nobody said anything"
 
     async def _has_stored(self, pages: int) -> bool:
         return await self.stored() >= pages
@@ -108,13 +109,13 @@ async def staged(
     }
     origin = Origin(folder, web)
     database = open_database(Settings.load(environment).database_url)
-    crew = Crew(database, environment, folder, count=workers, seed=seed)
+    started = Workers(database, environment, folder, count=workers, seed=seed)
     try:
         origin.start()
         await database.migrate()
-        yield Stage(web, origin, database, crew)
+        yield Stage(web, origin, database, started)
     finally:
-        await crew.end()
+        await started.end()
         await database.close()
         origin.kill()
 

@@ -8,7 +8,7 @@ from sqlalchemy import text
 
 from tests.crawl.stage import Stage, staged
 from tests.crawl.web import Web
-from tests.doors.houses import AS_ADMIN, Visiting
+from tests.doors.services import AS_ADMIN, Visiting
 from tests.servers.daemon import free_port
 from tests.servers.postgres import PostgresServer
 from tests.servers.s3 import S3
@@ -34,7 +34,7 @@ async def test_without_redis_the_database_answers(
     web = Web(hosts=6, pages=100, port=free_port(), odd=False)
     async with staged(tmp_path / "stage", web, on_own_servers, workers=2) as stage:
         await stage.begin(delay=GAP)
-        stage.crew.fill()
+        stage.workers.fill()
         await stage.until_under_way(50)
         own_valkey.kill()
         await ended_well(stage)
@@ -48,7 +48,7 @@ async def test_while_postgresql_is_away_workers_pause_and_then_go_on(
     web = Web(hosts=6, pages=100, port=free_port(), odd=False)
     async with staged(tmp_path / "stage", web, on_own_servers, workers=2) as stage:
         await stage.begin(delay=GAP)
-        stage.crew.fill()
+        stage.workers.fill()
         await stage.until_under_way(50)
         async with visiting(database_url=postgres.url, echo_tables=False) as visit:
             postgres.kill()
@@ -68,7 +68,7 @@ async def test_while_the_object_store_is_away_no_page_is_stored_and_none_is_lost
     web = Web(hosts=6, pages=100, port=free_port(), odd=False)
     async with staged(tmp_path / "stage", web, on_own_servers, workers=2) as stage:
         await stage.begin(delay=GAP)
-        stage.crew.fill()
+        stage.workers.fill()
         await stage.until_under_way(50)
         own_s3.kill()
         await asyncio.sleep(AWAY_SECONDS)
@@ -84,7 +84,7 @@ async def test_a_host_that_does_not_say_its_rules_is_left_alone_for_an_hour(
     )
     async with staged(tmp_path / "stage", web, on_servers, workers=1) as stage:
         await stage.begin()
-        stage.crew.fill()
+        stage.workers.fill()
         await stage.until_stored(30)
         await stage.until(lambda: _rest(stage, (3, 4)), within=90)
         asked = {

@@ -22,15 +22,15 @@ async def test_every_page_of_a_crawl_is_in_the_index_in_the_end(
     web = Web(hosts=10, pages=200, port=free_port(), odd=False)
     async with staged(tmp_path / "stage", web, anywhere, workers=2) as stage:
         await stage.begin()
-        stage.crew.fill()
-        indexer = stage.crew.indexer()
+        stage.workers.fill()
+        indexer = stage.workers.indexer()
         try:
             for kill in range(KILLS):
                 await until_found(stage, 150 * kill + 1)
                 indexer.kill()
                 async with stage.database.write() as connection:
                     await connection.execute(LAPSE)
-                indexer = stage.crew.indexer()
+                indexer = stage.workers.indexer()
             await stage.until_done()
             await stage.until(lambda: nothing_waits(stage), within=60)
         finally:

@@ -19,15 +19,15 @@ async def test_hosts_are_asked_one_request_at_a_time_and_not_too_soon_also_while
     web = Web(hosts=12, pages=8, port=free_port(), delay=DELAY, latency=0.02)
     async with staged(tmp_path / "stage", web, on_servers, workers=4) as stage:
         await stage.begin(max_depth=4)
-        stage.crew.fill()
+        stage.workers.fill()
         for stored in (15, 40):
             await stage.until_under_way(stored)
-            await stage.crew.kill_one()
+            await stage.workers.kill_one()
         await stage.until_done()
         assert stage.complaints(DELAY) == []
         account = await stage.account()
         assert account.wrong == []
-        assert account.refetched <= stage.crew.in_hand > 0
+        assert account.refetched <= stage.workers.in_hand > 0
 
 
 def test_what_the_hosts_would_complain_of() -> None:

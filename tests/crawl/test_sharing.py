@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sqlalchemy import text
 
-from gossamer.state import heartbeats
+from gossamer.state.jobs import heartbeats
 from tests.crawl.stage import Stage, staged
 from tests.crawl.web import Web
 from tests.servers.daemon import free_port
@@ -29,7 +29,7 @@ async def have_all(stage: Stage) -> bool:
 async def share(stage: Stage) -> bool:
     """Each has about as many as the others."""
     found = await held(stage)
-    return sum(found.values()) == HOSTS and min(found[name] for name in stage.crew.names) >= 2
+    return sum(found.values()) == HOSTS and min(found[name] for name in stage.workers.names) >= 2
 
 
 async def are_known(stage: Stage) -> bool:
@@ -43,9 +43,9 @@ async def test_workers_share_hosts_from_the_beginning_and_with_who_comes_later(
     web = Web(hosts=HOSTS, pages=200, port=free_port(), odd=False)
     async with staged(tmp_path / "stage", web, anywhere, workers=1) as stage:
         await stage.begin(delay=GAP)
-        stage.crew.fill()
+        stage.workers.fill()
         await stage.until(lambda: have_all(stage), within=60)
-        stage.crew.grow(WORKERS)  # who find nothing to do, until the busy one gives them of his
+        stage.workers.grow(WORKERS)  # who find nothing to do, until the busy one gives them of his
         await stage.until(lambda: share(stage), within=60)
 
 
@@ -54,7 +54,7 @@ async def test_workers_that_wait_for_a_crawl_begin_with_it_together(
 ) -> None:
     web = Web(hosts=HOSTS, pages=200, port=free_port(), odd=False)
     async with staged(tmp_path / "stage", web, on_servers, workers=WORKERS) as stage:
-        stage.crew.fill()
+        stage.workers.fill()
         await stage.until(lambda: are_known(stage), within=60)
         await stage.begin(delay=GAP)
         await stage.until(lambda: share(stage), within=60)

@@ -8,28 +8,29 @@ from ipaddress import ip_network
 from typing import Any
 
 import pytest
+from msgspec import UNSET, structs
 from tests.doors.fetches import say
 from tests.servers.messages_api import KEY, MODEL, Cut, MessagesApi, Status, found, messages_api
 from tests.site.server import Site
-from tests.web.structured_pages import NUMBER, TEXT, ld, listed, things
+from tests.web.content.extraction_pages import NUMBER, TEXT, ld, listed, things
 
-from gossamer.flows.admit import Caller
-from gossamer.flows.caching import Caching, Part
-from gossamer.flows.extract import Extracted, Extractor, Wish
-from gossamer.flows.obtain import Obtainer
-from gossamer.flows.workshop import Workshop
-from gossamer.logs import Log
+from gossamer.flows.pages.caching import Caching
+from gossamer.flows.pages.extract import Extractor
+from gossamer.flows.pages.obtain import Obtainer
+from gossamer.flows.parsers.parser_pool import ParserPool
+from gossamer.flows.tenants.admit import Caller
+from gossamer.observe.logs import Log
 from gossamer.problems import CONTENT_UNREADABLE, INVALID_SELECTOR, UNPROCESSABLE_ENTITY, Problem, Unavailable
-from gossamer.reach.dial import Dialer
-from gossamer.reach.fetch import Fetcher
-from gossamer.reach.llm import Model
-from gossamer.reach.names import Names
+from gossamer.reach.http.fetch import Fetcher
+from gossamer.reach.net.dial import Dialer
+from gossamer.reach.net.names import Names
+from gossamer.reach.services.llm import Model
 from gossamer.state.cache import Cache
-from gossamer.state.hot_memory import MemoryHot
-from gossamer.state.tenants import Role
-from gossamer.web.outcome import Outcome
-from gossamer.web.structured import schema
-from gossamer.web.url import Url
+from gossamer.state.kv.hot_memory import MemoryHot
+from gossamer.state.tenants.tenants import Role
+from gossamer.web.outcome.outcome import Outcome
+from gossamer.web.pages.cache_options import CachePart
+from gossamer.web.pages.extract_request import ExtractRequest, ExtractResult
 
 NOON = 1_800_000_000.0
 SOMEONE = Caller(Role.USER, "key", "tenant")
@@ -53,16 +54,16 @@ class Parts:
     site: Site
     clock: Clock
     api: MessagesApi
-    workshop: Workshop
+    parsers: ParserPool
     log: io.StringIO
     extractor: Extractor
 
-    def wish(self, body: str = ROPE, given: dict[str, Any] | None = None, **more: Any) -> Wish:
-        url = Url.parse(self.site.url(say(body, **more.pop("said", {}))))
-        return Wish(url=url, schema=schema.read(given or WANTED), **more)
+    def request(self, body: str = ROPE, given: dict[str, Any] | None = None, **more: Any) -> ExtractRequest:
+        url = self.site.url(say(body, **more.pop("said", {})))
+        return ExtractRequest(url, schema=given or WANTED, **more)
 
-    async def extract(self, *arguments: Any, **more: Any) -> Extracted:
-        return await self.extractor.extract(self.wish(*arguments, **more), SOMEONE)
+    async def extract(self, *arguments: Any, **more: Any) -> ExtractResult:
+        return await self.extractor.extract(self.request(*arguments, **more), SOMEONE)
 
     def alone(self) -> "Parts":
         """Without a model."""
@@ -71,18 +72,18 @@ class Parts:
 
 @pytest.fixture(scope="module")
 async def parts(site: Site) -> AsyncIterator[Parts]:
-    names, workshop, log, clock = Names(), Workshop(1, seconds=3.0), io.StringIO(), Clock()
+    names, parsers, log, clock = Names(), ParserPool(1, seconds=3.0), io.StringIO(), Clock()
     fetcher = Fetcher(Dialer(names, allow=(ip_network("127.0.0.1/32"),), ports="*"), "Gossamer/0 (tests)")
     cache = Cache(MemoryHot(), Log(log), clock)
     async with messages_api() as api:
         model = Model(KEY, MODEL, base_url=api.url)
         extractor = Extractor(
-            Obtainer(fetcher, None), workshop, cache, Log(log), model, clock, lambda: BOUNDARY
+            Obtainer(fetcher, None), parsers, cache, Log(log), model, clock, lambda: BOUNDARY
         )
-        yield Parts(site, clock, api, workshop, log, extractor)
+        yield Parts(site, clock, api, parsers, log, extractor)
         await model.close()
     await fetcher.close()
-    await workshop.close()
+    await parsers.close()
     await names.close()
 
 
@@ -97,7 +98,7 @@ async def test_without_a_model_what_is_not_found_is_missing(parts: Parts) -> Non
     extracted = await parts.alone().extract()
     assert extracted.data == {"name": "Silk rope"}
     assert extracted.missing == ("/price", "/maker", "/colours")
-    assert (extracted.valid, extracted.model, extracted.outcome) == (True, None, Outcome.OK)
+    assert (extracted.valid, extracted.model, extracted.outcome) == (True, UNSET, Outcome.OK)
     assert extracted.sources["/name"].kind == "json-ld"
     assert parts.api.requests == []
 
@@ -122,7 +123,7 @@ async def test_a_model_fills_what_is_left_and_says_where_it_stands(parts: Parts)
         "Spun by Arachne",
     )
     assert set(extracted.sources) == {"/name", "/price", "/maker", "/colours/0", "/colours/1"}
-    assert extracted.model is not None
+    assert extracted.model
     assert (extracted.model.name, extracted.model.input_tokens, extracted.model.output_tokens) == (
         MODEL,
         321,
@@ -133,8 +134,8 @@ async def test_a_model_fills_what_is_left_and_says_where_it_stands(parts: Parts)
 
 
 async def test_a_model_is_not_asked_for_what_is_there_or_by_who_does_not_want_it(parts: Parts) -> None:
-    assert (await parts.extract(ROPE, things(name=TEXT))).model is None
-    assert (await parts.extract(ask_model=False)).missing == ("/price", "/maker", "/colours")
+    assert (await parts.extract(ROPE, things(name=TEXT))).model is UNSET
+    assert (await parts.extract(model=False)).missing == ("/price", "/maker", "/colours")
     assert parts.api.requests == []
 
 
@@ -167,23 +168,23 @@ async def test_a_model_that_fails_takes_nothing_away(parts: Parts, said: Status 
     parts.api.says = lambda _: said
     extracted = await parts.extract()
     assert extracted.data == {"name": "Silk rope"}
-    assert extracted.model is not None
-    assert extracted.model.failure
+    assert extracted.model
+    assert extracted.model.status == "failed"
     assert '"event":"model_away"' in parts.log.getvalue()
 
 
 async def test_instructions_alone_are_for_a_model(parts: Parts) -> None:
-    url = Url.parse(parts.site.url(say(ROPE)))
-    wish = Wish(url=url, instructions="Who makes it, and for whom?")
+    url = parts.site.url(say(ROPE))
+    request = ExtractRequest(url, instructions="Who makes it, and for whom?")
     parts.api.says = lambda _: found(data=('{"maker": "Arachne", "audience": "sailors"}', ""))
-    extracted = await parts.extractor.extract(wish, SOMEONE)
+    extracted = await parts.extractor.extract(request, SOMEONE)
     assert extracted.data == {"maker": "Arachne", "audience": "sailors"}
     assert {at: one.derived for at, one in extracted.sources.items()} == {"/maker": False, "/audience": True}
     parts.api.says = lambda _: Status(400)
     with pytest.raises(Unavailable):
-        await parts.extractor.extract(wish, SOMEONE)
+        await parts.extractor.extract(request, SOMEONE)
     with pytest.raises(Problem) as caught:
-        await parts.alone().extractor.extract(wish, SOMEONE)
+        await parts.alone().extractor.extract(request, SOMEONE)
     assert caught.value.kind is UNPROCESSABLE_ENTITY
     assert caught.value.members["details"]["reason"] == "no_model"
 
@@ -208,45 +209,47 @@ async def test_what_stands_in_the_place_of_a_page_is_no_data(
 
 async def test_answers_are_kept_by_all_they_depend_on(parts: Parts) -> None:
     alone = parts.alone().extractor
-    wish, caching = parts.wish(), Caching("tenant", 60)
+    request, caching = parts.request(), Caching("tenant", 60)
 
-    async def part(wish: Wish, extractor: Extractor = alone, tenant: str = "tenant") -> Part:
-        return (await extractor.extract_through(wish, SOMEONE, replace(caching, tenant=tenant)))[1]
+    async def part(
+        request: ExtractRequest, extractor: Extractor = alone, tenant: str = "tenant"
+    ) -> CachePart:
+        return (await extractor.extract_cached(request, SOMEONE, replace(caching, tenant=tenant)))[1]
 
-    first = await part(wish)
+    first = await part(request)
     assert (first.hit, first.since, first.until) == (False, NOON, NOON + 60)
     assert first.key.startswith("weblens:extract:")
-    again, second = await alone.extract_through(replace(wish, timeout=5), SOMEONE, caching)
+    again, second = await alone.extract_cached(structs.replace(request, timeout=5_000), SOMEONE, caching)
     assert (second.hit, again.data) == (True, {"name": "Silk rope"})
-    assert not (await part(replace(wish, schema=schema.read(things(name=TEXT))))).hit
-    assert not (await part(replace(wish, headers=(("cookie", "a=b"),)))).hit
-    assert not (await part(wish, tenant="other")).hit
-    assert not (await part(wish, parts.extractor)).hit  # a model takes part
-    assert (await part(wish, parts.extractor)).hit
+    assert not (await part(structs.replace(request, schema=things(name=TEXT)))).hit
+    assert not (await part(structs.replace(request, headers={"cookie": "a=b"}))).hit
+    assert not (await part(request, tenant="other")).hit
+    assert not (await part(request, parts.extractor)).hit  # a model takes part
+    assert (await part(request, parts.extractor)).hit
 
 
 async def test_what_a_model_could_not_do_is_not_kept(parts: Parts) -> None:
     parts.api.says = lambda _: Status(400)
-    wish = parts.wish()
+    request = parts.request()
     for _ in range(2):
-        _, part = await parts.extractor.extract_through(wish, SOMEONE, Caching("tenant", 60))
+        _, part = await parts.extractor.extract_cached(request, SOMEONE, Caching("tenant", 60))
         assert (part.hit, part.until) == (False, None)
         parts.clock.now += 1
     assert len(parts.api.requests) == 2
 
 
 async def test_a_bad_selector_is_refused_before_anybody_is_visited(parts: Parts) -> None:
-    wish = parts.wish(ROPE, things(name={"x-selector": "a["}))
+    request = parts.request(ROPE, things(name={"x-selector": "a["}))
     with pytest.raises(Problem) as caught:
-        await parts.extractor.extract(wish, SOMEONE)
+        await parts.extractor.extract(request, SOMEONE)
     assert caught.value.kind is INVALID_SELECTOR
-    assert parts.site.seen(wish.url.path) == []
+    assert parts.site.seen(request.address.path) == []
 
 
 async def test_a_selector_that_never_ends_is_ended(parts: Parts) -> None:
     """And the loop goes on meanwhile."""
-    wish = parts.wish("<div>" * 900 + "deep", things(name={"x-selector": "x div div div div"}))
-    working = asyncio.create_task(parts.extractor.extract(wish, SOMEONE))
+    request = parts.request("<div>" * 900 + "deep", things(name={"x-selector": "x div div div div"}))
+    working = asyncio.create_task(parts.extractor.extract(request, SOMEONE))
     turns = 0
     while not working.done():
         await asyncio.sleep(0.01)

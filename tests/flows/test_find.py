@@ -3,30 +3,31 @@
 import asyncio
 import io
 from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.servers.search_engines import KEY, SILENT, Engines, Page, Status, search_engines
 
-from gossamer.flows.caching import Caching
-from gossamer.flows.find import Elsewhere, Finder, OwnIndex, Source
-from gossamer.logs import Log
-from gossamer.problems import Unavailable
-from gossamer.reach.search import Provider
-from gossamer.reach.search_brave import Brave
-from gossamer.reach.search_searxng import SearXNG
+from gossamer.flows.pages.caching import Caching
+from gossamer.flows.pages.search import Finder, IndexSource, ProviderSource, SearchSource
+from gossamer.observe.logs import Log
+from gossamer.problems import Busy, Unavailable
+from gossamer.reach.services.search import Brave, Provider, SearXNG
 from gossamer.state.cache import Cache
-from gossamer.state.database import open_database
-from gossamer.state.hot_memory import MemoryHot
-from gossamer.state.search_index import Document, SearchIndex
-from gossamer.web.question import Question
+from gossamer.state.db.database import SCANS, open_database
+from gossamer.state.kv.hot_memory import MemoryHot
+from gossamer.state.search.search_document import IndexedDocument
+from gossamer.state.search.search_index import SearchIndex
+from gossamer.web.search.question import Question
 
 OURS = "01HZZZZZZZZZZZZZZZZZZZZZZA"
 NOW = 1_800_000_000.0
 ROPE = Question.parse("silk rope")
 
 
-class House:
+class Service:
     """The real parts; time goes by when the test says so."""
 
     def __init__(self, folder: Path, engines: Engines) -> None:
@@ -35,7 +36,7 @@ class House:
         self.stream = io.StringIO()
         self.log = Log(self.stream)
         self.database = open_database(f"sqlite:///{folder}/gossamer.db")
-        self.index = SearchIndex(self.database, self.log, most_pages=100, clock=lambda: NOW)
+        self.index = SearchIndex(self.database, self.log, max_pages=100, clock=lambda: NOW)
         self.engines: dict[str, Provider] = {
             "searxng": SearXNG(f"{engines.url}/instance", "test"),
             "brave": Brave(KEY, engines.url, "test"),
@@ -43,9 +44,9 @@ class House:
         self.hot = MemoryHot()
 
     def finder(self, *names: str, seconds: float = 10.0) -> Finder:
-        known: Mapping[str, Source] = {
-            "index": OwnIndex(self.index),
-            **{name: Elsewhere(engine) for name, engine in self.engines.items()},
+        known: Mapping[str, SearchSource] = {
+            "index": IndexSource(self.index),
+            **{name: ProviderSource(engine) for name, engine in self.engines.items()},
         }
         return Finder(
             {name: known[name] for name in names or known},
@@ -57,7 +58,9 @@ class House:
         )
 
     def note(self, url: str, text: str = "A silk rope.", title: str = "Ours") -> None:
-        document = Document(url=url, title=title, description="", text=text, language="en", seen_at=NOW)
+        document = IndexedDocument(
+            url=url, title=title, description="", text=text, language="en", seen_at=NOW
+        )
         self.index.note(OURS, document)
 
     async def close(self) -> None:
@@ -73,18 +76,18 @@ async def engines() -> AsyncIterator[Engines]:
 
 
 @pytest.fixture
-async def house(tmp_path: Path, engines: Engines) -> AsyncIterator[House]:
-    opened = House(tmp_path, engines)
+async def service(tmp_path: Path, engines: Engines) -> AsyncIterator[Service]:
+    opened = Service(tmp_path, engines)
     await opened.database.migrate()
     yield opened
     await opened.close()
 
 
-async def test_all_are_asked_and_their_rankings_joined(house: House, engines: Engines) -> None:
-    house.note("https://a.example/?utm_source=x")
+async def test_all_are_asked_and_their_rankings_joined(service: Service, engines: Engines) -> None:
+    service.note("https://a.example/?utm_source=x")
     engines.searxng = [Page("https://b.example/"), Page("http://a.example/", "Theirs")]
     engines.brave = [Page("https://a.example"), Page("https://c.example/")]
-    found = await house.finder().find(ROPE, OURS)
+    found = await service.finder().find(ROPE, OURS)
     assert [(ranked.hit.url, ranked.source) for ranked in found.results] == [
         ("https://a.example/?utm_source=x", "index"),
         ("https://b.example/", "searxng"),
@@ -94,52 +97,52 @@ async def test_all_are_asked_and_their_rankings_joined(house: House, engines: En
     assert {name: (one.status, one.count) for name, one in found.providers.items()} == {
         "index": ("ok", 1), "searxng": ("ok", 2), "brave": ("ok", 2),
     }  # fmt: skip
-    limited = await house.finder().find(Question.parse("silk rope", limit=1), OURS)
+    limited = await service.finder().find(Question.parse("silk rope", limit=1), OURS)
     assert [ranked.hit.url for ranked in limited.results] == ["https://a.example/?utm_source=x"]
 
 
-async def test_one_that_fails_takes_nothing_away(house: House, engines: Engines) -> None:
+async def test_one_that_fails_takes_nothing_away(service: Service, engines: Engines) -> None:
     engines.searxng = Status(500)
     engines.brave = [Page("https://a.example/")]
-    found = await house.finder().find(ROPE, OURS)
+    found = await service.finder().find(ROPE, OURS)
     assert len(found.results) == 1
     assert not found.complete
     assert found.providers["searxng"].reason == "it answers with status 500"
     assert found.results[0].score == pytest.approx(0.5)  # of two who answered, one has it
-    assert "search_provider_failed" in house.stream.getvalue()
+    assert "search_provider_failed" in service.stream.getvalue()
 
 
-async def test_nothing_found_and_somebody_silent_is_no_answer(house: House, engines: Engines) -> None:
+async def test_nothing_found_and_somebody_silent_is_no_answer(service: Service, engines: Engines) -> None:
     engines.searxng = Status(429)
     with pytest.raises(Unavailable, match=r"searxng: it answers with status 429") as caught:
-        await house.finder().find(ROPE, OURS)
+        await service.finder().find(ROPE, OURS)
     told = caught.value.members["details"]["providers"]
     assert {name: one["status"] for name, one in told.items()} == {
         "index": "ok", "searxng": "failed", "brave": "ok",
     }  # fmt: skip
     engines.searxng = []
-    assert (await house.finder().find(ROPE, OURS)).results == ()
+    assert (await service.finder().find(ROPE, OURS)).results == ()
 
 
-async def test_nobody_answers(house: House, engines: Engines) -> None:
+async def test_nobody_answers(service: Service, engines: Engines) -> None:
     engines.searxng = engines.brave = Status(500)
     with pytest.raises(Unavailable, match=r"searxng: .*; brave: ") as caught:
-        await house.finder("searxng", "brave").find(ROPE, OURS)
-    assert KEY not in f"{caught.value.detail}{caught.value.members}{house.stream.getvalue()}"
+        await service.finder("searxng", "brave").find(ROPE, OURS)
+    assert KEY not in f"{caught.value.detail}{caught.value.members}{service.stream.getvalue()}"
 
 
-async def test_each_has_its_own_deadline(house: House, engines: Engines) -> None:
-    house.note("https://a.example/")
+async def test_each_has_its_own_deadline(service: Service, engines: Engines) -> None:
+    service.note("https://a.example/")
     engines.brave = SILENT
-    found = await house.finder("index", "brave", seconds=1.0).find(ROPE, OURS)
+    found = await service.finder("index", "brave", seconds=1.0).find(ROPE, OURS)
     assert len(found.results) == 1
     assert found.providers["brave"].reason == "no answer within 1 s"
 
 
-async def test_who_keeps_failing_is_left_alone_and_tried_again(house: House, engines: Engines) -> None:
-    house.note("https://a.example/")
+async def test_who_keeps_failing_is_left_alone_and_tried_again(service: Service, engines: Engines) -> None:
+    service.note("https://a.example/")
     engines.searxng = Status(500)
-    finder = house.finder("index", "searxng")
+    finder = service.finder("index", "searxng")
     assert await finder.states() == {"index": "answers", "searxng": "answers"}
     for _ in range(5):
         await finder.find(ROPE, OURS)
@@ -150,7 +153,7 @@ async def test_who_keeps_failing_is_left_alone_and_tried_again(house: House, eng
         await finder.states()
     with pytest.raises(Unavailable, match="left alone"):
         await finder.find(Question.parse("nothing"), OURS)
-    house.ticks = 60.0
+    service.ticks = 60.0
     engines.searxng = []
     both = await asyncio.gather(finder.find(ROPE, OURS), finder.find(ROPE, OURS))
     assert sorted(found.providers["searxng"].status for found in both) == ["ok", "skipped"]
@@ -158,13 +161,15 @@ async def test_who_keeps_failing_is_left_alone_and_tried_again(house: House, eng
     assert (await finder.states())["searxng"] == "answers"
 
 
-async def test_a_search_that_is_cancelled_does_not_hold_up_the_next(house: House, engines: Engines) -> None:
-    finder = house.finder("searxng")
+async def test_a_search_that_is_cancelled_does_not_hold_up_the_next(
+    service: Service, engines: Engines
+) -> None:
+    finder = service.finder("searxng")
     engines.searxng = Status(500)
     for _ in range(5):
         with pytest.raises(Unavailable):
             await finder.find(ROPE, OURS)
-    house.ticks = 60.0
+    service.ticks = 60.0
     engines.searxng = SILENT
     hanging = asyncio.create_task(finder.find(ROPE, OURS))
     while len(engines.questions("searxng")) < 6:
@@ -175,7 +180,7 @@ async def test_a_search_that_is_cancelled_does_not_hold_up_the_next(house: House
     assert (await finder.find(ROPE, OURS)).complete
 
 
-async def test_site_and_time_are_enforced_on_what_comes_back(house: House, engines: Engines) -> None:
+async def test_site_and_time_are_enforced_on_what_comes_back(service: Service, engines: Engines) -> None:
     engines.searxng = [
         Page("https://docs.example.com/", published="2027-01-14T00:00:00"),
         Page("https://example.com/old", published="2020-01-01"),
@@ -184,27 +189,64 @@ async def test_site_and_time_are_enforced_on_what_comes_back(house: House, engin
         Page("ftp://example.com/"),
     ]
     narrowed = Question.parse("rope", site="example.com", recency="week")
-    found = await house.finder("searxng").find(narrowed, OURS)
+    found = await service.finder("searxng").find(narrowed, OURS)
     assert [ranked.hit.url for ranked in found.results] == [
         "https://docs.example.com/",
         "https://example.com/undated",
     ]
 
 
-async def test_only_what_everybody_took_part_in_is_kept(house: House, engines: Engines) -> None:
-    house.note("https://a.example/")
+async def test_only_what_everybody_took_part_in_is_kept(service: Service, engines: Engines) -> None:
+    service.note("https://a.example/")
     engines.searxng = Status(500)
-    finder, keeping = house.finder("index", "searxng"), Caching(OURS, 60.0)
-    _, part = await finder.find_through(ROPE, keeping)
+    finder, keeping = service.finder("index", "searxng"), Caching(OURS, 60.0)
+    _, part = await finder.find_cached(ROPE, keeping)
     assert (part.hit, part.until) == (False, None)
     engines.searxng = [Page("https://b.example/", "B", "x", "2026-01-01")]
-    house.now += 1
-    made, part = await finder.find_through(ROPE, keeping)
+    service.now += 1
+    made, part = await finder.find_cached(ROPE, keeping)
     assert (part.hit, part.until) == (False, NOW + 61)
-    kept, part = await finder.find_through(ROPE, keeping)
+    kept, part = await finder.find_cached(ROPE, keeping)
     assert part.hit
     assert kept == made
-    _, part = await finder.find_through(Question.parse("silk rope", site="b.example"), keeping)
+    _, part = await finder.find_cached(Question.parse("silk rope", site="b.example"), keeping)
     assert not part.hit
-    _, part = await finder.find_through(ROPE, Caching("01HZZZZZZZZZZZZZZZZZZZZZZB", 60.0))
+    _, part = await finder.find_cached(ROPE, Caching("01HZZZZZZZZZZZZZZZZZZZZZZB", 60.0))
     assert not part.hit
+
+
+async def test_an_index_that_is_busy_is_no_reason_to_leave_it_alone(service: Service) -> None:
+    service.note("https://example.com/rope")
+    finder = service.finder("index")
+    async with AsyncExitStack() as stack:
+        for _ in range(SCANS):
+            await stack.enter_async_context(service.database.scan())
+        for _ in range(6):
+            with pytest.raises(Busy) as refused:
+                await finder.find(ROPE, OURS)
+        assert refused.value.service == "search"
+        assert refused.value.members["details"]["providers"]["index"]["status"] == "busy"
+    assert (await finder.find(ROPE, OURS)).complete
+    assert await finder.states() == {"index": "answers"}
+
+
+async def test_what_others_found_is_shown_while_the_index_is_busy(service: Service, engines: Engines) -> None:
+    engines.searxng = [Page("https://a.example/")]
+    async with AsyncExitStack() as stack:
+        for _ in range(SCANS):
+            await stack.enter_async_context(service.database.scan())
+        found = await service.finder("index", "searxng").find(ROPE, OURS)
+    assert found.providers["index"].status == "busy"
+    assert found.providers["searxng"].status == "ok"
+    assert not found.complete
+
+
+async def test_an_index_that_has_too_much_to_do_is_busy_and_not_away(service: Service) -> None:
+    service.note("https://example.com/rope")
+    finder = service.finder("index")
+    slow = replace(finder, sources={"index": IndexSource(service.index, seconds=0.0)})
+    for _ in range(6):
+        with pytest.raises(Busy):
+            await slow.find(ROPE, OURS)
+    assert await slow.states() == {"index": "answers"}
+    assert (await finder.find(ROPE, OURS)).complete

@@ -10,16 +10,18 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from gossamer.flows import keys
-from gossamer.flows.keys import NewKey, Rotation
+from gossamer.flows.tenants import keys
+from gossamer.flows.tenants.keys import Actor, IssuedKey, NewKey, Rotation
 from gossamer.problems import INTERNAL_ERROR, NOT_FOUND, UNPROCESSABLE_ENTITY, VALIDATION_ERROR, Problem
-from gossamer.state import once, tables, tenants
-from gossamer.state.columns import metadata
-from gossamer.state.database import Database
-from gossamer.state.tenants import Action, Key, KeyEvent, Role, Tier
+from gossamer.state.db import tables
+from gossamer.state.db.columns import metadata
+from gossamer.state.db.database import Database
+from gossamer.state.tenants import once, tenants
+from gossamer.state.tenants.tenants import Action, Key, KeyEvent, Role, Tier
 
 NOW = 1_700_000_000_000
-BY: Any = {"actor": "01ADMIN", "request_id": "wl_1"}
+BY = Actor("01ADMIN", "wl_1")
+A_KEY = NewKey(email="a@example.com")
 
 
 def sequence(*values: bytes | OSError) -> Callable[[int], bytes]:
@@ -35,9 +37,9 @@ def sequence(*values: bytes | OSError) -> Callable[[int], bytes]:
     return random_bytes
 
 
-async def created(database: Database, email: str = "a@example.com", tier: Tier = Tier.PRO) -> NewKey:
+async def created(database: Database, email: str = "a@example.com", tier: Tier = Tier.PRO) -> IssuedKey:
     async with database.write() as connection:
-        return await keys.create(connection, email=email, tier=tier, label="shop", now=NOW, **BY)
+        return await keys.create(connection, NewKey(email=email, tier=tier, label="shop"), BY, now=NOW)
 
 
 async def log_of(database: Database, key: Key) -> list[KeyEvent]:
@@ -69,7 +71,7 @@ async def test_seed000_2_1_the_key_is_active_at_once(database: Database) -> None
 
 async def test_a_key_is_a_users_and_pro_unless_said_otherwise(database: Database) -> None:
     async with database.write() as connection:
-        key = (await keys.create(connection, email="a@example.com", **BY)).key
+        key = (await keys.create(connection, A_KEY, BY)).key
     assert (key.role, key.tier) == (Role.USER, Tier.PRO)
 
 
@@ -139,14 +141,14 @@ async def test_seed000_2_1_invalid_email(database: Database, email: str) -> None
     ],
 )
 def test_valid_email(email: str) -> None:
-    assert keys.checked_email(email) == email
+    assert keys.normalise_email(email) == email
 
 
 @pytest.mark.parametrize("label", ["x" * 201, "two\nlines", "nul\x00", "\ud800"])
 async def test_a_label_that_cannot_be_kept(database: Database, label: str) -> None:
     with pytest.raises(Problem) as problem:
         async with database.write() as connection:
-            await keys.create(connection, email="a@example.com", label=label, **BY)
+            await keys.create(connection, NewKey(email="a@example.com", label=label), BY)
     assert problem.value.kind is UNPROCESSABLE_ENTITY
 
 
@@ -155,9 +157,9 @@ async def test_seed000_2_1_generation_is_tried_again(
     database: Database, failures: tuple[bytes | OSError, ...]
 ) -> None:
     async with database.write() as connection:
-        await keys.create(connection, email="a@example.com", random_bytes=sequence(b"same"), **BY)
+        await keys.create(connection, A_KEY, BY, random_bytes=sequence(b"same"))
         source = sequence(*failures, b"other")
-        await keys.create(connection, email="a@example.com", random_bytes=source, **BY)
+        await keys.create(connection, A_KEY, BY, random_bytes=source)
         assert await tenants.count_keys(connection) == 2
 
 
@@ -166,10 +168,10 @@ async def test_seed000_2_1_after_three_attempts_it_fails(
     database: Database, failures: tuple[bytes | OSError, ...]
 ) -> None:
     async with database.write() as connection:
-        await keys.create(connection, email="a@example.com", random_bytes=sequence(b"same"), **BY)
+        await keys.create(connection, A_KEY, BY, random_bytes=sequence(b"same"))
     with pytest.raises(Problem, match="No API key could be generated in 3 attempts") as problem:
         async with database.write() as connection:
-            await keys.create(connection, email="b@example.com", random_bytes=sequence(*failures), **BY)
+            await keys.create(connection, NewKey(email="b@example.com"), BY, random_bytes=sequence(*failures))
     assert problem.value.kind is INTERNAL_ERROR
     async with database.read() as connection:
         assert set(await connection.scalars(select(tables.tenants.c.email))) == {"public", "a@example.com"}
@@ -182,10 +184,10 @@ async def test_the_listing_goes_page_by_page(database: Database) -> None:
     cursor = None
     async with database.read() as connection:
         for _ in range(3):
-            page = await keys.listing(connection, email="A@example.com", cursor=cursor, limit=2)
+            page = await keys.list_page(connection, email="A@example.com", cursor=cursor, limit=2)
             seen += page.keys
             cursor = page.cursor
-        assert len((await keys.listing(connection)).keys) == 6
+        assert len((await keys.list_page(connection)).keys) == 6
     assert seen == made[::-1]
     assert cursor is None
 
@@ -194,7 +196,7 @@ async def test_the_listing_goes_page_by_page(database: Database) -> None:
 async def test_a_page_that_cannot_be(database: Database, wrong: dict[str, Any]) -> None:
     with pytest.raises(Problem) as problem:
         async with database.read() as connection:
-            await keys.listing(connection, **wrong)
+            await keys.list_page(connection, **wrong)
     assert problem.value.kind is VALIDATION_ERROR
 
 
@@ -202,7 +204,7 @@ async def test_disabling(database: Database) -> None:
     new = await created(database)
     for now in (NOW + 1, NOW + 2):
         async with database.write() as connection:
-            key = await keys.disable(connection, new.key.id, reason="lost", now=now, **BY)
+            key = await keys.disable(connection, new.key.id, BY, reason="lost", now=now)
         assert (key.disabled_at, key.disabled_reason) == (NOW + 1, "lost")
     log = await log_of(database, new.key)
     assert [(event.action, event.detail) for event in log] == [
@@ -214,7 +216,7 @@ async def test_disabling(database: Database) -> None:
 async def test_rotation(database: Database) -> None:
     old = await created(database, tier=Tier.FREE)
     async with database.write() as connection:
-        rotation = await keys.rotate(connection, old.key.id, now=NOW + 1, **BY)
+        rotation = await keys.rotate(connection, old.key.id, BY, now=NOW + 1)
     new, before, after = rotation.new, old.key, rotation.new.key
     assert new.secret.startswith("sk_test_")
     assert new.secret != old.secret
@@ -234,10 +236,10 @@ async def test_rotation(database: Database) -> None:
 async def test_a_rotation_that_fails_leaves_the_old_key_in_use(database: Database) -> None:
     async with database.write() as connection:
         source = sequence(b"same")
-        old = await keys.create(connection, email="a@example.com", random_bytes=source, **BY)
+        old = await keys.create(connection, A_KEY, BY, random_bytes=source)
     with pytest.raises(Problem):
         async with database.write() as connection:
-            await keys.rotate(connection, old.key.id, random_bytes=sequence(*[b"same"] * 3), **BY)
+            await keys.rotate(connection, old.key.id, BY, random_bytes=sequence(*[b"same"] * 3))
     assert await found(database, old.secret) == old.key
 
 
@@ -246,7 +248,7 @@ async def test_of_many_who_rotate_at_once_one_does(database: Database) -> None:
 
     async def rotate() -> Rotation:
         async with database.write() as connection:
-            return await keys.rotate(connection, old.key.id, **BY)
+            return await keys.rotate(connection, old.key.id, BY)
 
     answers = await asyncio.gather(*(rotate() for _ in range(10)), return_exceptions=True)
     assert sum(isinstance(answer, Rotation) for answer in answers) == 1
@@ -256,10 +258,11 @@ async def test_of_many_who_rotate_at_once_one_does(database: Database) -> None:
 
 @pytest.mark.parametrize("key_id", ["0" * 26, "", "x", "\x00" * 26, "'; --"])
 async def test_an_unknown_key(database: Database, key_id: str) -> None:
-    for change in (keys.disable, keys.rotate):
+    changes: tuple[Any, ...] = (keys.disable, keys.rotate)
+    for change in changes:
         with pytest.raises(Problem) as problem:
             async with database.write() as connection:
-                await change(connection, key_id, **BY)
+                await change(connection, key_id, BY)
         assert problem.value.kind is NOT_FOUND
 
 
@@ -274,7 +277,7 @@ async def test_an_unknown_key(database: Database, key_id: str) -> None:
 async def test_registering_a_given_secret(database: Database, secret: str, prefix: str) -> None:
     for _ in range(2):
         async with database.write() as connection:
-            key = await keys.register(connection, secret=secret, email="a@example.com", **BY)
+            key = await keys.register(connection, secret, A_KEY, BY)
     assert key.prefix == prefix
     assert await found(database, secret) == key
     assert [event.action for event in await log_of(database, key)] == [Action.REGISTERED]
@@ -286,7 +289,7 @@ async def test_registering_a_given_secret(database: Database, secret: str, prefi
 async def test_a_secret_that_cannot_be_used(database: Database, secret: str) -> None:
     with pytest.raises(Problem) as problem:
         async with database.write() as connection:
-            await keys.register(connection, secret=secret, email="a@example.com", **BY)
+            await keys.register(connection, secret, A_KEY, BY)
     assert problem.value.kind is UNPROCESSABLE_ENTITY
     assert secret not in problem.value.detail or secret == ""
 
@@ -316,7 +319,7 @@ async def test_p5_creating_and_remembering_are_one_transaction(database: Databas
     async def create_once() -> bytes:
         try:
             async with database.write() as connection:
-                new = await keys.create(connection, email="a@example.com", **BY)
+                new = await keys.create(connection, A_KEY, BY)
                 await once.remember(connection, scope, asked, new.key.id.encode(), 60)
                 return new.key.id.encode()
         except once.AlreadyDone as done:

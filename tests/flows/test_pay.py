@@ -1,207 +1,30 @@
 """Payments through all that can happen to them: never charged twice, never charged without an answer."""
 
 import asyncio
-import base64
-import io
-import itertools
-import json
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import update
-from tests.servers.chains import facilitator as servers
+from tests.flows.counters import NOW, PAYEE, PRICE, RESOURCE, Counter, opened_counter, purchase, signed
 from tests.servers.chains.facilitator import Fault
-from x402.schemas import SettleResponse, SupportedKind, SupportedResponse, VerifyResponse
 
-from gossamer.breaker import Breaker
-from gossamer.flows.pay import Payments, Sale, Used
-from gossamer.flows.quotes import Prices, Purchase, Quotes
-from gossamer.flows.settling import OFFERED_MS, Settling
-from gossamer.flows.till import Refused, Till
-from gossamer.logs import Log
-from gossamer.metrics import Metrics
+from gossamer.flows.pay.quotes import Purchase
+from gossamer.flows.pay.settling import OFFERED_MS
 from gossamer.problems import Problem, Unavailable
-from gossamer.reach.facilitator import Facilitator
-from gossamer.setting_values import Rate
-from gossamer.state import ledger
-from gossamer.state.database import Database, open_database
-from gossamer.state.hot_memory import MemoryHot
-from gossamer.state.ledger import Entry, State
-from gossamer.state.limits import Limits, Policy
-from gossamer.state.tables import payments as table
-from gossamer.web import x402
-from gossamer.web.x402 import BASE_SEPOLIA, Payment, Resource
-
-PAYEE = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"
-NOW = 1_800_000_000.0
-PRICE = 5_000
-RESOURCE = Resource("https://gossamer.example/fetch/basic")
-numbers = itertools.count(1)
-
-
-class Ledgerless:
-    """A chain that knows one thing: which authorisations have moved their money."""
-
-    network = BASE_SEPOLIA.id
-    asset = BASE_SEPOLIA.asset
-
-    def __init__(self) -> None:
-        self.moved: list[str] = []
-        self.moves = True
-        self.says: str | None = None  # of every settlement, whatever becomes of it
-
-    def supported(self) -> SupportedResponse:
-        return SupportedResponse(kinds=[SupportedKind(x402_version=2, scheme="exact", network=self.network)])
-
-    def verify(self, payload: Any, requirements: Any) -> VerifyResponse:
-        used = _nonce(payload) in self.moved
-        reason = "invalid_exact_evm_nonce_already_used" if used else None
-        return VerifyResponse(is_valid=not used, invalid_reason=reason, payer="0x")
-
-    def settle(self, payload: Any, requirements: Any) -> SettleResponse:
-        verdict = self.verify(payload, requirements)
-        if verdict.is_valid and self.moves:
-            self.moved.append(_nonce(payload))
-        reason = self.says or verdict.invalid_reason
-        return SettleResponse(
-            success=reason is None, error_reason=reason, transaction="0xabc", network=self.network
-        )
-
-    def fund(self, owner: str, units: int) -> None: ...
-    def balances(self, *owners: str) -> list[int]:
-        return [len(self.moved)] * len(owners)
-
-    def close(self) -> None: ...
-
-
-def _nonce(payload: Any) -> str:
-    return str(payload.payload["authorization"]["nonce"])
-
-
-@dataclass
-class Clock:
-    now: float = NOW
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@dataclass
-class Counter:
-    """A shop's counter: the flow, the chain behind it, and who stands in between."""
-
-    payments: Payments
-    chain: Ledgerless
-    server: servers.Facilitator
-    database: Database
-    clock: Clock
-    metrics: Metrics
-    given: list[str] = field(default_factory=list)  # the payments that an answer was given for
-
-    async def send(self, payment: Payment, *, ends: str = "", page: str = "page") -> str:
-        """What becomes of a request with this payment; `ends` is where its server is killed."""
-        try:
-            sale = await self.payments.admit(payment, purchase(page))
-        except Used:
-            return "used"
-        except Refused as refusal:
-            return f"refused: {refusal.reason}"
-        except Unavailable:
-            return "unavailable"
-        except Problem as problem:
-            return problem.kind.code
-        return "killed" if ends == "verified" else await self.serve(sale, payment, ends)
-
-    async def serve(self, sale: Sale, payment: Payment, ends: str) -> str:
-        try:
-            async with self.payments.serving(sale):
-                if ends == "failed":
-                    return "failed"
-                await self.payments.settle(sale)
-        except Unavailable:
-            return "unavailable"
-        except Refused as refusal:
-            return f"refused: {refusal.reason}"
-        if ends == "settled":
-            return "killed"
-        self.given.append(payment.nonce)
-        await self.payments.delivered(sale)
-        return "served"
-
-    async def time_passes(self) -> None:
-        """Whoever held something has lost it."""
-        async with self.database.write() as connection:
-            await connection.execute(update(table).values(held_until=0))
-
-    async def entry(self, payment: Payment) -> Entry:
-        async with self.database.read() as connection:
-            listed = await ledger.listing(connection, limit=100)
-        return next(entry for entry in listed if entry.nonce == payment.nonce)
-
-
-def purchase(page: str = "page") -> Purchase:
-    return Purchase(
-        price="fetch-basic",
-        endpoint="/fetch/basic",
-        resource=RESOURCE,
-        extensions={},
-        request_hash=page.rjust(64, "0"),
-        request_id="wl_1",
-        client="127.0.0.1",
-        cached=False,
-    )
-
-
-def signed(**changes: Any) -> Payment:
-    authorization = {
-        "from": "0x" + "ab" * 20,
-        "to": PAYEE,
-        "value": str(PRICE),
-        "validAfter": "0",
-        "validBefore": str(int(NOW) + 300),
-        "nonce": f"0x{next(numbers):064x}",
-        **changes,
-    }
-    wire = {
-        "x402Version": 1,
-        "scheme": "exact",
-        "network": "base-sepolia",
-        "payload": {"signature": "0x11", "authorization": authorization},
-    }
-    return x402.read(base64.b64encode(json.dumps(wire).encode()).decode(), 1)
+from gossamer.state.pay import ledger
+from gossamer.state.pay.ledger import PaymentState
+from gossamer.state.pay.pay_tables import payments as table
+from gossamer.web.pay import x402
+from gossamer.web.pay.x402 import BASE_SEPOLIA
 
 
 @pytest.fixture(scope="module")
 async def counter(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Counter]:
-    chain, clock, log = Ledgerless(), Clock(), Log(io.StringIO())
-    server = servers.Facilitator(chain)
-    folder: Path = tmp_path_factory.mktemp("ledger")
-    database = open_database(f"sqlite:///{folder}/gossamer.db")
-    await database.migrate()
-    hot, metrics = MemoryHot(), Metrics("0")
-    limits = Limits(hot, {"unpaid": Policy("unpaid", Rate(50, 60), "network address")}, log)
-    asked = Facilitator(
-        "cdp",
-        server.url,
-        Breaker(failures=1_000_000),
-        log,
-        verify_seconds=5.0,
-        settle_seconds=5.0,
-        clock=clock,
-    )
-    tills = {BASE_SEPOLIA.id: Till(BASE_SEPOLIA, PAYEE, asked)}
-    quotes = Quotes(Prices({"fetch-basic": PRICE}, 0.7), hot, limits, seconds=300)
-    payments = Payments(Settling(tills, database, log, metrics), quotes, database, log, clock)
-    yield Counter(payments, chain, server, database, clock, metrics)
-    await payments.close()
-    server.close()
-    await hot.close()
-    await database.close()
+    async with opened_counter(tmp_path_factory.mktemp("ledger")) as opened:
+        yield opened
 
 
 @pytest.fixture(autouse=True)
@@ -249,7 +72,7 @@ async def test_never_charged_twice_and_never_without_an_answer(counter: Counter,
     last = await counter.send(payment)
     assert last in ("served", "used")
     assert counter.given.count(payment.nonce) == counter.chain.moved.count(payment.nonce) == 1
-    assert (await counter.entry(payment)).state is State.SETTLED
+    assert (await counter.entry(payment)).state is PaymentState.SETTLED
     assert await counter.send(payment) == "used"
 
 
@@ -260,7 +83,7 @@ async def test_what_was_killed_before_money_was_asked_for_is_released(counter: C
     await counter.time_passes()
     await counter.payments.settling.reconcile()
     entry = await counter.entry(payment)
-    assert (entry.state, entry.reason, entry.wire_json) == (State.RELEASED, "abandoned", None)
+    assert (entry.state, entry.reason, entry.wire_json) == (PaymentState.RELEASED, "abandoned", None)
     assert await counter.send(payment, page="another") == "served"
 
 
@@ -268,42 +91,42 @@ async def test_that_it_is_good_is_written_where_that_or_the_work_takes_long(
     counter: Counter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     payment = signed()
-    sale = await counter.payments.admit(payment, purchase())
-    assert (await counter.entry(payment)).state is State.RESERVED
-    monkeypatch.setattr("gossamer.flows.settling.RENEW_SECONDS", 0.01)
-    async with counter.payments.serving(sale), asyncio.timeout(30):
-        while (await counter.entry(payment)).state is not State.VERIFIED:
+    call = await counter.payments.admit(payment, purchase())
+    assert (await counter.entry(payment)).state is PaymentState.RESERVED
+    monkeypatch.setattr("gossamer.flows.pay.settling.RENEW_SECONDS", 0.01)
+    async with counter.payments.serving(call), asyncio.timeout(30):
+        while (await counter.entry(payment)).state is not PaymentState.VERIFIED:
             await asyncio.sleep(0.01)
-        await counter.payments.settle(sale)
+        await counter.payments.settle(call)
         held_until = (await counter.entry(payment)).held_until
         while (await counter.entry(payment)).held_until == held_until:  # for as long as it is worked on
             await asyncio.sleep(0.01)
     entry = await counter.entry(payment)
-    assert entry.state is State.SETTLED
+    assert entry.state is PaymentState.SETTLED
     assert entry.verified_at is not None
     assert entry.served_at is not None
     assert entry.created_at <= entry.verified_at <= entry.served_at
 
-    monkeypatch.setattr("gossamer.flows.pay.RENEW_SECONDS", 0.0)
+    monkeypatch.setattr("gossamer.flows.pay.pay.RENEW_SECONDS", 0.0)
     payment = signed()
     await counter.payments.admit(payment, purchase())
-    assert (await counter.entry(payment)).state is State.VERIFIED
+    assert (await counter.entry(payment)).state is PaymentState.VERIFIED
 
 
 async def test_a_settlement_in_doubt_is_found_by_its_nonce(counter: Counter) -> None:
     payment = signed()
     counter.server.fail("settle", Fault.ERROR)
     assert await counter.send(payment) == "unavailable"
-    assert (await counter.entry(payment)).state is State.PENDING
+    assert (await counter.entry(payment)).state is PaymentState.PENDING
     await counter.payments.settling.reconcile()  # not spent: it stays in doubt, and nobody is charged behind
-    assert (await counter.entry(payment)).state is State.PENDING
+    assert (await counter.entry(payment)).state is PaymentState.PENDING
     assert payment.nonce not in counter.chain.moved
     assert await counter.send(payment, page="another") == "used"
     counter.chain.moved.append(payment.nonce)  # it arrives late
     counter.server.reset()
     await counter.payments.settling.reconcile()
     entry = await counter.entry(payment)
-    assert (entry.state, entry.delivered_at) == (State.SETTLED, None)
+    assert (entry.state, entry.delivered_at) == (PaymentState.SETTLED, None)
     assert await counter.send(payment) == "served"
     assert await counter.send(payment) == "used"
     assert counter.server.count("settle") == 0
@@ -321,10 +144,10 @@ async def test_a_failure_that_may_not_be_one_is_a_doubt(counter: Counter, moves:
 
 async def test_money_that_came_by_another_way_is_taken_for_the_answer(counter: Counter) -> None:
     payment = signed()
-    sale = await counter.payments.admit(payment, purchase())
+    call = await counter.payments.admit(payment, purchase())
     counter.chain.moved.append(payment.nonce)  # anybody can send an authorisation to the chain
-    assert await counter.serve(sale, payment, "") == "served"
-    assert (await counter.entry(payment)).state is State.SETTLED
+    assert await counter.serve(call, payment, "") == "served"
+    assert (await counter.entry(payment)).state is PaymentState.SETTLED
 
 
 async def test_what_stays_in_doubt_is_answered_when_it_can_move_no_money_any_more(counter: Counter) -> None:
@@ -339,7 +162,7 @@ async def test_what_stays_in_doubt_is_answered_when_it_can_move_no_money_any_mor
     assert again == "authorization_expired"
     assert await counter.send(payment) == "served"
     entry = await counter.entry(payment)
-    assert (entry.state, entry.reason) == (State.RELEASED, "given_in_doubt")
+    assert (entry.state, entry.reason) == (PaymentState.RELEASED, "given_in_doubt")
 
 
 async def test_a_doubt_ends_when_nobody_comes_back(counter: Counter) -> None:
@@ -356,11 +179,11 @@ async def test_a_doubt_ends_when_nobody_comes_back(counter: Counter) -> None:
 
 async def test_who_was_too_slow_asks_for_no_money(counter: Counter) -> None:
     payment = signed()
-    sale = await counter.payments.admit(payment, purchase())
+    call = await counter.payments.admit(payment, purchase())
     await counter.time_passes()
     assert await counter.send(payment) == "served"
     with pytest.raises(Problem, match="used by another"):
-        await counter.payments.settle(sale)
+        await counter.payments.settle(call)
     assert counter.chain.moved.count(payment.nonce) == 1
 
 
@@ -373,24 +196,24 @@ async def test_a_settlement_is_told_also_when_it_cannot_be_written_down(
         raise Unavailable("database", "gone fishing")
 
     with monkeypatch.context() as patched:
-        patched.setattr(ledger, "settled", away)
-        patched.setattr(ledger, "delivered", away)
+        patched.setattr(ledger, "mark_settled", away)
+        patched.setattr(ledger, "mark_delivered", away)
         assert await counter.send(payment) == "served"
-    assert (await counter.entry(payment)).state is State.SERVED
+    assert (await counter.entry(payment)).state is PaymentState.SERVED
     await counter.time_passes()
     await counter.payments.settling.reconcile()
-    assert (await counter.entry(payment)).state is State.SETTLED
+    assert (await counter.entry(payment)).state is PaymentState.SETTLED
     assert counter.chain.moved.count(payment.nonce) == 1
 
 
 async def test_settling_goes_on_when_whoever_asked_is_gone(counter: Counter) -> None:
     payment = signed()
-    sale = await counter.payments.admit(payment, purchase())
+    call = await counter.payments.admit(payment, purchase())
     counter.server.fail("settle", Fault.DONE_THEN_HANG)
 
     async def serve() -> None:
-        async with counter.payments.serving(sale):
-            await counter.payments.settle(sale)
+        async with counter.payments.serving(call):
+            await counter.payments.settle(call)
 
     serving = asyncio.create_task(serve())
     await counter.server.reached("settle")
@@ -399,7 +222,7 @@ async def test_settling_goes_on_when_whoever_asked_is_gone(counter: Counter) -> 
         await serving
     counter.server.reset()  # it is let go, without an answer
     await asyncio.gather(*counter.payments._tasks, return_exceptions=True)
-    assert (await counter.entry(payment)).state is State.SETTLED
+    assert (await counter.entry(payment)).state is PaymentState.SETTLED
     await counter.time_passes()
     assert await counter.send(payment) == "served"
     assert counter.chain.moved.count(payment.nonce) == 1

@@ -4,32 +4,34 @@ import asyncio
 import io
 import itertools
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from ipaddress import ip_network
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import UNSET
+from msgspec.structs import replace
 from tests.site.server import Site
 
-from gossamer.flows.admit import Caller
-from gossamer.flows.caching import Caching, keys
-from gossamer.flows.obtain import Obtainer
-from gossamer.flows.read import Reader, Reply, Wish
-from gossamer.flows.workshop import Workshop
-from gossamer.logs import Log
+from gossamer.flows.pages.caching import CacheKey, Caching, to_shared
+from gossamer.flows.pages.obtain import Obtainer
+from gossamer.flows.pages.read import Reader
+from gossamer.flows.parsers.parser_pool import ParserPool
+from gossamer.flows.tenants.admit import Caller
+from gossamer.observe.logs import Log
 from gossamer.problems import INVALID_SELECTOR, Problem
-from gossamer.reach.dial import Dialer
-from gossamer.reach.fetch import Fetcher
-from gossamer.reach.names import Names
+from gossamer.reach.http.fetch import Fetcher
+from gossamer.reach.net.dial import Dialer
+from gossamer.reach.net.names import Names
 from gossamer.state.cache import Cache
-from gossamer.state.hot import Hot
-from gossamer.state.hot_memory import MemoryHot
-from gossamer.state.tenants import Role
-from gossamer.web.outcome import Outcome
-from gossamer.web.reading import How
-from gossamer.web.url import Url
+from gossamer.state.kv.hot import Hot
+from gossamer.state.kv.hot_memory import MemoryHot
+from gossamer.state.tenants.tenants import Role
+from gossamer.web.outcome.outcome import Outcome
+from gossamer.web.pages.page_request import PageRequest
+from gossamer.web.pages.read_result import ReadReply
 
 NOON = 1_800_000_000.0
 SOMEONE = Caller(Role.USER, "key", "tenant")
@@ -54,9 +56,9 @@ class Parts:
     def target(self, path: str = "/ok") -> str:
         return f"{path}?read={next(numbers)}"
 
-    async def through(self, target: str, *, tenant: str = "t", **caching: Any) -> Reply:
-        wish = Wish(url=Url.parse(self.site.url(target)))
-        return await self.reader.read_through(wish, SOMEONE, Caching(tenant, **{"ttl": 60, **caching}))
+    async def through(self, target: str, *, tenant: str = "t", **caching: Any) -> ReadReply:
+        request = PageRequest(url=self.site.url(target))
+        return await self.reader.read_cached(request, SOMEONE, Caching(tenant, **{"ttl": 60, **caching}))
 
     def visits(self, target: str) -> int:
         return len(self.site.seen(target))
@@ -64,12 +66,12 @@ class Parts:
 
 @pytest.fixture
 async def parts(site: Site) -> AsyncIterator[Parts]:
-    names, hot, clock, workshop = Names(), MemoryHot(), Clock(), Workshop(1)
+    names, hot, clock, parsers = Names(), MemoryHot(), Clock(), ParserPool(1)
     fetcher = Fetcher(Dialer(names, allow=(ip_network("127.0.0.1/32"),), ports="*"), "Gossamer/0 (tests)")
     cache = Cache(hot, Log(io.StringIO()), clock)
-    yield Parts(site, hot, clock, Reader(Obtainer(fetcher, None), workshop, cache, clock=clock))
+    yield Parts(site, hot, clock, Reader(Obtainer(fetcher, None), parsers, cache, clock=clock))
     await fetcher.close()
-    await workshop.close()
+    await parsers.close()
     await names.close()
 
 
@@ -119,8 +121,8 @@ async def test_tenants_do_not_see_each_others(parts: Parts) -> None:
 async def test_what_an_older_version_kept_is_read_anew(parts: Parts) -> None:
     target = parts.target()
     await parts.through(target)
-    _, stored = keys("fetch", "t", Wish(url=Url.parse(parts.site.url(target))).parameters())
-    await parts.reader.cache.put(stored, b"\x81\xa3url\xa3old", 60)
+    key = CacheKey.of("fetch", "t", PageRequest(url=parts.site.url(target)).parameters())
+    await parts.reader.cache.put(key.stored, b"\x81\xa3url\xa3old", 60)
     renewed = await parts.through(target)
     assert (renewed.part.hit, renewed.read.title) == (False, "Gossamer")
     assert (await parts.through(target)).part.hit
@@ -137,13 +139,13 @@ async def test_the_url_is_the_one_that_was_asked_for(parts: Parts) -> None:
 
 async def test_nobody_waits_for_another_beyond_his_own_timeout(parts: Parts) -> None:
     target = parts.target("/first-byte-late")
-    patient = Wish(url=Url.parse(parts.site.url(target)), timeout=20)
+    patient = PageRequest(url=parts.site.url(target), timeout=20_000)
     caching = Caching("t", 60)
-    first = asyncio.create_task(parts.reader.read_through(patient, SOMEONE, caching))
+    first = asyncio.create_task(parts.reader.read_cached(patient, SOMEONE, caching))
     while not parts.visits(target):
         await asyncio.sleep(0.01)
     with pytest.raises(Problem) as caught:
-        await parts.reader.read_through(replace(patient, timeout=0.1), SOMEONE, caching)
+        await parts.reader.read_cached(replace(patient, timeout=100), SOMEONE, caching)
     assert caught.value.kind.code == "FETCH_TIMEOUT"
     assert not first.done()
     first.cancel()
@@ -152,69 +154,71 @@ async def test_nobody_waits_for_another_beyond_his_own_timeout(parts: Parts) -> 
 
 async def test_a_bad_selector_is_refused_before_anybody_is_visited(parts: Parts) -> None:
     target = parts.target()
-    wish = Wish(url=Url.parse(parts.site.url(target)), how=How(include=("a[",)))
+    request = PageRequest(url=parts.site.url(target), include=("a[",))
     with pytest.raises(Problem) as caught:
-        await parts.reader.read(wish, SOMEONE)
+        await parts.reader.read(request, SOMEONE)
     assert caught.value.kind is INVALID_SELECTOR
     assert not parts.visits(target)
 
 
 async def test_only_what_was_asked_for_is_there(parts: Parts) -> None:
-    wish = Wish(url=Url.parse(parts.site.url("/ok")), formats=("text", "rawHtml"))
-    read = await parts.reader.read(wish, SOMEONE)
+    request = PageRequest(url=parts.site.url("/ok"), formats=("text", "rawHtml"))
+    read = await parts.reader.read(request, SOMEONE)
     assert read.text
-    assert read.raw_html is not None
-    assert read.raw_html.startswith("<!doctype html>")
-    assert (read.markdown, read.html, read.links) == (None, None, None)
+    assert str(read.raw_html).startswith("<!doctype html>")
+    assert (read.markdown, read.html, read.links) == (UNSET, UNSET, UNSET)
 
 
 # Keys.
 
-PAGE = Url.parse("https://site.example/page?b=2&a=1")
-WISH = Wish(url=PAGE)
+PAGE = "https://site.example/page?b=2&a=1"
+REQUEST = PageRequest(url=PAGE)
+
+
+def key_of(request: PageRequest) -> CacheKey:
+    return CacheKey.of("fetch", "t", to_shared(request).parameters())
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        {"url": Url.parse("https://site.example/other")},
-        {"url": Url.parse("https://site.example/page?b=2&a=2")},
-        {"url": Url.parse("https://other.example/page?b=2&a=1")},
+        {"url": "https://site.example/other"},
+        {"url": "https://site.example/page?b=2&a=2"},
+        {"url": "https://other.example/page?b=2&a=1"},
         {"formats": ("markdown",)},
-        {"how": How(main_content=False)},
-        {"how": How(include=("p",))},
-        {"how": How(exclude=("p",))},
-        {"headers": (("cookie", "a=b"),)},
+        {"main_content": False},
+        {"include": ("p",)},
+        {"exclude": ("p",)},
+        {"url": "https://site.example/page/?b=2&a=1"},
+        {"url": "http://site.example/page?b=2&a=1"},
+        {"url": "https://site.example/page?b=2&a=%31"},
+        {"headers": {"cookie": "a=b"}},
         {"render": "auto"},
         {"render": "always"},
-        {"wait_for": "p"},
+        {"wait_for_selector": "p"},
         {"formats": ("llm", "markdown", "metadata")},
     ],
     ids=str,
 )
 def test_what_the_answer_depends_on_is_in_the_key(change: dict[str, Any]) -> None:
-    assert keys("fetch", "t", replace(WISH, **change).parameters()) != keys("fetch", "t", WISH.parameters())
-    assert (
-        keys("fetch", "t", replace(WISH, **change).parameters())[0]
-        != keys("fetch", "t", WISH.parameters())[0]
-    )
+    other, key = key_of(replace(REQUEST, **change)), key_of(REQUEST)
+    assert other.stored != key.stored
+    assert other.shown != key.shown
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        {"url": Url.parse("https://site.example/page?a=1&b=2")},
-        {"url": Url.parse("https://site.example/page/?b=2&a=1&utm_campaign=x&gclid=1#part")},
-        {"url": Url.parse("http://SITE.example:80/page?b=2&a=1")},
+        {"url": "https://site.example/page?a=1&b=2"},
+        {"url": "https://SITE.example:443/page?b=2&a=1&utm_campaign=x&gclid=1#part"},
         {"formats": ("metadata", "markdown", "markdown")},
-        {"timeout": 1.0},
-        {"attempts": 1},
+        {"timeout": 1_000},
         {"max_tokens": 100},  # of a format that is not asked for
     ],
     ids=str,
 )
 def test_what_it_does_not_depend_on_is_not(change: dict[str, Any]) -> None:
-    assert keys("fetch", "t", replace(WISH, **change).parameters()) == keys("fetch", "t", WISH.parameters())
+    assert key_of(replace(REQUEST, **change)).stored == key_of(REQUEST).stored
 
 
 @settings(max_examples=200)
@@ -225,14 +229,15 @@ def test_what_it_does_not_depend_on_is_not(change: dict[str, Any]) -> None:
 )
 def test_different_selectors_and_tenants_never_share_a_place(sides: list[tuple[str, list[str]]]) -> None:
     stored = [
-        keys("fetch", tenant, Wish(url=PAGE, how=How(include=tuple(include))).parameters())[1]
+        CacheKey.of("fetch", tenant, PageRequest(url=PAGE, include=tuple(include)).parameters()).stored
         for tenant, include in sides
     ]
     assert (stored[0] == stored[1]) == (sides[0] == sides[1])
 
 
 def test_the_key_that_is_shown_has_the_shape_that_was_promised() -> None:
-    shown, stored = keys("fetch", "tenant", WISH.parameters())
+    key = CacheKey.of("fetch", "tenant", REQUEST.parameters())
+    shown, stored = key.shown, key.stored
     assert shown.startswith("weblens:fetch:")
     assert len(shown) == len("weblens:fetch:") + 12
     assert "tenant" in stored

@@ -9,17 +9,18 @@ import pytest
 from tests.servers.postgres import PostgresServer
 from tests.servers.tiers import Tiers, page_of
 
-from gossamer.flows import upkeep
-from gossamer.logs import Log
-from gossamer.state.blobs import open_blobs
-from gossamer.state.cached_page import Location
-from gossamer.state.database import open_database
-from gossamer.state.hot_memory import MemoryHot
-from gossamer.state.search_index import Document, SearchIndex
-from gossamer.state.tables import stray_blobs
-from gossamer.state.tenants import PUBLIC
-from gossamer.state.usage import Usage
-from gossamer.web.question import Question
+from gossamer.flows.upkeep import upkeep
+from gossamer.observe.logs import Log
+from gossamer.state.blobs.blobs import open_blobs
+from gossamer.state.db.database import open_database
+from gossamer.state.db.tables import stray_blobs
+from gossamer.state.kv.hot_memory import MemoryHot
+from gossamer.state.pages.cached_page import Location
+from gossamer.state.search.search_document import IndexedDocument
+from gossamer.state.search.search_index import SearchIndex
+from gossamer.state.tenants.tenants import PUBLIC
+from gossamer.state.tenants.usage import Usage
+from gossamer.web.search.question import Question
 
 
 async def test_settling_writes_down_and_mends(tiers: Tiers) -> None:
@@ -29,7 +30,7 @@ async def test_settling_writes_down_and_mends(tiers: Tiers) -> None:
     await cache.get(tiers.key())
     usage.count(tiers.tenant, "key", "hot")
     await tiers.make_due()
-    await upkeep.settle(cache, usage, Log(stream))
+    await upkeep.settle_pages(cache, usage, Log(stream))
     assert [(row.access_count, row.due_at) for row in await tiers.rows()] == [(1, None)]
     assert await tiers.rows(stray_blobs) == []
     assert (await Usage(tiers.database, lambda: 0.0).report(tiers.tenant)).hits == 1
@@ -46,7 +47,7 @@ async def test_it_goes_on_when_the_database_comes_back(
     usage.count(tiers.tenant, "key", "hot")
     monkeypatch.setattr(upkeep, "PAGES_EVERY_SECONDS", 0.01)
     postgres.stop()
-    tending = asyncio.create_task(upkeep.tend(tiers.cache(), usage, Log(stream)))
+    tending = asyncio.create_task(upkeep.keep_pages(tiers.cache(), usage, Log(stream)))
     async with asyncio.timeout(10):
         while "upkeep_postponed" not in stream.getvalue():
             await asyncio.sleep(0.01)
@@ -64,8 +65,10 @@ async def test_pages_that_were_read_get_into_the_index_when_the_database_comes_b
     postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     database, stream = open_database(postgres.url, deadline=2.0), io.StringIO()
-    index = SearchIndex(database, Log(stream), most_pages=10)
-    index.note(PUBLIC, Document(url="https://a/", title="a", description="", text="", language="", seen_at=0))
+    index = SearchIndex(database, Log(stream), max_pages=10)
+    index.note(
+        PUBLIC, IndexedDocument(url="https://a/", title="a", description="", text="", language="", seen_at=0)
+    )
     monkeypatch.setattr(upkeep, "PAGES_EVERY_SECONDS", 0.01)
     postgres.stop()
     keeping = asyncio.create_task(upkeep.keep_indexed(index, Log(stream)))
@@ -73,7 +76,7 @@ async def test_pages_that_were_read_get_into_the_index_when_the_database_comes_b
         while "upkeep_postponed" not in stream.getvalue():
             await asyncio.sleep(0.01)
     postgres.start()
-    elsewhere = SearchIndex(database, Log(stream), most_pages=10)
+    elsewhere = SearchIndex(database, Log(stream), max_pages=10)
     async with asyncio.timeout(10):
         while not await elsewhere.search(PUBLIC, Question.parse("a")):
             await asyncio.sleep(0.01)
@@ -94,7 +97,7 @@ async def test_what_another_process_changes_is_noticed(tmp_path: Path) -> None:
     names = ("/changed", "/deleted", "/kept")
     for name in names:
         await here.put(ours.key(name), page_of(b"one"))
-    settle = partial(upkeep.settle, here, usage, Log(io.StringIO()))
+    settle = partial(upkeep.settle_pages, here, usage, Log(io.StringIO()))
     await settle()
     await there.put(ours.key("/changed"), page_of(b"two"))
     await there.drop(ours.key("/deleted"))

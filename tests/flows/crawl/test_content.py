@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from gossamer.flows.crawl.content import kept_page, parcel
-from gossamer.flows.crawl.known import Known
-from gossamer.state.blobs import open_blobs
-from gossamer.web.page import Hop, Page
+from gossamer.flows.crawl.content import load_page, pack
+from gossamer.flows.crawl.visiting.known_urls import KnownUrls
+from gossamer.state.blobs.blobs import open_blobs
+from gossamer.web.pages.page import Hop, Page
 
 
 def page(number: int) -> Page:
@@ -24,23 +24,23 @@ def page(number: int) -> Page:
 async def test_every_page_of_a_parcel_comes_back_as_it_was(tmp_path: Path) -> None:
     blobs = open_blobs(tmp_path.as_uri(), {})
     pages = [page(number) for number in (0, 1, 20_000)]
-    made = parcel(pages)
+    made = pack(pages)
     await blobs.put(made.name, made.body)
     for kept, place in zip(pages, made.places, strict=True):
-        assert await kept_page(blobs, place.blob, place.offset, place.size) == kept
+        assert await load_page(blobs, place.blob, place.offset, place.size) == kept
     assert len(made.body) < 2_000
     await blobs.drop([made.name])
-    assert await kept_page(blobs, made.name, 0, 10) is None
+    assert await load_page(blobs, made.name, 0, 10) is None
     await blobs.close()
 
 
 def test_nothing_is_no_parcel_worth_keeping() -> None:
-    made = parcel([])
+    made = pack([])
     assert (made.body, made.places) == (b"", [])
 
 
 def test_what_is_known_is_bounded_and_the_oldest_is_forgotten_first() -> None:
-    known = Known(most=100)
+    known = KnownUrls(most=100)
     for key in range(1_000):
         known.add([key])
         assert key in known

@@ -6,13 +6,13 @@ from contextlib import asynccontextmanager
 from ipaddress import ip_network
 
 import pytest
-from tests.doors.houses import Visit, Visiting
+from tests.doors.services import Visit, Visiting
 from tests.servers.valkey import Valkey
 
-from gossamer.flows.crawl.gate import OPEN, Gates
-from gossamer.state.hot import Hot
-from gossamer.state.hot_memory import MemoryHot
-from gossamer.state.hot_redis import RedisHot
+from gossamer.flows.crawl.politeness.gate import OPEN, Gates
+from gossamer.state.kv.hot import Hot
+from gossamer.state.kv.hot_memory import MemoryHot
+from gossamer.state.kv.hot_redis import RedisHot
 
 HOST, NEIGHBOUR, ELSEWHERE = "127.0.0.1:1", "127.0.0.1:2", "127.0.0.2:1"
 HERE = ip_network("127.0.0.1/32")
@@ -44,7 +44,7 @@ class Process:
 async def processes(
     visit: Visit, hot: Hot | None, *, most: int = 3, count: int = 2, turn: float = SHORT
 ) -> AsyncIterator[list[Process]]:
-    opened = [Process(Gates(visit.house.dialer, hot, most, turn=turn)) for _ in range(count)]
+    opened = [Process(Gates(visit.service.dialer, hot, most, turn=turn)) for _ in range(count)]
     for process in opened:
         process.gates.workers = count
     yield opened
@@ -136,7 +136,7 @@ async def test_while_the_store_is_away_each_process_has_its_part(visit: Visit, o
 async def test_networks_that_are_opened_on_purpose_and_hosts_that_are_not_there_have_no_gates(
     visit: Visit,
 ) -> None:
-    gates = Gates(visit.house.dialer, None, 1, [HERE])
+    gates = Gates(visit.service.dialer, None, 1, [HERE])
     assert await gates.of(HOST) is OPEN
     assert await gates.of("127.0.0.1.:99999") is OPEN
     assert await gates.of(ELSEWHERE) is await gates.of(ELSEWHERE)

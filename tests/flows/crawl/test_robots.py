@@ -6,20 +6,20 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
 import pytest
-from tests.doors.houses import Visit, Visiting
+from tests.doors.services import Visit, Visiting
 
-from gossamer.flows.crawl.desk import Desk
-from gossamer.flows.crawl.robots import BELIEVED_SECONDS, RobotsFiles
+from gossamer.flows.crawl.frontier_batcher import FrontierBatcher
+from gossamer.flows.crawl.politeness.robots import VALID_SECONDS, RobotsFiles
 from gossamer.flows.crawl.seeds import seeds_of
 from gossamer.problems import Problem
-from gossamer.state.crawls import Spec
-from gossamer.state.hosts import HostLease, Hosts
-from gossamer.state.stored_robots import StoredRobots
-from gossamer.state.tenants import PUBLIC
-from gossamer.web.url import Url
+from gossamer.state.crawl.hosts import HostLease, Hosts
+from gossamer.state.crawl.stored_robots import StoredRobots
+from gossamer.state.tenants.tenants import PUBLIC
+from gossamer.web.crawl.spec import CrawlSpec
+from gossamer.web.url.url import Url
 
 NOW = 1_000_000_000_000
-LATER = NOW + int(BELIEVED_SECONDS * 1000)
+LATER = NOW + int(VALID_SECONDS * 1000)
 
 
 @dataclass
@@ -72,16 +72,16 @@ async def asking(visiting: Visiting, url: str) -> AsyncIterator[Asking]:
 
     async with visiting(egress_allow="127.0.0.1/32", egress_ports="*") as visit:
         lease = await leased(visit, url)
-        house = visit.house
-        desk = Desk(house.frontier, house.hosts)
-        files = RobotsFiles(house.fetcher, desk, house.hot, "Gossamer/1", 60.0, sleep)
-        yield Asking(files, house.hosts, lease, pauses)
+        service = visit.service
+        batcher = FrontierBatcher(service.frontier, service.hosts)
+        files = RobotsFiles(service.fetcher, batcher, service.hot, "Gossamer/1", 60.0, sleep)
+        yield Asking(files, service.hosts, lease, pauses)
 
 
 async def leased(visit: Visit, url: str) -> HostLease:
-    spec = Spec(seeds=(url,))
-    await visit.house.crawls.create(PUBLIC, spec, urls=seeds_of(spec))
-    (lease,) = await visit.house.hosts.lease("test", 1)
+    spec = CrawlSpec(seeds=(url,))
+    await visit.service.crawls.create(PUBLIC, spec, urls=seeds_of(spec))
+    (lease,) = await visit.service.hosts.lease("test", 1)
     return lease
 
 
@@ -120,9 +120,7 @@ async def test_rules_are_asked_for_once_and_kept_with_the_host_and_in_the_hot_st
         await ask.files.hot.drop(f"crawl:robots:{ask.lease.host}")
         _, asked = await ask.files.of(replace(ask.lease, robots=stored), url, NOW + 1)  # from the lease
         assert not asked
-        _, asked = await ask.files.of(
-            replace(ask.lease, robots=stored), url, NOW + int(BELIEVED_SECONDS * 1000)
-        )
+        _, asked = await ask.files.of(replace(ask.lease, robots=stored), url, NOW + int(VALID_SECONDS * 1000))
         assert asked
         assert host.asked == ["/robots.txt"] * 2
         assert ask.pauses == []

@@ -6,13 +6,13 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import pytest
-from tests.doors.houses import Visiting
+from tests.doors.services import Visiting
 from tests.flows.crawl.test_worker import Answer, Origin, crawling, linking
 
 from gossamer.flows.crawl import worker
 from gossamer.flows.crawl.seeds import seeds_of
-from gossamer.state import tenants
-from gossamer.state.crawls import Spec
+from gossamer.state.tenants import tenants
+from gossamer.web.crawl.spec import CrawlSpec
 
 HOSTS, HELD = 6, 2
 
@@ -43,14 +43,14 @@ async def test_a_tenant_with_one_host_does_not_wait_for_all_hosts_of_another(
         flags = {"crawl_hosts": HELD}
         async with crawling(visiting, hosts[0], flags, seeds=seeds, **large) as crawled:
             await crawled.until(lambda crawl: crawl.counts.pages >= HELD)
-            house = crawled.house
-            async with house.database.write() as connection:
+            service = crawled.service
+            async with service.database.write() as connection:
                 other = await tenants.ensure_tenant(connection, "other@example.com")
-            spec = Spec(seeds=(small.url(),), delay=0.05, sitemaps=False)
-            begun = await house.crawls.create(other.id, spec, urls=seeds_of(spec))
+            spec = CrawlSpec(seeds=(small.url(),), delay=0.05, sitemaps=False)
+            begun = await service.crawls.create(other.id, spec, urls=seeds_of(spec))
             async with asyncio.timeout(worker.FULL_TURN / 2):
-                while not (await house.crawls.some([begun.id]))[begun.id].is_over:
+                while not (await service.crawls.some([begun.id]))[begun.id].is_over:
                     await asyncio.sleep(0.05)
-            assert (await house.crawls.counts(begun.id)).pages == 3
+            assert (await service.crawls.counts(begun.id)).pages == 3
             assert not (await crawled.crawl()).is_over
-            await house.crawls.cancel(crawled.crawl_id)
+            await service.crawls.cancel(crawled.crawl_id)

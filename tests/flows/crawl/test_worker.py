@@ -12,21 +12,22 @@ from typing import Any
 import httpx
 import pytest
 from sqlalchemy import select
-from tests.doors.houses import AS_ADMIN, Visit, Visiting
 from tests.doors.renders import APP, PROSE
-from tests.flows.test_workshop import workers
+from tests.doors.services import AS_ADMIN, Visit, Visiting
+from tests.flows.test_parser_pool import workers
 from tests.lag import Lag
 from tests.servers.postgres import PostgresServer
 
-from gossamer.app import House
-from gossamer.flows.crawl.content import kept_page
-from gossamer.flows.crawl.host import MOST_TASKS
+from gossamer.app import Service
+from gossamer.flows.crawl.content import load_page
+from gossamer.flows.crawl.host import MAX_TASKS
 from gossamer.flows.crawl.seeds import seeds_of
-from gossamer.flows.workshop import Workshop
-from gossamer.state.crawl_tables import crawled_pages, hosts
-from gossamer.state.crawls import Crawl, Spec
-from gossamer.state.database import clock
-from gossamer.state.tenants import PUBLIC
+from gossamer.flows.parsers.parser_pool import ParserPool
+from gossamer.state.crawl.crawl_tables import crawled_pages, hosts
+from gossamer.state.crawl.crawls import Crawl
+from gossamer.state.db.database import clock
+from gossamer.state.tenants.tenants import PUBLIC
+from gossamer.web.crawl.spec import CrawlSpec
 
 SECONDS = 60.0
 MOST_LAG = 10.0  # on a busy machine; a parser that is not stopped takes minutes
@@ -78,8 +79,8 @@ class Crawled:
     crawl_id: str
 
     @property
-    def house(self) -> House:
-        return self.visit.house
+    def service(self) -> Service:
+        return self.visit.service
 
     @property
     def client(self) -> httpx.AsyncClient:
@@ -94,12 +95,12 @@ class Crawled:
         return (await self.get(f"/api/crawls/{self.crawl_id}"))[name]
 
     async def scalar(self, query: Any) -> Any:
-        async with self.house.database.read() as connection:
+        async with self.service.database.read() as connection:
             return await connection.scalar(query)
 
     async def reason(self, site: str) -> str | None:
         """Why the host is left alone."""
-        host = await self.house.hosts.get(site)
+        host = await self.service.hosts.get(site)
         return None if host is None or host.waiting is None else host.waiting.reason
 
     async def until_logged(self, event: str, **members: Any) -> None:
@@ -108,7 +109,7 @@ class Crawled:
                 await asyncio.sleep(0.02)
 
     async def crawl(self) -> Crawl:
-        found = await self.house.crawls.get(self.crawl_id)
+        found = await self.service.crawls.get(self.crawl_id)
         assert found is not None
         return found
 
@@ -120,7 +121,7 @@ class Crawled:
 
     async def rows(self) -> list[Any]:
         query = select(crawled_pages).where(crawled_pages.c.crawl_id == self.crawl_id)
-        async with self.house.database.read() as connection:
+        async with self.service.database.read() as connection:
             return list((await connection.execute(query.order_by(crawled_pages.c.url))).all())
 
 
@@ -132,20 +133,20 @@ async def crawling(
     reading_seconds: float | None = None,
     **spec: Any,
 ) -> AsyncIterator[Crawled]:
-    wanted = Spec(**{"seeds": (origin.url(),), "delay": 0.0, "sitemaps": False, **spec})
+    wanted = CrawlSpec(**{"seeds": (origin.url(),), "delay": 0.0, "sitemaps": False, **spec})
     async with visiting(egress_allow="127.0.0.1/32", egress_ports="*", **flags) as visit:
-        house = visit.house
+        service = visit.service
         if reading_seconds is not None:
-            house.crawl_workshop = Workshop(1, seconds=reading_seconds)
-        crawl = await house.crawls.create(PUBLIC, wanted, urls=seeds_of(wanted))
+            service.crawl_parsers = ParserPool(1, seconds=reading_seconds)
+        crawl = await service.crawls.create(PUBLIC, wanted, urls=seeds_of(wanted))
         stop = asyncio.Event()
-        working = asyncio.create_task(house.crawling().run(stop))
+        working = asyncio.create_task(service.crawl_worker().run(stop))
         try:
             yield Crawled(visit, crawl.id)
         finally:
             stop.set()
             await working
-        async with house.database.read() as connection:
+        async with service.database.read() as connection:
             leased = select(hosts.c.host).where(hosts.c.lease_token.is_not(None))
             assert (await connection.execute(leased)).all() == []
 
@@ -167,7 +168,7 @@ async def test_pages_are_stored_with_what_they_say_and_can_be_had_again(visiting
         home, _, missing = await crawled.rows()
         assert (home.status_code, home.title, home.links_count, home.depth) == (200, "Links", 3, 0)
         assert (missing.status_code, missing.outcome, missing.depth) == (404, "error", 1)
-        kept = await kept_page(crawled.house.blobs, home.blob, home.blob_offset, home.blob_size)
+        kept = await load_page(crawled.service.blobs, home.blob, home.blob_offset, home.blob_size)
         assert kept is not None
         assert (kept.url, kept.body.decode()) == (origin.url(), pages["/"][1])
 
@@ -210,18 +211,18 @@ async def test_a_worker_that_stops_gives_back_what_it_cannot_finish(visiting: Vi
         Origin(pages).open() as origin,
         visiting(egress_allow="127.0.0.1/32", egress_ports="*") as visit,
     ):
-        house, stop = visit.house, asyncio.Event()
-        house.crawl_workshop = Workshop(1, seconds=600.0)
-        wanted = Spec(seeds=(origin.url(),), delay=0.0, sitemaps=False)
-        crawl = await house.crawls.create(PUBLIC, wanted, urls=seeds_of(wanted))
-        working = asyncio.create_task(house.crawling().run(stop))
+        service, stop = visit.service, asyncio.Event()
+        service.crawl_parsers = ParserPool(1, seconds=600.0)
+        wanted = CrawlSpec(seeds=(origin.url(),), delay=0.0, sitemaps=False)
+        crawl = await service.crawls.create(PUBLIC, wanted, urls=seeds_of(wanted))
+        working = asyncio.create_task(service.crawl_worker().run(stop))
         async with asyncio.timeout(SECONDS):
             while not workers():
                 await asyncio.sleep(0.02)
             stop.set()
             await working
         assert workers() == []
-        left = await house.crawls.get(crawl.id)
+        left = await service.crawls.get(crawl.id)
         assert left is not None
         assert (left.state, left.counts.pending, left.counts.failed) == ("running", 1, 0)
 
@@ -248,17 +249,17 @@ async def test_a_crawl_that_is_paused_takes_nothing_more_until_it_is_resumed(vis
         await gate.wait()
         return linking()
 
-    others = [f"/{number}" for number in range(MOST_TASKS + 100)]
+    others = [f"/{number}" for number in range(MAX_TASKS + 100)]
     pages: dict[str, Any] = {"/": linking(*others), **dict.fromkeys(others, slow)}
     async with Origin(pages).open() as origin, crawling(visiting, origin, delay=0.001) as crawled:
         async with asyncio.timeout(SECONDS):
             while not set(others) & set(origin.asked):
                 await asyncio.sleep(0.02)
-        assert await crawled.house.crawls.pause(crawled.crawl_id)
+        assert await crawled.service.crawls.pause(crawled.crawl_id)
         gate.set()
         paused = await crawled.until(lambda crawl: crawl.counts.in_progress == 0)
         assert (paused.state, paused.counts.pending >= 100) == ("paused", True)
-        assert await crawled.house.crawls.resume(crawled.crawl_id)
+        assert await crawled.service.crawls.resume(crawled.crawl_id)
         done = await crawled.until(lambda crawl: crawl.state == "done")
         assert done.counts.pages == len(others) + 1
         assert set(origin.times.values()) == {1}
@@ -273,13 +274,13 @@ async def test_what_fails_is_tried_again_and_a_host_that_keeps_failing_is_left_a
         async with asyncio.timeout(SECONDS):
             while await crawled.reason(origin.site) != "failing":
                 await asyncio.sleep(0.02)
-        host = await crawled.house.hosts.get(origin.site)
+        host = await crawled.service.hosts.get(origin.site)
         assert host is not None
         assert (host.locked_by, host.failures >= 5) == (None, True)
         assert (await crawled.crawl()).counts.in_progress == 0
         asked = len(origin.asked)
         assert (await crawled.crawl()).state == "running"
-        assert await crawled.house.hosts.lease("somebody", 10) == []  # not before it has rested
+        assert await crawled.service.hosts.lease("somebody", 10) == []  # not before it has rested
         assert len(origin.asked) == asked
 
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from tests.reach.test_facilitator_key import KEY_ID, SECRETS
 
-from gossamer.app import House
-from gossamer.flows.till import facilitator_key, tills
-from gossamer.logs import Log
-from gossamer.settings import CDP_FACILITATOR, TEST_FACILITATOR, SettingError, Settings
+from gossamer.app import Service
+from gossamer.flows.pay.payee import facilitator_key, open_payees
+from gossamer.observe.logs import Log
+from gossamer.settings.settings import CDP_FACILITATOR, TEST_FACILITATOR, SettingError, Settings
 
 ELSEWHERE = "http://127.0.0.1:1"
 KEYED = {"cdp_api_key_id": KEY_ID, "cdp_api_key_secret": SECRETS["EdDSA"]}
@@ -40,24 +40,24 @@ async def test_a_mistyped_wallet_stops_the_start(
 ) -> None:
     settings = loaded(wallet_address=evm, wallet_svm=svm, data_dir=str(tmp_path))
     with pytest.raises(SettingError) as caught:
-        House(settings, Log(io.StringIO()))
+        Service(settings, Log(io.StringIO()))
     assert all(part in str(caught.value) for part in parts), caught.value
 
 
 @pytest.mark.parametrize("evm", [EVM, EVM.lower(), "0x" + EVM[2:].upper()])
 async def test_wallets_as_they_are_written(evm: str, tmp_path: Path) -> None:
-    house = House(loaded(wallet_address=evm, wallet_svm=SVM, data_dir=str(tmp_path)), Log(io.StringIO()))
-    assert house.payments is not None
-    assert {till.pay_to for till in house.payments.settling.tills.values()} == {evm, SVM}
-    await house.close()
+    service = Service(loaded(wallet_address=evm, wallet_svm=SVM, data_dir=str(tmp_path)), Log(io.StringIO()))
+    assert service.payments is not None
+    assert {payee.address for payee in service.payments.settling.payees.values()} == {evm, SVM}
+    await service.close()
 
 
 def test_polygon_has_no_test_network() -> None:
     log = Log(io.StringIO())
     with pytest.raises(SettingError, match="network=base"):
-        tills(loaded(pay_polygon=True), log)
-    found = tills(loaded(pay_polygon=True, network="base", cdp_facilitator_url=ELSEWHERE), log)
-    assert [till.network.name for till in found] == ["base", "solana", "polygon"]
+        open_payees(loaded(pay_polygon=True), log)
+    found = open_payees(loaded(pay_polygon=True, network="base", cdp_facilitator_url=ELSEWHERE), log)
+    assert [payee.network.name for payee in found] == ["base", "solana", "polygon"]
 
 
 def test_who_has_a_key_of_coinbases_asks_its_facilitator() -> None:
@@ -87,7 +87,7 @@ def test_who_has_a_key_of_coinbases_asks_its_facilitator() -> None:
 )
 def test_what_cannot_take_money_stops_the_start(flags: dict[str, Any], parts: tuple[str, ...]) -> None:
     with pytest.raises(SettingError) as caught:
-        tills(loaded(**flags), Log(io.StringIO()))
+        open_payees(loaded(**flags), Log(io.StringIO()))
     message = str(caught.value)
     assert "\n" not in message
     assert all(part in message for part in parts), message

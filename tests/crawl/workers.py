@@ -17,11 +17,11 @@ from pathlib import Path
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
-from gossamer.app import House
+from gossamer.app import Service
 from gossamer.doors.cli.worker import worker
 from gossamer.problems import Unavailable
-from gossamer.state.database import Database
-from gossamer.state.hosts import LEASE_MS
+from gossamer.state.crawl.hosts import LEASE_MS
+from gossamer.state.db.database import Database
 
 PAST = 1.25  # of a lease
 PATIENCE = 30.0
@@ -77,10 +77,10 @@ def _run(environment: Mapping[str, str], said: Path, kind: str) -> None:
     for name in [name for name in os.environ if name.startswith("GOSSAMER_")]:
         del os.environ[name]
     os.environ.update(environment)
-    worker.main(args=["--kinds", kind], prog_name="gossamer worker", obj=House)
+    worker.main(args=["--kinds", kind], prog_name="gossamer worker", obj=Service)
 
 
-class Crew:
+class Workers:
     """So many of them; who is killed is replaced."""
 
     def __init__(
@@ -120,7 +120,7 @@ class Crew:
             self._awake.append(WorkerProcess(next(self._names), self._environment, self.log))
 
     def indexer(self) -> WorkerProcess:
-        """One that brings what was crawled into the search index; not of the crew."""
+        """One that brings what was crawled into the search index; not of the workers."""
         return WorkerProcess(next(self._names), self._environment, self.log, "index")
 
     async def kill_one(self, *, lapse: bool = False) -> None:

@@ -4,34 +4,48 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec import structs
 
-from gossamer.flows.crawl.harvest import GENUINE, MOST_DENIED, MOST_HOPS, MOST_NESTED, Harvest
-from gossamer.flows.crawl.known import Known
-from gossamer.flows.crawl.plan import AMPLE, MOST_ALIKE, SPARE, Plan
+from gossamer.flows.crawl.plan import AMPLE, MAX_ALIKE, SPARE, CrawlPlan
 from gossamer.flows.crawl.seeds import new_url, seeds_of
-from gossamer.flows.crawl.visit import MOST_ATTEMPTS, End, Visited, put_off, unanswered
+from gossamer.flows.crawl.visiting.known_urls import KnownUrls
+from gossamer.flows.crawl.visiting.page_processor import (
+    GENUINE,
+    MAX_DENIED,
+    MAX_HOPS,
+    MAX_NESTED,
+    PageProcessor,
+)
+from gossamer.flows.crawl.visiting.visit import MAX_ATTEMPTS, Visited, VisitEnd, put_off, unanswered
 from gossamer.problems import Problem
-from gossamer.reach.failures import failed, timed_out
-from gossamer.setting_values import Rate
-from gossamer.state.crawls import Counts, Crawl, Spec
-from gossamer.state.frontier import NewUrl, Task
-from gossamer.state.hot import Tally
-from gossamer.state.limits import Policy, Standing
-from gossamer.state.new_urls import HIGH, LOW
-from gossamer.web.page import Hop, Page
-from gossamer.web.parts import take_apart
-from gossamer.web.robots import Robots
-from gossamer.web.scope import Scope
-from gossamer.web.simhash import Neighbours
-from gossamer.web.url import Url
+from gossamer.reach.http.failures import failed, timed_out
+from gossamer.reach.net.fetch_reason import FetchReason
+from gossamer.settings.values import Rate
+from gossamer.state.crawl.crawls import Crawl
+from gossamer.state.crawl.new_urls import HIGH, LOW, NewUrl
+from gossamer.state.crawl.settling import CrawlTask
+from gossamer.state.kv.hot import Tally
+from gossamer.state.tenants.limits import LimitStatus, Policy
+from gossamer.web.crawl.fingerprint import Neighbours
+from gossamer.web.crawl.parts import take_apart
+from gossamer.web.crawl.progress import NO_COUNTS, CrawlCounts
+from gossamer.web.crawl.scope import Scope
+from gossamer.web.crawl.spec import CrawlSpec
+from gossamer.web.pages.page import Hop, Page
+from gossamer.web.robots.robots import Robots
+from gossamer.web.url.url import Url
 
 HOME = "http://127.0.0.1/"
 OPEN = Robots.parse("")
 XML = "application/xml"
 
 
-def plan(*, counts: Counts | None = None, **spec: Any) -> Plan:
-    wanted = Spec(**{"seeds": (HOME,), "sitemaps": False, **spec})
+def counted(**counts: int) -> CrawlCounts:
+    return structs.replace(NO_COUNTS, **counts)
+
+
+def plan(*, counts: CrawlCounts | None = None, **spec: Any) -> CrawlPlan:
+    wanted = CrawlSpec(**{"seeds": (HOME,), "sitemaps": False, **spec})
     crawl = Crawl(
         id="crawl",
         tenant_id="tenant",
@@ -39,15 +53,15 @@ def plan(*, counts: Counts | None = None, **spec: Any) -> Plan:
         state="running",
         is_default=False,
         spec=wanted,
-        counts=counts or Counts(),
+        counts=counts or NO_COUNTS,
         created_at=0,
     )
-    return Plan(crawl, Scope.of(wanted), Neighbours(MOST_ALIKE), salt=7, read_at=0.0)
+    return CrawlPlan(crawl, Scope.of(wanted), Neighbours(MAX_ALIKE), salt=7, read_at=0.0)
 
 
-def task(url: str = HOME, *, depth: int = 0, attempt: int = 1, **how: Any) -> Task:
-    new = new_url(Url.parse(url), Spec(), depth=depth)
-    return Task(
+def task(url: str = HOME, *, depth: int = 0, attempt: int = 1, **how: Any) -> CrawlTask:
+    new = new_url(Url.parse(url), CrawlSpec(), depth=depth)
+    return CrawlTask(
         crawl_id="crawl",
         url_hash=new.url_hash,
         url=new.url,
@@ -59,7 +73,7 @@ def task(url: str = HOME, *, depth: int = 0, attempt: int = 1, **how: Any) -> Ta
     )
 
 
-def taken(new: NewUrl) -> Task:
+def taken(new: NewUrl) -> CrawlTask:
     """As whoever takes it finds it."""
     here = task(new.url, depth=new.depth, hops=new.hops, as_sitemap=new.as_sitemap)
     return replace(here, url_hash=new.url_hash, priority=new.priority)
@@ -90,15 +104,15 @@ def urls(visited: Visited) -> list[str]:
     return [new.url for new in visited.urls]
 
 
-def harvest(known: Known | None = None) -> Harvest:
-    return Harvest(Known() if known is None else known, "Gossamer/1")
+def processor(known: KnownUrls | None = None) -> PageProcessor:
+    return PageProcessor(KnownUrls() if known is None else known, "Gossamer/1")
 
 
 @pytest.mark.parametrize("body", ['<title>t</title><p>Text <a href="/a">a</a>', "<p>Not found", ""])
 def test_a_page_that_was_taken_apart_elsewhere_is_the_same_page(body: str) -> None:
-    here = harvest().of(task(), plan(), page(body), OPEN, 0.0)
-    apart = take_apart(page(body), agent="Gossamer/1", most_links=plan().spec.max_urls_per_page)
-    there = harvest().of(task(), plan(), page(body), OPEN, 0.0, apart)
+    here = processor().process(task(), plan(), page(body), OPEN, 0.0)
+    apart = take_apart(page(body), agent="Gossamer/1", max_links=plan().spec.max_urls_per_page)
+    there = processor().process(task(), plan(), page(body), OPEN, 0.0, apart)
     assert (there.row, there.judgement, there.urls, there.keys) == (
         here.row,
         here.judgement,
@@ -109,46 +123,48 @@ def test_a_page_that_was_taken_apart_elsewhere_is_the_same_page(body: str) -> No
 
 def test_links_are_new_urls_once_in_scope_and_one_deeper() -> None:
     body = '<a href="/a">1</a> <a href="/a#b">2</a> <a href="b?utm_source=x">3</a> <a href="//127.0.0.2/">'
-    visited = harvest().of(task(depth=3), plan(), page(body), OPEN, 0.0)
-    assert visited.end is End.COMPLETED
+    visited = processor().process(task(depth=3), plan(), page(body), OPEN, 0.0)
+    assert visited.end is VisitEnd.COMPLETED
     assert urls(visited) == ["http://127.0.0.1/a", "http://127.0.0.1/b?utm_source=x"]
     assert {new.depth for new in visited.urls} == {4}
-    assert visited.urls[1].url_hash == new_url(Url.parse("http://127.0.0.1/b"), Spec()).url_hash
+    assert visited.urls[1].url_hash == new_url(Url.parse("http://127.0.0.1/b"), CrawlSpec()).url_hash
 
 
 def test_what_is_known_is_not_found_again_until_it_is_forgotten() -> None:
-    known, crawl = Known(), plan()
-    gather = harvest(known)
-    first = gather.of(task(), crawl, page('<a href="/a">'), OPEN, 0.0)
-    again = gather.of(task(), crawl, page('<a href="/a">'), OPEN, 0.0)
+    known, crawl = KnownUrls(), plan()
+    gather = processor(known)
+    first = gather.process(task(), crawl, page('<a href="/a">'), OPEN, 0.0)
+    again = gather.process(task(), crawl, page('<a href="/a">'), OPEN, 0.0)
     assert urls(again) == urls(first) == ["http://127.0.0.1/a"]  # nothing is written down yet
     known.add(first.keys)
-    assert urls(gather.of(task(), crawl, page('<a href="/a">'), OPEN, 0.0)) == []
+    assert urls(gather.process(task(), crawl, page('<a href="/a">'), OPEN, 0.0)) == []
     other = replace(plan(), salt=8)
-    assert urls(gather.of(task(), other, page('<a href="/a">'), OPEN, 0.0)) == ["http://127.0.0.1/a"]
-    cleared = gather.of(task(clearings=1), crawl, page('<a href="/a">'), OPEN, 0.0)
+    assert urls(gather.process(task(), other, page('<a href="/a">'), OPEN, 0.0)) == ["http://127.0.0.1/a"]
+    cleared = gather.process(task(clearings=1), crawl, page('<a href="/a">'), OPEN, 0.0)
     assert urls(cleared) == ["http://127.0.0.1/a"]  # whoever was taken after that knows nothing of before
 
 
 def test_what_is_too_deep_may_be_found_on_a_shorter_way() -> None:
-    known, crawl = Known(), plan(max_depth=2)
-    gather = harvest(known)
-    deep = gather.of(task(depth=2), crawl, page('<a href="/a">'), OPEN, 0.0)
+    known, crawl = KnownUrls(), plan(max_depth=2)
+    gather = processor(known)
+    deep = gather.process(task(depth=2), crawl, page('<a href="/a">'), OPEN, 0.0)
     assert deep.urls == []
     known.add(deep.keys)
-    assert urls(gather.of(task(depth=1), crawl, page('<a href="/a">'), OPEN, 0.0)) == ["http://127.0.0.1/a"]
+    assert urls(gather.process(task(depth=1), crawl, page('<a href="/a">'), OPEN, 0.0)) == [
+        "http://127.0.0.1/a"
+    ]
 
 
 def test_a_page_that_asks_not_to_be_followed_or_indexed_is_heard() -> None:
     body = '<meta name="robots" content="noindex, nofollow"><a href="/a">'
-    visited = harvest().of(task(), plan(), page(body), OPEN, 0.0)
+    visited = processor().process(task(), plan(), page(body), OPEN, 0.0)
     assert visited.urls == []
     assert visited.row is not None
     assert visited.row.directives == "noindex,nofollow"
 
 
 def test_a_redirect_is_a_row_and_its_target_another_url_as_deep() -> None:
-    visited = harvest().of(task(depth=4), plan(), page(status=301, location="/new#there"), OPEN, 0.0)
+    visited = processor().process(task(depth=4), plan(), page(status=301, location="/new#there"), OPEN, 0.0)
     assert visited.row is not None
     assert (visited.row.status_code, visited.row.final_url) == (301, "http://127.0.0.1/new")
     assert visited.page is None
@@ -157,66 +173,68 @@ def test_a_redirect_is_a_row_and_its_target_another_url_as_deep() -> None:
 
 @pytest.mark.parametrize("location", ["", "http://", "ftp://127.0.0.1/", "http://127.0.0.9/"])
 def test_a_redirect_that_leads_nowhere_or_out_of_the_crawl_is_not_followed(location: str) -> None:
-    visited = harvest().of(task(), plan(), page(status=302, location=location), OPEN, 0.0)
-    assert (visited.end, visited.urls) == (End.COMPLETED, [])
+    visited = processor().process(task(), plan(), page(status=302, location=location), OPEN, 0.0)
+    assert (visited.end, visited.urls) == (VisitEnd.COMPLETED, [])
 
 
 def test_redirects_are_followed_so_often_and_no_further() -> None:
     crawl, here = plan(), task()
-    for hop in range(MOST_HOPS):
+    for hop in range(MAX_HOPS):
         answer = page(url=here.url, status=302, location=f"/{hop}")
-        (new,) = harvest().of(here, crawl, answer, OPEN, 0.0).urls  # each by another worker
+        (new,) = processor().process(here, crawl, answer, OPEN, 0.0).urls  # each by another worker
         here = taken(new)
-    assert harvest().of(here, crawl, page(url=here.url, status=302, location="/x"), OPEN, 0.0).urls == []
-    (link,) = harvest().of(here, crawl, page('<a href="/x">', url=here.url), OPEN, 0.0).urls
+    assert (
+        processor().process(here, crawl, page(url=here.url, status=302, location="/x"), OPEN, 0.0).urls == []
+    )
+    (link,) = processor().process(here, crawl, page('<a href="/x">', url=here.url), OPEN, 0.0).urls
     assert link.hops == 0  # in a row
 
 
 def test_a_redirect_to_another_spelling_of_the_same_page_is_followed_and_that_in_a_circle_is_not() -> None:
-    known, crawl = Known(), plan(ignore_trailing_slash=True)
-    gather = harvest(known)
-    (link,) = gather.of(task(), crawl, page('<a href="/a/?utm_source=x">'), OPEN, 0.0).urls
-    (plain,) = gather.of(task(), crawl, page('<a href="/a">'), OPEN, 0.0).urls
+    known, crawl = KnownUrls(), plan(ignore_trailing_slash=True)
+    gather = processor(known)
+    (link,) = gather.process(task(), crawl, page('<a href="/a/?utm_source=x">'), OPEN, 0.0).urls
+    (plain,) = gather.process(task(), crawl, page('<a href="/a">'), OPEN, 0.0).urls
     assert link.url_hash == plain.url_hash
     here = taken(link)
     for location in ("/a/", "/a"):
-        moved = gather.of(here, crawl, page(url=here.url, status=301, location=location), OPEN, 0.0)
+        moved = gather.process(here, crawl, page(url=here.url, status=301, location=location), OPEN, 0.0)
         (new,) = moved.urls
         assert (new.url, new.url_hash == here.url_hash) == (f"http://127.0.0.1{location}", False)
         known.add(moved.keys)
         here = taken(new)
-    circle = gather.of(here, crawl, page(url=here.url, status=302, location="/a"), OPEN, 0.0)
+    circle = gather.process(here, crawl, page(url=here.url, status=302, location="/a"), OPEN, 0.0)
     assert [new.url_hash for new in circle.urls] == [plain.url_hash]  # which is there already
 
 
 def test_where_a_browser_would_have_been_led_is_another_url_too() -> None:
     led = replace(page(), final_url=f"{HOME}app", redirects=(Hop(HOME, 200),), via="render")
-    visited = harvest().of(task(), plan(), led, OPEN, 0.0)
+    visited = processor().process(task(), plan(), led, OPEN, 0.0)
     assert visited.row is not None
     assert (visited.row.status_code, visited.row.final_url, visited.row.via) == (200, f"{HOME}app", "render")
     assert (urls(visited), visited.page) == ([f"{HOME}app"], None)
     away = replace(led, final_url="http://127.0.0.2/")
-    assert harvest().of(task(), plan(), away, OPEN, 0.0).urls == []
+    assert processor().process(task(), plan(), away, OPEN, 0.0).urls == []
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
 def test_what_may_pass_is_tried_again_after_1_2_and_4_seconds_and_then_has_failed(status: int) -> None:
     pauses = []
-    for attempt in range(1, MOST_ATTEMPTS):
-        visited = harvest().of(task(attempt=attempt), plan(), page(status=status), OPEN, 0.0)
-        assert visited.end is End.AGAIN
+    for attempt in range(1, MAX_ATTEMPTS):
+        visited = processor().process(task(attempt=attempt), plan(), page(status=status), OPEN, 0.0)
+        assert visited.end is VisitEnd.AGAIN
         assert visited.row is None
         pauses.append(visited.pause)
     assert pauses == [1.0, 2.0, 4.0]
-    last = harvest().of(task(attempt=MOST_ATTEMPTS), plan(), page("<p>No.", status=status), OPEN, 0.0)
-    assert (last.end, last.reason) == (End.FAILED, f"status_{status}")
+    last = processor().process(task(attempt=MAX_ATTEMPTS), plan(), page("<p>No.", status=status), OPEN, 0.0)
+    assert (last.end, last.reason) == (VisitEnd.FAILED, f"status_{status}")
     assert last.row is not None
     assert (last.row.status_code, last.row.error) == (status, f"status_{status}")
 
 
 def test_404_is_what_the_page_is() -> None:
-    visited = harvest().of(task(), plan(), page("<p>Not found", status=404), OPEN, 0.0)
-    assert visited.end is End.COMPLETED
+    visited = processor().process(task(), plan(), page("<p>Not found", status=404), OPEN, 0.0)
+    assert visited.end is VisitEnd.COMPLETED
     assert visited.row is not None
     assert (visited.row.status_code, visited.row.outcome) == (404, "error")
 
@@ -224,16 +242,16 @@ def test_404_is_what_the_page_is() -> None:
 @pytest.mark.parametrize(
     ("problem", "again"),
     [
-        (timed_out("first_byte_timeout"), True),
-        (failed("connection_reset"), True),
-        (failed("not_http"), False),
+        (timed_out(FetchReason.FIRST_BYTE_TIMEOUT), True),
+        (failed(FetchReason.CONNECTION_RESET), True),
+        (failed(FetchReason.NOT_HTTP), False),
     ],
 )
 def test_without_an_answer_only_what_may_pass_is_tried_again(problem: Problem, again: bool) -> None:
     first = unanswered(task(), plan(), problem, 0.0)
-    assert (first.end is End.AGAIN) is again
-    last = unanswered(task(attempt=MOST_ATTEMPTS), plan(), problem, 0.0)
-    assert last.end is End.FAILED
+    assert (first.end is VisitEnd.AGAIN) is again
+    last = unanswered(task(attempt=MAX_ATTEMPTS), plan(), problem, 0.0)
+    assert last.end is VisitEnd.FAILED
     assert last.row is not None
     assert last.row.status_code is None
     assert last.row.error == last.reason != ""
@@ -242,110 +260,112 @@ def test_without_an_answer_only_what_may_pass_is_tried_again(problem: Problem, a
 def test_what_may_not_be_rendered_now_is_put_off_until_it_may_and_no_attempt() -> None:
     daily = Policy("renders-free", Rate(1, 86_400), "tenant")
     tally = Tally(allowed=False, limit=1, used=1, reset_at=1_000.5, stamp=900_000_000)
-    visited = put_off(task(), plan(), Standing(daily, "tenant", tally))
-    assert (visited.end, visited.reason, visited.pause) == (End.AGAIN, "render_limit", 100.5)
+    visited = put_off(task(), plan(), LimitStatus(daily, "tenant", tally))
+    assert (visited.end, visited.reason, visited.pause) == (VisitEnd.AGAIN, "render_limit", 100.5)
     assert not visited.counts
-    none = put_off(task(), plan(), Standing(daily, "tenant", tally._replace(reset_at=900.0)))
+    none = put_off(task(), plan(), LimitStatus(daily, "tenant", tally._replace(reset_at=900.0)))
     assert none.pause > 0
 
 
 def test_sitemaps_are_urls_when_a_crawl_comes_to_a_host_and_no_pages() -> None:
-    known, crawl = Known(), plan(sitemaps=True)
-    gather = harvest(known)
+    known, crawl = KnownUrls(), plan(sitemaps=True)
+    gather = processor(known)
     rules = Robots.parse("Sitemap: http://127.0.0.1/all.xml")
-    first = gather.of(task(), crawl, page("<p>Home"), rules, 0.0)
+    first = gather.process(task(), crawl, page("<p>Home"), rules, 0.0)
     assert urls(first) == ["http://127.0.0.1/all.xml", "http://127.0.0.1/sitemap.xml"]
     known.add(first.keys)
-    assert gather.of(task(), crawl, page("<p>Home"), rules, 0.0).urls == []
+    assert gather.process(task(), crawl, page("<p>Home"), rules, 0.0).urls == []
     assert all(new.as_sitemap for new in first.urls)
     for here in (taken(first.urls[0]), task(f"{HOME}all.xml")):  # a seed, or linked to, is read as what it is
-        listed = gather.of(here, crawl, page(sitemap("/a"), kind=XML), rules, 0.0)
+        listed = gather.process(here, crawl, page(sitemap("/a"), kind=XML), rules, 0.0)
         found = [(new.url, new.depth, new.as_sitemap) for new in listed.urls]
         assert (listed.row, found) == (None, [("http://127.0.0.1/a", 1, False)])
 
 
 def test_what_was_only_looked_for_as_a_sitemap_is_no_page_whatever_is_there() -> None:
-    gather, crawl = harvest(), plan(sitemaps=True)
-    (new,) = gather.of(task(), crawl, page("<p>Home"), OPEN, 0.0).urls
+    gather, crawl = processor(), plan(sitemaps=True)
+    (new,) = gather.process(task(), crawl, page("<p>Home"), OPEN, 0.0).urls
     here, app = taken(new), '<!doctype html><title>App</title><a href="/x">x</a>'
     for answer in (page(app), page(app, status=404), page("{}", kind="application/json")):
-        visited = gather.of(here, crawl, replace(answer, url=here.url, final_url=here.url), OPEN, 0.0)
-        assert (visited.end, visited.row, visited.page, visited.urls) == (End.COMPLETED, None, None, [])
-    busy = gather.of(replace(here, attempt=MOST_ATTEMPTS), crawl, page(status=503), OPEN, 0.0)
-    late = unanswered(replace(here, attempt=MOST_ATTEMPTS), crawl, timed_out("first_byte_timeout"), 0.0)
-    assert [(gone.end, gone.row) for gone in (busy, late)] == [(End.FAILED, None)] * 2
-    moved = gather.of(here, crawl, page(url=here.url, status=301, location="/maps.xml"), OPEN, 0.0)
+        visited = gather.process(here, crawl, replace(answer, url=here.url, final_url=here.url), OPEN, 0.0)
+        assert (visited.end, visited.row, visited.page, visited.urls) == (VisitEnd.COMPLETED, None, None, [])
+    busy = gather.process(replace(here, attempt=MAX_ATTEMPTS), crawl, page(status=503), OPEN, 0.0)
+    late = unanswered(
+        replace(here, attempt=MAX_ATTEMPTS), crawl, timed_out(FetchReason.FIRST_BYTE_TIMEOUT), 0.0
+    )
+    assert [(gone.end, gone.row) for gone in (busy, late)] == [(VisitEnd.FAILED, None)] * 2
+    moved = gather.process(here, crawl, page(url=here.url, status=301, location="/maps.xml"), OPEN, 0.0)
     assert (moved.row, [(to.url, to.as_sitemap) for to in moved.urls]) == (None, [(f"{HOME}maps.xml", True)])
-    text = gather.of(here, crawl, page(f"{HOME}a\n{HOME}b", kind="text/plain"), OPEN, 0.0)
+    text = gather.process(here, crawl, page(f"{HOME}a\n{HOME}b", kind="text/plain"), OPEN, 0.0)
     assert urls(text) == [f"{HOME}a", f"{HOME}b"]
-    (link,) = gather.of(task(), plan(), page(f'<a href="{here.url}">'), OPEN, 0.0).urls
+    (link,) = gather.process(task(), plan(), page(f'<a href="{here.url}">'), OPEN, 0.0).urls
     assert (link.url, link.as_sitemap, link.url_hash == new.url_hash) == (here.url, False, False)
-    linked = gather.of(taken(link), crawl, page(app, url=here.url), OPEN, 0.0)
+    linked = gather.process(taken(link), crawl, page(app, url=here.url), OPEN, 0.0)
     assert linked.row is not None
     assert linked.row.title == "App"
 
 
 def test_pages_come_before_sitemaps_in_sitemaps_of_which_there_is_an_end() -> None:
-    gather, crawl = harvest(), plan(sitemaps=True, include=("/docs/*",))
-    (new,) = gather.of(task(), crawl, page("<p>Home"), OPEN, 0.0).urls
+    gather, crawl = processor(), plan(sitemaps=True, include=("/docs/*",))
+    (new,) = gather.process(task(), crawl, page("<p>Home"), OPEN, 0.0).urls
     assert new.priority == HIGH
-    many = [f"/{number}.xml" for number in range(MOST_NESTED)]
+    many = [f"/{number}.xml" for number in range(MAX_NESTED)]
     index = page(sitemap("http://127.0.0.2/x.xml", *many, "/more.xml", name="sitemapindex"), kind=XML)
-    nested = gather.of(taken(new), crawl, index, OPEN, 0.0).urls
+    nested = gather.process(taken(new), crawl, index, OPEN, 0.0).urls
     assert [each.url for each in nested] == [f"http://127.0.0.1{path}" for path in many]
     assert {(each.priority, each.hops, each.as_sitemap) for each in nested} == {(LOW, 1, True)}
-    deep = replace(taken(nested[0]), hops=MOST_HOPS)
+    deep = replace(taken(nested[0]), hops=MAX_HOPS)
     again = page(sitemap("/deeper.xml", name="sitemapindex"), kind=XML)
-    assert gather.of(deep, plan(), again, OPEN, 0.0).urls == []
-    assert gather.of(taken(nested[0]), crawl, again, OPEN, 0.0).urls == []  # enough of this host
+    assert gather.process(deep, plan(), again, OPEN, 0.0).urls == []
+    assert gather.process(taken(nested[0]), crawl, again, OPEN, 0.0).urls == []  # enough of this host
 
 
 def test_sitemaps_bring_no_more_than_a_crawl_can_use() -> None:
-    known, counts = Known(), Counts(pages=2, pending=100)
-    gather, crawl = harvest(known), plan(sitemaps=True, max_pages=5, counts=counts)
+    known, counts = KnownUrls(), counted(pages=2, pending=100)
+    gather, crawl = processor(known), plan(sitemaps=True, max_pages=5, counts=counts)
     listing = [f"/{number}" for number in range(5_000)]
     here, use = task(f"{HOME}sitemap.xml", as_sitemap=True), AMPLE * 3 + SPARE - 100
-    first = gather.of(here, crawl, page(sitemap(*listing), kind=XML), OPEN, 0.0)
+    first = gather.process(here, crawl, page(sitemap(*listing), kind=XML), OPEN, 0.0)
     assert len(first.urls) == use
     known.add(first.keys)
-    assert gather.of(here, crawl, page(sitemap(*listing), kind=XML), OPEN, 0.0).urls == []
-    linked = gather.of(task(), crawl, page(f'<a href="{listing[-1]}">'), OPEN, 0.0)
+    assert gather.process(here, crawl, page(sitemap(*listing), kind=XML), OPEN, 0.0).urls == []
+    linked = gather.process(task(), crawl, page(f'<a href="{listing[-1]}">'), OPEN, 0.0)
     assert listing[-1] in urls(linked)[0]  # what was left out may still be found
-    crawl.renew(replace(crawl.crawl, counts=Counts(pages=5, pending=use)), 1.0)
+    crawl.renew(replace(crawl.crawl, counts=counted(pages=5, pending=use)), 1.0)
     assert crawl.room == SPARE - use
-    crawl.renew(replace(crawl.crawl, counts=Counts(pages=5, pending=9_999)), 2.0)
+    crawl.renew(replace(crawl.crawl, counts=counted(pages=5, pending=9_999)), 2.0)
     assert crawl.room == 0
 
 
 def test_a_crawl_that_goes_no_further_asks_for_no_sitemaps() -> None:
-    visited = harvest().of(task(), plan(sitemaps=True, max_depth=0), page("<p>Home"), OPEN, 0.0)
+    visited = processor().process(task(), plan(sitemaps=True, max_depth=0), page("<p>Home"), OPEN, 0.0)
     assert visited.urls == []
 
 
 def test_links_that_robots_txt_forbids_are_listed_but_not_without_end() -> None:
     rules = Robots.parse("User-agent: *\nDisallow: /private/")
     crawl, links = plan(max_urls_per_page=10_000), "".join(f'<a href="/private/{n}">' for n in range(1_500))
-    visited = harvest().of(task(), crawl, page(links), rules, 0.0)
-    assert len(visited.urls) == MOST_DENIED
+    visited = processor().process(task(), crawl, page(links), rules, 0.0)
+    assert len(visited.urls) == MAX_DENIED
 
 
 def test_pages_that_say_nearly_the_same_name_the_first_of_them() -> None:
     text = " ".join(f"word{number}" for number in range(300))
-    gather, crawl = harvest(), plan()
-    one = gather.of(task(), crawl, page(f"<p>{text}"), OPEN, 0.0)
-    two = gather.of(task(f"{HOME}copy"), crawl, page(f"<p>{text} more", url=f"{HOME}copy"), OPEN, 0.0)
+    gather, crawl = processor(), plan()
+    one = gather.process(task(), crawl, page(f"<p>{text}"), OPEN, 0.0)
+    two = gather.process(task(f"{HOME}copy"), crawl, page(f"<p>{text} more", url=f"{HOME}copy"), OPEN, 0.0)
     assert one.row is not None
     assert two.row is not None
     assert (one.row.duplicate_of, two.row.duplicate_of) == (None, one.task.url_hash)
-    refetched = gather.of(task(), crawl, page(f"<p>{text}"), OPEN, 0.0)
+    refetched = gather.process(task(), crawl, page(f"<p>{text}"), OPEN, 0.0)
     assert refetched.row is not None
     assert refetched.row.duplicate_of is None
 
 
-def outcomes(crawl: Plan, body: str, numbers: range) -> list[str]:
-    gather = harvest()
+def outcomes(crawl: CrawlPlan, body: str, numbers: range) -> list[str]:
+    gather = processor()
     pages = [(f"{HOME}{number}", f"{body} {number}") for number in numbers]
-    found = [gather.of(task(url), crawl, page(text, url=url), OPEN, 0.0) for url, text in pages]
+    found = [gather.process(task(url), crawl, page(text, url=url), OPEN, 0.0) for url, text in pages]
     return [visited.row.outcome for visited in found if visited.row is not None]
 
 
@@ -362,10 +382,10 @@ def test_what_stands_in_for_many_pages_is_found_out_when_it_comes_again() -> Non
 
 
 def test_seeds_are_taken_once_and_first_and_must_be_urls() -> None:
-    spec = Spec(seeds=("http://127.0.0.1/deep/page?page=3", "http://127.0.0.1/deep/page?page=3#x", HOME))
+    spec = CrawlSpec(seeds=("http://127.0.0.1/deep/page?page=3", "http://127.0.0.1/deep/page?page=3#x", HOME))
     assert [(seed.url, seed.priority, seed.depth) for seed in seeds_of(spec)] == [
         ("http://127.0.0.1/deep/page?page=3", 3, 0),
         (HOME, 3, 0),
     ]
     with pytest.raises(Problem):
-        seeds_of(Spec(seeds=("ftp://127.0.0.1/",)))
+        seeds_of(CrawlSpec(seeds=("ftp://127.0.0.1/",)))
