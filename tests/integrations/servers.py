@@ -15,6 +15,15 @@ PAGE = "<!doctype html><title>Rendered</title><p>" + "as people see it " * 200
 ETAG = 'W/"5f1d"'
 LARGE = b"<p>" + b"0123456789abcdef" * 200_000
 HTML = "text/html; charset=utf-8"
+OF_THE_API = {  # which speak of the API, and not of the page
+    "Cache-Control": "no-store", "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY",
+    "Strict-Transport-Security": "max-age=31536000", "Set-Cookie": "a=b", "X-Request-Id": "wl_1",
+    "X-Processing-Time": "3", "X-RateLimit-Limit": "100", "X-RateLimit-Remaining": "99",
+    "X-RateLimit-Reset": "1777000000", "RateLimit": '"user";r=99', "RateLimit-Policy": '"user";q=100;w=60',
+    "Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": "ETag", "X-Promotion": "async",
+    "X-Cache-Stale": "true", "X-Cache-Status": "HIT", "X-Outcome": "ok", "X-Final-Url": "https://a.example/",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +46,17 @@ class Server:
     answer: Callable[["Server", Asked, asyncio.StreamWriter], Awaitable[None]]
     asked: list[Asked] = field(default_factory=list)
     silent: bool = False
+    released: asyncio.Event = field(default_factory=asyncio.Event)  # what `/held` waits for
     port: int = 0
     tls: ssl.SSLContext | None = None
 
     async def start(self) -> None:
-        self._over = asyncio.Event()
+        self.over = asyncio.Event()
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port, ssl=self.tls)
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def stop(self) -> None:
-        self._over.set()
+        self.over.set()
         self._server.close()
         await self._server.wait_closed()
 
@@ -60,7 +70,7 @@ class Server:
                 asked = await _read(reader)
                 self.asked.append(asked)
                 if self.silent:
-                    await self._over.wait()
+                    await self.over.wait()
                 else:
                     await self.answer(self, asked, writer)
                     await writer.drain()
@@ -94,7 +104,7 @@ def page(body: bytes = PAGE.encode(), own_status: int = 200, **headers: object) 
     return head(
         200, Content_Type=HTML, Content_Length=len(body), X_Cache="HIT", X_Cache_Age=3600,
         X_Cache_Location="hot", X_Page_Status=own_status, ETag=ETAG, Vary="Accept-Encoding",
-        X_Request_Id="wl_1", X_RateLimit_Limit=100, Set_Cookie="a=b", **headers,
+        **OF_THE_API, **headers,
     ) + body  # fmt: skip
 
 
@@ -109,6 +119,13 @@ async def gossamer(server: Server, asked: Asked, writer: asyncio.StreamWriter) -
     path = urlsplit(asked.url).path
     if path == "/large":
         await _in_chunks(writer)
+    elif path == "/held":
+        await server.released.wait()
+        writer.write(page())
+    elif path == "/stall":
+        writer.write(page(LARGE)[:500_000])
+        await writer.drain()
+        await server.over.wait()
     elif path in ANSWERS:
         writer.write(ANSWERS[path])
     elif asked.headers.get("if-none-match") == ETAG:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gossamer.middleware.rules import ASSETS, MARK, PASSED_ON, ROBOTS
-from gossamer.web.bots import BOTS, LINK_PREVIEWS, SEARCH_ENGINES
+from gossamer.web.robots.bots import BOTS, LINK_PREVIEWS, SEARCH_ENGINES
 from tests.integrations.fronts import SNIPPETS
 
 
@@ -27,7 +27,7 @@ def test_there_is_one_list_of_robots() -> None:
 
 def test_javascript_has_it() -> None:
     text = (SNIPPETS / "gossamer-bots.js").read_text()
-    assert words(text, "const ROBOTS", "].join") == list(ROBOTS)
+    assert words(text, "const ROBOTS", "];") == list(ROBOTS)
     assert words(text, "const ASSETS", "]);") == list(ASSETS)
     # fetch has decoded the body: these two would no longer be true.
     decoded = {"content-encoding", "content-length"}
@@ -74,5 +74,6 @@ def test_nothing_of_the_server_is_loaded() -> None:
     assert {name for name in ours if not name.startswith("gossamer.middleware")} == {
         "gossamer",
         "gossamer.web",
-        "gossamer.web.bots",
+        "gossamer.web.robots",
+        "gossamer.web.robots.bots",
     }

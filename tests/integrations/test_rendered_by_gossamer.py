@@ -1,4 +1,4 @@
-"""The same against Gossamer itself: its own render face, with a page in its cache and one that is not."""
+"""The same against Gossamer itself: its own render API, with a page in its cache and one that is not."""
 
 import asyncio
 import io
@@ -10,45 +10,45 @@ import pytest
 import uvicorn
 from sqlalchemy import select
 
-from gossamer.app import House
-from gossamer.flows.render import Look, page_key
-from gossamer.logs import Log
-from gossamer.settings import Settings
-from gossamer.state.page_cache import CachedPage
-from gossamer.state.tables import tenants
-from gossamer.state.tenants import PUBLIC
-from gossamer.web.url import Url
-from tests.doors.houses import ADMIN_KEY
+from gossamer.app import Service
+from gossamer.flows.render.render import page_key
+from gossamer.observe.logs import Log
+from gossamer.settings.settings import Settings
+from gossamer.state.db.tables import tenants
+from gossamer.state.pages.cached_page import CachedPage
+from gossamer.state.tenants.tenants import PUBLIC
+from gossamer.web.url.url import Url
+from tests.doors.services import ADMIN_KEY
 from tests.integrations.fronts import ORIGIN, START_SECONDS, OpenPlace
 from tests.integrations.servers import PAGE
 
 
 @pytest.fixture(scope="module")
-async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House]:
+async def service(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Service]:
     flags = {
-        "data_dir": str(tmp_path_factory.mktemp("house")),
+        "data_dir": str(tmp_path_factory.mktemp("service")),
         "bootstrap_key": ADMIN_KEY,
         "serve_worker": "no",
     }
-    async with House(Settings.load({}, None, flags), Log(io.StringIO())) as house:
-        await keep(house, "/page", 200)
-        await keep(house, "/gone", 404)
-        yield house
+    async with Service(Settings.load({}, None, flags), Log(io.StringIO())) as service:
+        await keep(service, "/page", 200)
+        await keep(service, "/gone", 404)
+        yield service
 
 
-async def keep(house: House, path: str, status: int) -> None:
-    async with house.database.read() as connection:
+async def keep(service: Service, path: str, status: int) -> None:
+    async with service.database.read() as connection:
         tenant: str = (
             await connection.execute(select(tenants.c.id).where(tenants.c.id != PUBLIC))
         ).scalar_one()
-    key = page_key(tenant, Url.parse(ORIGIN + path), Look())
+    key = page_key(tenant, Url.parse(ORIGIN + path))
     page = CachedPage.of(PAGE.encode(), url=key.url, rendered_at=round(time.time() * 1000), status=status)
-    await house.page_cache.put(key, page)
+    await service.page_cache.put(key, page)
 
 
 @pytest.fixture(scope="module")
-async def face(house: House) -> AsyncIterator[str]:
-    server = uvicorn.Server(uvicorn.Config(house.app(), port=0, log_config=None, lifespan="off"))
+async def gossamer_url(service: Service) -> AsyncIterator[str]:
+    server = uvicorn.Server(uvicorn.Config(service.app(), port=0, log_config=None, lifespan="off"))
     task = asyncio.create_task(server.serve())
     async with asyncio.timeout(START_SECONDS):
         while not server.started:
@@ -58,8 +58,10 @@ async def face(house: House) -> AsyncIterator[str]:
     await task
 
 
-async def test_a_page_that_gossamer_has_and_one_that_it_has_not(open_place: OpenPlace, face: str) -> None:
-    place = await open_place(url=face, key=ADMIN_KEY)
+async def test_a_page_that_gossamer_has_and_one_that_it_has_not(
+    open_place: OpenPlace, gossamer_url: str
+) -> None:
+    place = await open_place(url=gossamer_url, key=ADMIN_KEY)
     async with httpx.AsyncClient(trust_env=False, timeout=30, headers={"User-Agent": "GPTBot"}) as client:
         page = await client.get(f"{place.url}/page?utm_source=x")
         assert (page.status_code, page.text, page.headers["x-served-by"]) == (200, PAGE, "Gossamer")
