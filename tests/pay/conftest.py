@@ -2,10 +2,14 @@
 
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.npm import install_packages
+
+NODE = Path(__file__).parent / "node"
 _LOOPBACK = ("127.", "::1", "localhost")
 _guarded = False
 
@@ -22,6 +26,12 @@ def _refuse_others(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 sys.addaudithook(_refuse_others)
+
+
+@pytest.fixture(scope="session")
+def node_clients() -> Path:
+    install_packages(NODE)
+    return NODE / "pay.mjs"
 
 
 @pytest.fixture(autouse=True)

@@ -1,6 +1,7 @@
 """Clients with a wallet, as agents have them, and what they have paid."""
 
 import warnings
+from collections.abc import Mapping
 from typing import Any, Final
 
 import httpx
@@ -14,6 +15,17 @@ from x402.mechanisms.svm.exact import ExactSvmClientScheme
 from tests.servers.chains import wallets
 from tests.servers.chains.fixtures import PAYEE, PAYER, Chains
 
+_AUTHORIZATION: Final = [
+    {"name": name, "type": kind}
+    for name, kind in (
+        ("from", "address"),
+        ("to", "address"),
+        ("value", "uint256"),
+        ("validAfter", "uint256"),
+        ("validBefore", "uint256"),
+        ("nonce", "bytes32"),
+    )
+]
 _OF_VERSION_2: Final = ("payment-required", "payment-response")
 
 
@@ -29,6 +41,20 @@ def wallet(chains: Chains, network: str = "base", name: str = PAYER) -> x402Clie
         scheme._get_client(chain.network)  # opened late otherwise, by a class that says that it will go away
     client.register(chain.network, scheme)
     return client
+
+
+def authorize(chains: Chains, authorization: Mapping[str, Any], name: str = PAYER) -> str:
+    """A signature of what a client would not sign by itself."""
+    numbers = {key: int(authorization[key]) for key in ("value", "validAfter", "validBefore")}
+    nonce = bytes.fromhex(authorization["nonce"].removeprefix("0x"))
+    sides = {"from": authorization["from"], "to": authorization["to"]}
+    domain = {"name": "USDC", "version": "2", "verifyingContract": chains.base.asset}
+    made = wallets.evm(name).sign_typed_data(
+        {**domain, "chainId": int(chains.base.network.rpartition(":")[2])},
+        {"TransferWithAuthorization": _AUTHORIZATION},
+        {**sides, **numbers, "nonce": nonce},
+    )
+    return "0x" + made.signature.hex().removeprefix("0x")
 
 
 def paying(client: x402Client, transport: httpx.AsyncBaseTransport, *, version: int = 2) -> httpx.AsyncClient:
@@ -50,7 +76,7 @@ class _Version1(httpx.AsyncBaseTransport):
         return response
 
 
-class Till:
+class Income:
     """What has gone from the payer to the payee since it was made, and nowhere else."""
 
     def __init__(self, chains: Chains, network: str = "base") -> None:

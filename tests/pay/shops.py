@@ -1,4 +1,4 @@
-"""A house that takes payments on the local chains, and buyers at its door."""
+"""A service that takes payments on the local chains, and buyers at its door."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -52,7 +52,7 @@ class Shop:
 
     def _transport(self) -> httpx.AsyncBaseTransport:
         visit = self.fetching.visit
-        return httpx.ASGITransport(visit.house.app([visit.echo]), client=("127.0.0.1", 40000))
+        return httpx.ASGITransport(visit.service.app(visit.echo.routes()), client=("127.0.0.1", 40000))
 
 
 async def ended(send: Callable[[], Awaitable[httpx.Response]]) -> httpx.Response:

@@ -13,9 +13,9 @@ from x402.http import FacilitatorConfig, HTTPFacilitatorClient
 from x402.schemas import PaymentRequired, PaymentRequirements
 from x402.schemas.v1 import PaymentRequiredV1, PaymentRequirementsV1
 
-from gossamer.settings import Settings
+from gossamer.settings.settings import Settings
 from tests.pay import payers
-from tests.pay.payers import Till
+from tests.pay.payers import Income
 from tests.servers.chains import wallets
 from tests.servers.chains.facilitator import Facilitator, Fault
 from tests.servers.chains.fixtures import PAYEE, POOR, Chains
@@ -48,23 +48,23 @@ def asking(facilitator: Facilitator, seconds: float = 30) -> HTTPFacilitatorClie
 
 @pytest.mark.parametrize("network", ["base", "solana", "base_mainnet", "polygon", "solana_mainnet"])
 async def test_a_payment_moves_its_price_once(network: str, chains: Chains, facilitator: Facilitator) -> None:
-    asked, till = terms(chains, network), Till(chains, network)
+    asked, income = terms(chains, network), Income(chains, network)
     payload = await signed(payers.wallet(chains, network), asked)
     async with asking(facilitator) as client:
         assert (await client.verify(payload, asked)).is_valid
-        assert till.taken() == 0
+        assert income.taken() == 0
         settled = await client.settle(payload, asked)
         assert settled.success
         assert settled.network == asked.network
         again = await client.verify(payload, asked)
         assert not again.is_valid
         assert not (await client.settle(payload, asked)).success
-    assert till.taken() == PRICE
+    assert income.taken() == PRICE
     assert (facilitator.count("verify"), facilitator.count("settle")) == (2, 2)
 
 
 async def test_it_speaks_the_first_version_too(chains: Chains, facilitator: Facilitator) -> None:
-    two, till = terms(chains, "base"), Till(chains, "base")
+    two, income = terms(chains, "base"), Income(chains, "base")
     asked = PaymentRequirementsV1(
         scheme="exact",
         network="base-sepolia",
@@ -81,11 +81,11 @@ async def test_it_speaks_the_first_version_too(chains: Chains, facilitator: Faci
     async with asking(facilitator) as client:
         assert (await client.verify(payload, asked)).is_valid
         assert (await client.settle(payload, asked)).success
-    assert till.taken() == PRICE
+    assert income.taken() == PRICE
 
 
 async def test_it_refuses_what_is_not_so(chains: Chains, facilitator: Facilitator) -> None:
-    asked, till = terms(chains, "base"), Till(chains, "base")
+    asked, income = terms(chains, "base"), Income(chains, "base")
     payload = await signed(payers.wallet(chains), asked)
     poor = await signed(payers.wallet(chains, name=POOR), asked)
     forged = payload.model_copy(deep=True)
@@ -97,17 +97,17 @@ async def test_it_refuses_what_is_not_so(chains: Chains, facilitator: Facilitato
     async with asking(facilitator) as client:
         for given, wanted in [*cases, (expired, asked)]:
             assert not (await client.verify(given, wanted)).is_valid
-    assert till.taken() == 0
+    assert income.taken() == 0
 
 
 async def test_a_solana_signature_ends_with_its_blockhash(chains: Chains, facilitator: Facilitator) -> None:
-    asked, till = terms(chains, "solana"), Till(chains, "solana")
+    asked, income = terms(chains, "solana"), Income(chains, "solana")
     payload = await signed(payers.wallet(chains, "solana"), asked)
     chains.solana.expire()
     async with asking(facilitator) as client:
         assert not (await client.settle(payload, asked)).success
         assert (await client.settle(await signed(payers.wallet(chains, "solana"), asked), asked)).success
-    assert till.taken() == PRICE
+    assert income.taken() == PRICE
 
 
 FAULTS = {
@@ -121,7 +121,7 @@ FAULTS = {
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name.lower())
 async def test_it_fails_as_it_is_told(fault: Fault, chains: Chains, facilitator: Facilitator) -> None:
-    asked, till = terms(chains, "base"), Till(chains, "base")
+    asked, income = terms(chains, "base"), Income(chains, "base")
     payload = await signed(payers.wallet(chains), asked)
     for phase in ("verify", "settle"):
         facilitator.fail(phase, fault)
@@ -129,19 +129,19 @@ async def test_it_fails_as_it_is_told(fault: Fault, chains: Chains, facilitator:
             with pytest.raises(FAULTS[fault]):
                 await getattr(client, phase)(payload, asked)
         assert facilitator.count(phase) == 1
-    assert till.taken() == 0
+    assert income.taken() == 0
 
 
 @pytest.mark.parametrize(
     "fault", [Fault.DONE_THEN_HANG, Fault.DONE_THEN_DROP], ids=lambda one: one.name.lower()
 )
 async def test_it_can_settle_and_never_say_so(fault: Fault, chains: Chains, facilitator: Facilitator) -> None:
-    asked, till = terms(chains, "base"), Till(chains, "base")
+    asked, income = terms(chains, "base"), Income(chains, "base")
     payload = await signed(payers.wallet(chains), asked)
     facilitator.fail("settle", fault)
     async with asking(facilitator, seconds=5) as client:
         settling = asyncio.create_task(client.settle(payload, asked))
-        await until(lambda: till.taken() == PRICE)
+        await until(lambda: income.taken() == PRICE)
         facilitator.reset()
         with pytest.raises(httpx.RemoteProtocolError):
             await settling
@@ -164,7 +164,7 @@ async def until(holds: Callable[[], bool]) -> None:
 
 
 async def test_nothing_is_left_to_a_default(chains: Chains) -> None:
-    """A house here asks nobody but the local facilitator, and none of these tests can reach anybody else."""
+    """Services here ask only the local facilitator, and these tests can reach nothing else."""
     for settings in (chains.settings, chains.mainnet_settings):
         addresses = {name: value for name, value in settings.items() if name.endswith("_url")}
         assert addresses.keys() == {one.name for one in fields(Settings) if one.name.endswith("itator_url")}

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from tests.doors.houses import AS_ADMIN
-from tests.pay.payers import Till
+from tests.doors.services import AS_ADMIN
+from tests.pay.payers import Income
 from tests.pay.shops import BASIC, Shop, opened_shop
 from tests.reach.test_facilitator_key import KEY_ID, PRIVATE, SECRETS
 from tests.servers.chains.doorman import Doorman
@@ -47,7 +47,7 @@ def assert_kept(shop: Shop, guarded: Facilitator, *told: str) -> None:
     """Neither the key nor what it signed is anywhere but where it belongs."""
     logged = shop.fetching.visit.stream.getvalue()
     for secret in (*SECRETS.values(), *(token.removeprefix("Bearer ") for token in guarded.shown)):
-        for text in (logged, repr(shop.fetching.visit.house.settings), *told):
+        for text in (logged, repr(shop.fetching.visit.service.settings), *told):
             assert secret not in text
             assert json.dumps(secret)[1:-1] not in text
 
@@ -58,10 +58,10 @@ async def test_a_payment_is_settled_by_a_facilitator_that_knows_us(
 ) -> None:
     guarded.doorman = Doorman(KEY_ID, PRIVATE[algorithm].public_key())
     async with keyed_shop(tmp_path, site, chains, guarded, algorithm) as shop:
-        till, url = Till(chains), shop.page()
+        income, url = Income(chains), shop.page()
         answer = await shop.buy(url)
         assert answer.status_code == 200, answer.text
-        assert till.taken() == BASIC
+        assert income.taken() == BASIC
         health = (await shop.fetching.visit.client.get("/health", headers=AS_ADMIN)).json()
         states = {name: one["status"] for name, one in health["services"]["facilitators"].items()}
         assert states == {"cdp": "healthy", "payai": "healthy"}
@@ -80,12 +80,12 @@ async def test_with_a_key_that_is_refused_nothing_is_done_or_taken(
     ours = Doorman(KEY_ID, PRIVATE["EdDSA"].public_key())
     guarded.doorman = Doorman(KEY_ID, Ed25519PrivateKey.generate().public_key())
     async with keyed_shop(tmp_path, site, chains, guarded) as shop:
-        till, url = Till(chains), shop.page()
+        income, url = Income(chains), shop.page()
         payment = await shop.signed(url)
         refused = await shop.send(url, payment)
         assert (refused.status_code, refused.json()["code"]) == (503, "SERVICE_UNAVAILABLE")
         assert int(refused.headers["retry-after"]) > 0
-        assert (shop.visits(url), guarded.calls, till.taken()) == (0, [], 0)
+        assert (shop.visits(url), guarded.calls, income.taken()) == (0, [], 0)
         health = (await shop.fetching.visit.client.get("/health")).json()
         told: dict[str, Any] = health["services"]["facilitators"]["cdp"]
         assert (told["status"], told["reason"]) == ("unhealthy", "key refused")
@@ -95,7 +95,7 @@ async def test_with_a_key_that_is_refused_nothing_is_done_or_taken(
         assert_kept(shop, guarded, refused.text, str(refused.headers), json.dumps(health))
         guarded.doorman = ours
         assert (await shop.send(url, payment)).status_code == 200  # the payment was not used up
-        assert till.taken() == BASIC
+        assert income.taken() == BASIC
 
 
 async def test_a_key_that_is_taken_away_before_the_money_moves_leaves_it_where_it_is(
@@ -103,7 +103,7 @@ async def test_a_key_that_is_taken_away_before_the_money_moves_leaves_it_where_i
 ) -> None:
     guarded.doorman = Doorman(KEY_ID, PRIVATE["EdDSA"].public_key())
     async with keyed_shop(tmp_path, site, chains, guarded) as shop:
-        till, url = Till(chains), shop.page()
+        income, url = Income(chains), shop.page()
         payment = await shop.signed(url)
         guarded.fail("settle", Fault.UNAUTHORIZED)
         refused = await shop.send(url, payment)
@@ -112,7 +112,7 @@ async def test_a_key_that_is_taken_away_before_the_money_moves_leaves_it_where_i
         assert "Worth it" not in refused.text
         guarded.fail("settle", Fault.REJECT)
         declined = await shop.send(url, payment)
-        assert (declined.status_code, till.taken()) == (402, 0)
+        assert (declined.status_code, income.taken()) == (402, 0)
         guarded.reset()
         assert (await shop.send(url, payment)).status_code == 200
-        assert till.taken() == BASIC
+        assert income.taken() == BASIC

@@ -8,8 +8,8 @@ from typing import Any
 import httpx
 
 from tests.doors.fetches import say
-from tests.doors.houses import AS_ADMIN
 from tests.doors.processes import Start
+from tests.doors.services import AS_ADMIN
 from tests.pay import payers
 from tests.pay.shops import ARTICLE, BASIC, UNLIMITED, ended, signed
 from tests.servers.chains import wallets

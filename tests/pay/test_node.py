@@ -7,26 +7,16 @@ import os
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.doors.fetches import say
 from tests.doors.processes import Start
-from tests.npm import install_packages
-from tests.pay.payers import Till
+from tests.pay.payers import Income
 from tests.pay.shops import ARTICLE, BASIC, UNLIMITED
 from tests.servers.chains import wallets
 from tests.servers.chains.facilitator import Facilitator
 from tests.servers.chains.fixtures import PAYER, Chains
 from tests.site.server import Site
 
-NODE = Path(__file__).parent / "node"
 SECONDS = 60.0
-
-
-@pytest.fixture(scope="session")
-def node_clients() -> Path:
-    install_packages(NODE)
-    return NODE / "pay.mjs"
 
 
 async def pay(script: Path, client: str, server: str, url: str, wallet: dict[str, str]) -> dict[str, Any]:
@@ -61,11 +51,11 @@ async def test_npm_clients_of_both_versions_pay_exactly_the_price(
         ("@x402/fetch", "solana", solana, "payment-response", chains.solana.network),
     ]
     for client, network, wallet, header, said in clients:
-        till = Till(chains, network)
+        income = Income(chains, network)
         answer = await pay(node_clients, client, server, site.url(say(ARTICLE)), wallet)
         assert answer["status"] == 200, answer
         assert json.loads(answer["body"])["title"] == "Worth it"
         receipt = json.loads(base64.b64decode(answer["headers"][header]))
         assert (receipt["success"], receipt["network"]) == (True, said)
-        assert till.taken() == BASIC
+        assert income.taken() == BASIC
     assert facilitator.count("settle") == len(clients)

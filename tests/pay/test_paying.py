@@ -10,8 +10,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.doors.houses import AS_ADMIN
-from tests.pay.payers import Till
+from tests.doors.services import AS_ADMIN
+from tests.pay.payers import Income
 from tests.pay.shops import BASIC, CACHED, Shop, opened_shop
 from tests.servers.chains.facilitator import Facilitator
 from tests.servers.chains.fixtures import POOR, Chains
@@ -56,14 +56,14 @@ async def test_a_buyer_pays_the_price_and_then_the_cached_price(
     network: str, version: int, shop: Shop, real_shop: Shop, facilitator: Facilitator
 ) -> None:
     ours = shop if network in ("base", "solana") else real_shop
-    url, till, body = ours.page(), Till(ours.chains, network), {"cache": True}
+    url, income, body = ours.page(), Income(ours.chains, network), {"cache": True}
     for due, visits in ((BASIC, "MISS"), (CACHED, "HIT")):
-        before = till.taken()
+        before = income.taken()
         answer = await ours.buy(url, network=network, version=version, body=body)
         assert answer.status_code == 200, answer.text
         assert answer.json()["title"] == "Worth it"
         assert answer.headers["x-cache-status"] == visits
-        assert till.taken() - before == due
+        assert income.taken() - before == due
         told = receipt(answer, version)
         assert told["success"]
         assert told["transaction"]
@@ -72,7 +72,7 @@ async def test_a_buyer_pays_the_price_and_then_the_cached_price(
 
 
 async def test_nothing_is_taken_for_what_went_wrong(shop: Shop, facilitator: Facilitator) -> None:
-    till, site = Till(shop.chains), shop.fetching.site
+    income, site = Income(shop.chains), shop.fetching.site
     cases: dict[str, tuple[str, dict[str, Any], int]] = {
         "refused": (f"http://127.0.0.1:{free_port()}/", {}, 502),
         "blocked": ("http://127.0.0.2/", {}, 400),
@@ -90,7 +90,7 @@ async def test_nothing_is_taken_for_what_went_wrong(shop: Shop, facilitator: Fac
         assert status != 200 or answer.json()["outcome"] != "ok", name
         assert "payment-response" not in answer.headers, name
     assert facilitator.count("settle") == 0
-    assert till.taken() == 0
+    assert income.taken() == 0
 
 
 CHALLENGE = """<!doctype html><title>Just a moment...</title><script>window._cf_chl_opt={}</script>
@@ -98,38 +98,38 @@ CHALLENGE = """<!doctype html><title>Just a moment...</title><script>window._cf_
 
 
 async def test_a_payment_that_was_not_taken_pays_for_the_next_request(shop: Shop) -> None:
-    till = Till(shop.chains)
+    income = Income(shop.chains)
     broken = shop.page("<h1>Not found</h1>", status="404 Not Found")
     payment = await shop.signed(broken)
     assert (await shop.send(broken, payment)).json()["outcome"] != "ok"
-    assert till.taken() == 0
+    assert income.taken() == 0
     url = shop.page()
     assert (await shop.send(url, payment)).status_code == 200
-    assert till.taken() == BASIC
+    assert income.taken() == BASIC
 
 
 async def test_a_key_is_never_charged(shop: Shop, facilitator: Facilitator) -> None:
-    till, url = Till(shop.chains), shop.page()
+    income, url = Income(shop.chains), shop.page()
     payment = await shop.signed(url)
     for headers in (AS_ADMIN, {**AS_ADMIN, **payment}):
         answer = await shop.send(url, headers)
         assert answer.status_code == 200
         assert "payment-response" not in answer.headers
     assert facilitator.count("verify") == 0
-    assert till.taken() == 0
+    assert income.taken() == 0
 
 
 async def test_a_wallet_without_money_gets_nothing(shop: Shop) -> None:
-    till, url = Till(shop.chains), shop.page()
+    income, url = Income(shop.chains), shop.page()
     answer = await shop.buy(url, name=POOR)
     assert answer.status_code == 402
     assert answer.json()["code"] in ("PAYMENT_REQUIRED", "PAYMENT_FAILED")
     assert shop.visits(url) == 0
-    assert till.taken() == 0
+    assert income.taken() == 0
 
 
 async def test_p6_a_payment_is_taken_once(shop: Shop, facilitator: Facilitator) -> None:
-    till, url, other = Till(shop.chains), shop.page(), shop.page()
+    income, url, other = Income(shop.chains), shop.page(), shop.page()
     payment = await shop.signed(url)
     assert (await shop.send(url, payment)).status_code == 200
     for again in (url, other):
@@ -138,32 +138,32 @@ async def test_p6_a_payment_is_taken_once(shop: Shop, facilitator: Facilitator) 
         assert "already" in answer.json()["error"]
     assert (shop.visits(url), shop.visits(other)) == (1, 0)
     assert facilitator.count("settle") == 1
-    assert till.taken() == BASIC
+    assert income.taken() == BASIC
 
 
 async def test_the_cached_price_does_not_buy_what_is_not_cached(shop: Shop) -> None:
-    till, url, other = Till(shop.chains), shop.page(), shop.page()
+    income, url, other = Income(shop.chains), shop.page(), shop.page()
     assert (await shop.buy(url, body={"cache": True})).status_code == 200
     payment = await shop.signed(url, cache=True)  # quoted as cached
     assert (await shop.send(other, payment, cache=True)).status_code == 402
     assert (await shop.send(url, payment, cache=True)).status_code == 200
     assert shop.visits(other) == 0
-    assert till.taken() == BASIC + CACHED
+    assert income.taken() == BASIC + CACHED
 
 
 async def test_a_quote_is_honoured_when_the_cache_has_changed(shop: Shop) -> None:
-    till, url = Till(shop.chains), shop.page()
+    income, url = Income(shop.chains), shop.page()
     full = await shop.signed(url, cache=True)
     assert (await shop.buy(url, body={"cache": True})).status_code == 200
     answer = await shop.send(url, full, cache=True)
     assert (answer.status_code, answer.headers["x-cache-status"]) == (200, "HIT")
-    assert till.taken() == 2 * BASIC
+    assert income.taken() == 2 * BASIC
 
 
 async def test_500_requests_with_one_signature_are_one_execution_and_one_settlement(
     shop: Shop, facilitator: Facilitator
 ) -> None:
-    till, url = Till(shop.chains), shop.page(pause=0.5)
+    income, url = Income(shop.chains), shop.page(pause=0.5)
     payment = await shop.signed(url)
     answers = await asyncio.gather(*(shop.send(url, payment) for _ in range(500)))
     statuses = Counter(answer.status_code for answer in answers)
@@ -172,4 +172,4 @@ async def test_500_requests_with_one_signature_are_one_execution_and_one_settlem
     assert {answer.json()["code"] for answer in answers if answer.status_code == 409} == {"PAYMENT_IN_USE"}
     assert shop.visits(url) == 1
     assert (facilitator.count("verify"), facilitator.count("settle")) == (1, 1)
-    assert till.taken() == BASIC
+    assert income.taken() == BASIC

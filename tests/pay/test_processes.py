@@ -8,10 +8,10 @@ from typing import Any
 import httpx
 
 from tests.doors.fetches import say
-from tests.doors.houses import PUBLIC_URL
 from tests.doors.processes import Start
+from tests.doors.services import PUBLIC_URL
 from tests.pay import payers
-from tests.pay.payers import Till
+from tests.pay.payers import Income
 from tests.pay.shops import ARTICLE, BASIC, UNLIMITED, ended, signed
 from tests.servers.chains.facilitator import Facilitator, Fault
 from tests.servers.chains.fixtures import Chains
@@ -33,7 +33,7 @@ async def test_one_signature_sent_to_two_servers_is_one_execution(
     start_server: Start, site: Site, chains: Chains, facilitator: Facilitator
 ) -> None:
     ports = [start_server(**settings(chains)).port for _ in range(2)]
-    till, target = Till(chains), say(ARTICLE, pause=0.5)
+    income, target = Income(chains), say(ARTICLE, pause=0.5)
     url = site.url(target)
     async with calling(ports[0]) as one, calling(ports[1]) as other:
         payment = await signed(one, payers.wallet(chains), url)
@@ -47,20 +47,20 @@ async def test_one_signature_sent_to_two_servers_is_one_execution(
         assert statuses[200] + statuses[409] + statuses[402] == 100
         assert len(site.seen(target)) == 1
         assert (facilitator.count("verify"), facilitator.count("settle")) == (1, 1)
-        assert till.taken() == BASIC
+        assert income.taken() == BASIC
 
 
 async def test_who_went_away_while_it_was_settled_gets_the_answer_on_coming_back(
     start_server: Start, site: Site, chains: Chains, facilitator: Facilitator
 ) -> None:
     server = start_server(**settings(chains))
-    till, url = Till(chains), site.url(say(ARTICLE))
+    income, url = Income(chains), site.url(say(ARTICLE))
     async with calling(server.port) as client:
         payment = await signed(client, payers.wallet(chains), url)
         facilitator.fail("settle", Fault.DONE_THEN_HANG)
         sending = asyncio.create_task(client.post("/fetch/basic", json={"url": url}, headers=payment))
         async with asyncio.timeout(SECONDS):
-            while not till.taken():
+            while not income.taken():
                 await asyncio.sleep(0.01)
         sending.cancel()
         await asyncio.gather(sending, return_exceptions=True)
@@ -71,5 +71,5 @@ async def test_who_went_away_while_it_was_settled_gets_the_answer_on_coming_back
         assert answer.status_code == 200, answer.text
         assert answer.json()["title"] == "Worth it"
         assert (await ended(send)).status_code == 402
-    assert till.taken() == BASIC
+    assert income.taken() == BASIC
     assert facilitator.count("settle") == 0  # since then

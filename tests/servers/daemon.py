@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Final
 
 START_SECONDS = 30.0
-# Ports below those that connections are given on their way out, others for each process of a test run: so
-# that nobody takes one before who asked for it.
+# Ports below those that connections are given on their way out, others for each process of a test run, and
+# from another one on for each run: so that nobody takes one before who asked for it.
 _MANY: Final = 4_000
 _FIRST: Final = 10_000 + _MANY * (int(os.environ.get("PYTEST_XDIST_WORKER", "gw4")[2:]) % 5)
-_PORTS: Final = itertools.cycle(range(_FIRST, _FIRST + _MANY))
+_PORTS: Final = (_FIRST + number % _MANY for number in itertools.count(os.getpid() * 97))
 
 
 def free_port() -> int:
@@ -44,6 +44,7 @@ class Daemon:
             assert self._process.poll() is None, log.read_text()
             assert time.monotonic() < deadline, f"{type(self).__name__} does not answer"
             time.sleep(0.01)
+        assert self._process.poll() is None, log.read_text()  # else another one has answered
 
     def kill(self) -> None:
         """As by `kill -9`, also while it is frozen."""

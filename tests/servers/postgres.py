@@ -38,7 +38,8 @@ WATCH = 'read _; kill -CONT "$1"; kill -QUIT "$1"; sleep 1; rm -rf "$2"'
 class PostgresServer:
     url: str  # a database that only the running test uses, its schema in place
 
-    def __init__(self) -> None:
+    def __init__(self, *options: str) -> None:
+        self._options = (*OPTIONS, *options)
         self._folder = Path(tempfile.mkdtemp(prefix="gossamer-postgres-"))
         self._data = self._folder / "data"
         self._as: dict[str, Any] = {}
@@ -57,7 +58,7 @@ class PostgresServer:
         return self._process is not None and self._process.poll() is None
 
     def start(self) -> None:
-        options = [part for option in OPTIONS for part in ("-c", option)]
+        options = [part for option in self._options for part in ("-c", option)]
         command = [str(self._programs / "postgres"), "-D", str(self._data), "-p", str(self._port), *options]
         with (self._folder / "log").open("ab") as log:
             self._process = subprocess.Popen(

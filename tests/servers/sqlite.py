@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.state.database import open_database
+from gossamer.state.db.database import open_database
 
-NAME = "gossamer.db"  # as a house calls it in its folder
+NAME = "gossamer.db"  # as a service calls it in its folder
 
 
 async def migrate(url: str) -> None:
@@ -27,5 +27,5 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def sqlite(sqlite_template: Path, tmp_path: Path) -> str:
-    """The URL of a fresh one that only the running test uses; a house in `tmp_path` finds it as its own."""
+    """The URL of a fresh one that only the running test uses; a service in `tmp_path` finds it as its own."""
     return f"sqlite:///{shutil.copy(sqlite_template, tmp_path / NAME)}"

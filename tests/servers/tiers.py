@@ -11,18 +11,20 @@ import msgspec
 import pytest
 from sqlalchemy import Table, select, update
 
-from gossamer.logs import Log
-from gossamer.metrics import Metrics
-from gossamer.state import tenants
-from gossamer.state.blobs import Blobs, open_blobs
-from gossamer.state.database import Database, open_database
-from gossamer.state.hot import Hot
-from gossamer.state.hot_memory import MemoryHot
-from gossamer.state.hot_redis import RedisHot
-from gossamer.state.page_cache import CachedPage, PageCache, PageKey
-from gossamer.state.resp import Client
-from gossamer.state.resp_address import Address
-from gossamer.state.tables import cached_pages, stray_blobs
+from gossamer.observe.logs import Log
+from gossamer.observe.metrics import Metrics
+from gossamer.state.blobs.blobs import Blobs, open_blobs
+from gossamer.state.db.database import Database, open_database
+from gossamer.state.db.tables import cached_pages, stray_blobs
+from gossamer.state.kv.hot import Hot
+from gossamer.state.kv.hot_memory import MemoryHot
+from gossamer.state.kv.hot_redis import RedisHot
+from gossamer.state.kv.resp import RespClient
+from gossamer.state.kv.resp_address import Address
+from gossamer.state.pages.cached_page import CachedPage
+from gossamer.state.pages.page_cache import PageCache
+from gossamer.state.pages.page_key import PageKey
+from gossamer.state.tenants import tenants
 from tests.servers.postgres import PostgresServer
 from tests.servers.s3 import BUCKET, Moto
 from tests.servers.valkey import PATIENCE, Valkey
@@ -77,7 +79,7 @@ class Tiers:
             self.hot._page_bytes = 0
             return
         assert self.valkey is not None
-        client = Client(Address.parse(self.valkey.url))
+        client = RespClient(Address.parse(self.valkey.url))
         await client.call("FLUSHALL")
         await client.close()
 

@@ -3,13 +3,16 @@
 import json
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
 from eth_account import Account
 from eth_tester import EthereumTester, PyEVMBackend
 from web3 import EthereumTesterProvider, Web3
+from web3.exceptions import TransactionNotFound
 from web3.providers.eth_tester.defaults import API_ENDPOINTS
 from x402 import x402FacilitatorSync
 from x402.mechanisms.evm import FacilitatorWeb3Signer
@@ -17,9 +20,12 @@ from x402.mechanisms.evm.exact import ExactEvmFacilitatorScheme
 from x402.mechanisms.evm.exact.v1 import ExactEvmSchemeV1Facilitator
 
 from tests.servers.chains import wallets
+from tests.servers.chains.node import Node
 
 _TOKEN: Final = json.loads((Path(__file__).parent / "LocalUSDC.json").read_text())
 _GAS_MONEY: Final = 10**24
+_MOST_BLOCKS: Final = 500
+_TRANSFER: Final = "transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)"
 _NOWHERE: Final = "http://127.0.0.1:9"
 
 
@@ -85,17 +91,71 @@ class EvmChain:
         with self._lock:
             return self._facilitator.settle(payload, requirements)
 
-    def close(self) -> None:
-        """Nothing is left when it is forgotten."""
+    def move(self, authorization: Any, signature: str) -> str:
+        """Send a signed authorisation to the chain, as anybody can; the transaction."""
+        raw = bytes.fromhex
+        call = self._token.get_function_by_signature(_TRANSFER)(
+            authorization["from"],
+            authorization["to"],
+            *(int(authorization[name]) for name in ("value", "validAfter", "validBefore")),
+            raw(authorization["nonce"].removeprefix("0x")),
+            raw(signature.removeprefix("0x")),
+        )
+        with self._lock:
+            self._tick()
+            return self._send(call)
 
-    def _send(self, call: Any) -> None:
+    def pass_time(self, seconds: int) -> None:
+        """The next block is that much later."""
+        with self._lock:
+            self._tester.time_travel(self._now() + seconds)
+
+    @cached_property
+    def node(self) -> Node:
+        """What can be asked of it over JSON-RPC; started when it is first wanted."""
+        methods: dict[str, Callable[..., Any]] = {
+            "eth_chainId": lambda: self._web3.eth.chain_id,
+            "eth_getBlockByNumber": lambda name, _: self._block(name),
+            "eth_call": lambda call, at: bytes(self._web3.eth.call(_call(call), int(at, 16))),
+            "eth_getLogs": lambda wanted: [_log(log) for log in self._web3.eth.get_logs(_range(wanted))],
+            "eth_getTransactionReceipt": self._receipt,
+        }
+        return Node({name: self._alone(method) for name, method in methods.items()}, _hex)
+
+    def close(self) -> None:
+        if "node" in vars(self):
+            self.node.close()
+
+    def _alone(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        def ask(*parameters: Any) -> Any:
+            with self._lock:
+                return method(*parameters)
+
+        return ask
+
+    def _block(self, name: str) -> dict[str, Any]:
+        found = self._web3.eth.get_block("latest" if name == "latest" else int(name, 16))
+        return {"number": found["number"], "timestamp": found["timestamp"], "hash": found["hash"]}
+
+    def _receipt(self, transaction: str) -> dict[str, Any] | None:
+        try:
+            found = self._web3.eth.get_transaction_receipt(Web3.to_bytes(hexstr=transaction))  # type: ignore[arg-type]
+        except TransactionNotFound:
+            return None
+        return {"status": found["status"], "logs": [_log(log) for log in found["logs"]]}
+
+    def _now(self) -> int:
+        return int(self._web3.eth.get_block("latest").get("timestamp", 0))
+
+    def _send(self, call: Any) -> str:
         sent = call.transact({"from": self._web3.eth.accounts[0]})
         receipt = self._web3.eth.wait_for_transaction_receipt(sent)
         assert receipt["status"] == 1
+        return str(Web3.to_hex(sent))
 
     def _tick(self) -> None:
         """A contract knows only the last block's time, and signatures hold from some time on."""
-        if int(self._web3.eth.get_block("latest").get("timestamp", 0)) < int(time.time()):
+        if self._now() < int(time.time()):
             self._tester.mine_block()
 
 
@@ -105,6 +165,35 @@ class _Signer(FacilitatorWeb3Signer):
     def __init__(self, web3: Web3) -> None:
         super().__init__(_facilitator().key.hex(), _NOWHERE)
         self._w3 = web3
+
+
+def _hex(value: Any) -> Any:
+    """Numbers and bytes as nodes write them."""
+    if isinstance(value, bytes):
+        return Web3.to_hex(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return hex(value)
+    if isinstance(value, dict):
+        return {name: _hex(one) for name, one in value.items()}
+    return [_hex(one) for one in value] if isinstance(value, list) else value
+
+
+def _log(log: Any) -> dict[str, Any]:
+    data = bytes(log["data"])
+    told = {"address": log["address"], "topics": [bytes(topic) for topic in log["topics"]], "data": data}
+    return {**told, "transactionHash": bytes(log["transactionHash"])}
+
+
+def _call(call: Any) -> Any:
+    return {"to": Web3.to_checksum_address(call["to"]), "data": call["data"]}
+
+
+def _range(wanted: Any) -> Any:
+    """Half of the nodes there are give no more at a time."""
+    first, last = int(wanted["fromBlock"], 16), int(wanted["toBlock"], 16)
+    if last - first >= _MOST_BLOCKS:
+        raise ValueError(f"more than {_MOST_BLOCKS} blocks")
+    return {**wanted, "address": Web3.to_checksum_address(wanted["address"])}
 
 
 def _facilitator() -> Any:

@@ -69,6 +69,7 @@ class Facilitator:
         self._kinds = [kind for chain in chains for kind in chain.supported().kinds]
         self.before: Callable[[str, Any], None] | None = None  # what happens just before it does a phase
         self._faults: dict[tuple[str, str], Fault] = {}
+        self._changes: dict[str, dict[str, Any]] = {}
         self._released = threading.Event()
         self._port = 0
         self.start()
@@ -82,9 +83,15 @@ class Facilitator:
         assert phase in PHASES
         self._faults[phase, payer] = fault
 
+    def lie(self, phase: str, **changes: Any) -> None:
+        """From now on until `reset`, its answers have these members; `...` takes one out. What it is asked
+        for it does not do."""
+        self._changes[phase] = changes
+
     def reset(self) -> None:
         """As new: whoever hangs is let go (without an answer), nothing fails, nothing was called."""
         self._faults.clear()
+        self._changes.clear()
         self.before = None
         self.calls.clear()
         self.shown.clear()
@@ -123,6 +130,8 @@ class Facilitator:
         call, released = _call(phase, body), self._released
         self.calls.append(call)
         fault = self._faults.get((phase, call.payer)) or self._faults.get((phase, ""))
+        if phase in self._changes:
+            return _json(200, self._lie(call))
         if fault is None:
             return self._done(phase, body)
         if fault in (Fault.DONE_THEN_HANG, Fault.DONE_THEN_DROP):
@@ -130,6 +139,15 @@ class Facilitator:
         if fault in (Fault.HANG, Fault.DONE_THEN_HANG):
             released.wait()
         return _SAID.get(fault, {}).get(phase)
+
+    def _lie(self, call: Call) -> dict[str, Any]:
+        good: dict[str, Any] = {"payer": call.payer} if call.payer else {}
+        if call.phase == "verify":
+            good["isValid"] = True
+        else:
+            good |= {"success": True, "transaction": "0x" + "5c" * 32, "network": call.network}
+        told = {**good, **self._changes[call.phase]}
+        return {name: value for name, value in told.items() if value is not ...}
 
     def _done(self, phase: str, body: Any) -> tuple[int, bytes]:
         if self.before is not None:

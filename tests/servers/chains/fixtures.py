@@ -59,7 +59,7 @@ class Chains:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What a house needs to take payments on the test networks. Nothing is left to a default."""
+        """What a service needs to take payments on the test networks. Nothing is left to a default."""
         from tests.servers.chains import wallets
 
         return {
@@ -77,7 +77,7 @@ class Chains:
 
     def close(self) -> None:
         opened = vars(self)
-        for name in ("facilitator", "solana", "solana_mainnet"):
+        for name in ("facilitator", "base", "base_mainnet", "polygon", "solana", "solana_mainnet"):
             if name in opened:
                 opened[name].close()
 

@@ -4,6 +4,7 @@ import base64
 import json
 import struct
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from http.client import HTTPConnection
@@ -26,6 +27,7 @@ DEVNET: Final = ("solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1", "4zMMC9srt5Ri5X14GAg
 MAINNET: Final = ("solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp", "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v")
 _TOKENS: Final = Pubkey.from_string("TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA")
 _ADDRESSES: Final = Pubkey.from_string("ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL")
+_HOLDING_BYTES: Final = 165
 _RENT: Final = 10**9
 _REMEMBERED: Final = 100_000
 
@@ -37,7 +39,7 @@ class SvmChain:
         self.network = network
         self.asset = asset
         self.fee_payer = str(_facilitator().pubkey())
-        self._rpc = _serve(Pubkey.from_string(asset))
+        self._rpc = _serve(network, Pubkey.from_string(asset))
         self.url = f"http://127.0.0.1:{self._rpc.server_port}"
         self._lock = threading.Lock()
         self._facilitator = x402FacilitatorSync()
@@ -55,6 +57,10 @@ class SvmChain:
     def expire(self) -> None:
         """As if minutes had passed: whatever was signed for the last blockhash is worthless now."""
         self.ask("expire")
+
+    def pass_time(self, seconds: int) -> None:
+        """The next block is that much later. Give it back: a chain is for all tests."""
+        self.ask("passTime", seconds)
 
     def supported(self) -> Any:
         return self._facilitator.get_supported()
@@ -108,7 +114,7 @@ class _Refused(Exception):
 class _Ledger:
     """The chain and what can be asked of it. LiteSVM belongs to the thread that made it."""
 
-    def __init__(self, mint: Pubkey) -> None:
+    def __init__(self, network: str, mint: Pubkey) -> None:
         self._mint = mint
         new: Any = LiteSVM()  # its stubs call this method something else
         self._svm: LiteSVM = new.with_transaction_history(_REMEMBERED)
@@ -126,7 +132,15 @@ class _Ledger:
             "getSignatureStatuses": lambda signatures, *_: self._now(
                 [self._status(one) for one in signatures]
             ),
+            "passTime": self._pass_time,
+            "getGenesisHash": lambda: f"{network.partition(':')[2]}RestOfIt",
+            "getSlot": lambda *_: self._svm.get_clock().slot,
+            "getBlockTime": lambda _: self._time(),
+            "getSignaturesForAddress": self._signatures,
+            "getTransaction": lambda signature, *_: self._executed.get(signature),
         }
+        self._executed: dict[str, dict[str, Any]] = {}  # the oldest first
+        self._ahead = 0
 
     def _now(self, value: Any) -> dict[str, Any]:
         return {"context": {"slot": self._svm.get_clock().slot, "apiVersion": "2.0.0"}, "value": value}
@@ -173,10 +187,53 @@ class _Ledger:
 
     def _send(self, sent: str) -> str:
         transaction = _transaction(sent)
+        before = self._holdings(transaction)
         done = self._svm.send_transaction(transaction)
         if isinstance(done, FailedTransactionMetadata):
             raise _Refused(f"Transaction simulation failed: {done.err()}")
-        return str(transaction.signatures[0])
+        signature = str(transaction.signatures[0])
+        self._executed[signature] = {
+            "slot": self._svm.get_clock().slot,
+            "blockTime": self._time(),
+            "transaction": [sent, "base64"],
+            "meta": {
+                "err": None,
+                "preTokenBalances": before,
+                "postTokenBalances": self._holdings(transaction),
+            },
+        }
+        return signature
+
+    def _holdings(self, transaction: VersionedTransaction) -> list[dict[str, Any]]:
+        """What each account of a transaction holds of the token, as nodes tell it."""
+        found = []
+        for place, key in enumerate(transaction.message.account_keys):
+            account = self._svm.get_account(key)
+            if account is None or account.owner != _TOKENS or len(account.data) != _HOLDING_BYTES:
+                continue
+            raw = bytes(account.data)
+            units = str(int.from_bytes(raw[64:72], "little"))
+            owner, mint = str(Pubkey(raw[32:64])), str(Pubkey(raw[:32]))
+            amount = {"amount": units, "decimals": 6}
+            found.append({"accountIndex": place, "mint": mint, "owner": owner, "uiTokenAmount": amount})
+        return found
+
+    def _signatures(self, address: str, options: dict[str, Any]) -> list[dict[str, Any]]:
+        listed = [
+            {"signature": signature, "err": None, "blockTime": done["blockTime"]}
+            for signature, done in reversed(self._executed.items())
+            if address in map(str, _transaction(done["transaction"][0]).message.account_keys)
+        ]
+        after = (
+            [one["signature"] for one in listed].index(options["before"]) + 1 if "before" in options else 0
+        )
+        return listed[after : after + int(options["limit"])]
+
+    def _time(self) -> int:
+        return int(time.time()) + self._ahead
+
+    def _pass_time(self, seconds: int) -> None:
+        self._ahead += seconds
 
     def _status(self, signature: str) -> dict[str, Any] | None:
         if self._svm.get_transaction(Signature.from_string(signature)) is None:
@@ -215,11 +272,11 @@ class _Rpc(BaseHTTPRequestHandler):
         """Nothing."""
 
 
-def _serve(mint: Pubkey) -> HTTPServer:
+def _serve(network: str, mint: Pubkey) -> HTTPServer:
     opened: Future[HTTPServer] = Future()
 
     def run() -> None:
-        handler = type("Rpc", (_Rpc,), {"ledger": _Ledger(mint)})
+        handler = type("Rpc", (_Rpc,), {"ledger": _Ledger(network, mint)})
         with HTTPServer(("127.0.0.1", 0), handler) as server:
             opened.set_result(server)
             server.serve_forever(0.02)
