@@ -54,17 +54,17 @@ class Outcome:
 async def storm(stage: Stage, delay: float, options: argparse.Namespace) -> Outcome:
     began = time.monotonic()
     await stage.begin()
-    stage.crew.fill()
+    stage.workers.fill()
     while not (await stage.crawl()).is_over:
         await asyncio.sleep(options.every)
-        await stage.crew.kill_one()
-        if options.freezes and not stage.crew.frozen:
-            await stage.crew.freeze_one()
+        await stage.workers.kill_one()
+        if options.freezes and not stage.workers.frozen:
+            await stage.workers.freeze_one()
         if time.monotonic() - began > LONGEST:
             raise SystemExit(f"it does not end: {(await stage.crawl()).counts}; {stage.said()}")
-    crew, visits = stage.crew, stage.origin.visits()
+    workers, visits = stage.workers, stage.origin.visits()
     seconds = time.monotonic() - began
-    struck = (crew.kills, crew.freezes, crew.in_hand)
+    struck = (workers.kills, workers.freezes, workers.in_hand)
     impolite = stage.complaints(delay) if delay else []
     return Outcome(seconds, len(visits), *struck, await stage.account(), impolite)
 

@@ -16,10 +16,12 @@ from dataclasses import dataclass
 
 from sqlalchemy import text
 
-from gossamer.state import tenants
-from gossamer.state.database import Database, open_database
-from gossamer.state.jobs import Jobs, NewJob, open_wakeups
-from tests.doors.worker_process import KIND, Options, WorkerProcess, make_effects
+from gossamer.state.db.database import Database, open_database
+from gossamer.state.jobs.job import NewJob
+from gossamer.state.jobs.jobs import Jobs
+from gossamer.state.tenants import tenants
+from gossamer.state.wakeups.wakeups import open_wakeups
+from tests.doors.worker.worker_process import KIND, Options, WorkerProcess, make_effects
 from tests.servers.postgres import TEMPLATE, PostgresServer
 
 PAST = 1.25  # of the lease

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gossamer.problems import Problem
-from gossamer.reach.visit import Shot
+from gossamer.reach.page.visit import Screenshot
 from tests.browser.pages import COMPLETE, HOSTILE
 from tests.browser.pools import Pool, family, open_pool
 from tests.site.server import Site
@@ -76,7 +76,7 @@ class Storm:
     async def _visit(self) -> str:
         chance = self._random
         name = chance.choice(QUICK if chance.random() < self._hostile else tuple(COMPLETE))
-        shot = Shot() if chance.random() < 0.05 else None
+        shot = Screenshot() if chance.random() < 0.05 else None
         url = self._site.url(f"/page/{name}")
         visit = asyncio.create_task(self._pool.visit(url, capture=shot, timeout=TIMEOUT))
         if chance.random() < 0.25:
