@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 from hypothesis import HealthCheck, settings
 
-from gossamer.state.database import Database, open_database
+from gossamer.state.db.database import Database, open_database
 
 IMPLEMENTATIONS = ("sqlite", "postgres", "memory", "redis", "folder", "s3")
 pytest_plugins = [
@@ -16,7 +16,7 @@ pytest_plugins = [
     "tests.servers.tiers",
     "tests.servers.chains.fixtures",
     "tests.site.server",
-    "tests.doors.houses",
+    "tests.doors.services",
     "tests.doors.processes",
     "tests.integrations.fronts",
 ]

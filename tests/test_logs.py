@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.logs import LONGEST_LINE, LONGEST_TEXT, Log, install
-from gossamer.redaction import REDACTED
+from gossamer.observe.logs import MAX_LINE_BYTES, MAX_TEXT_CHARS, Log, install
+from gossamer.observe.redaction import REDACTED
 
 NOON = 1_764_417_600.0  # 2025-11-29T12:00:00Z
 
@@ -203,12 +203,12 @@ def test_property_whatever_is_told_is_one_line_of_json(fields: dict[str, Any]) -
 
 def test_long_text_is_cut() -> None:
     line = said("event", "word " * 100_000, field="é" * 100_000, words=["x" * 20_000])
-    assert len(line["message"]) == len(line["field"]) == len(line["words"][0]) == LONGEST_TEXT
+    assert len(line["message"]) == len(line["field"]) == len(line["words"][0]) == MAX_TEXT_CHARS
     assert line["message"].endswith("…")
 
 
 def test_a_secret_at_the_cut_is_not_told() -> None:
-    for before in range(4 * LONGEST_TEXT - 60, 4 * LONGEST_TEXT + 10, 5):
+    for before in range(4 * MAX_TEXT_CHARS - 60, 4 * MAX_TEXT_CHARS + 10, 5):
         text = (
             "password=x " * (before // 11)
             + "y" * (before % 11)
@@ -222,13 +222,13 @@ def test_a_secret_at_the_cut_is_not_told() -> None:
 def test_a_long_line_is_told_in_short() -> None:
     stream = io.StringIO()
     log_to(stream).info(
-        "event", "what happened", **{f"f{number}": "x" * LONGEST_TEXT for number in range(20)}
+        "event", "what happened", **{f"f{number}": "x" * MAX_TEXT_CHARS for number in range(20)}
     )
     (line,) = lines(stream)
     assert line["event"] == "event"
     assert line["message"] == "what happened"
-    assert line["truncated"] > LONGEST_LINE
-    assert len(stream.getvalue()) < LONGEST_LINE
+    assert line["truncated"] > MAX_LINE_BYTES
+    assert len(stream.getvalue()) < MAX_LINE_BYTES
 
 
 class Colour(StrEnum):
@@ -276,7 +276,7 @@ def test_an_exception_is_one_field_without_its_secrets() -> None:
     assert line["exception"].startswith("Traceback (most recent call last):\n")
     assert "hunter2" not in line["exception"]
     assert line["exception"].endswith(" the end\n")
-    assert len(line["exception"]) <= LONGEST_TEXT
+    assert len(line["exception"]) <= MAX_TEXT_CHARS
 
 
 def test_the_standard_library_s_logging_is_routed(standard_library: None) -> None:

@@ -4,7 +4,7 @@ from prometheus_client import Metric
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
 from prometheus_client.parser import text_string_to_metric_families as parse_prometheus
 
-from gossamer.metrics import Metrics
+from gossamer.observe.metrics import Metrics
 
 
 def samples(families: Iterable[Metric]) -> dict[tuple[str, ...], float]:
@@ -43,8 +43,8 @@ def test_a_caller_cannot_make_up_labels() -> None:
 
 def test_everything_else_is_counted() -> None:
     metrics = Metrics("1.2.3")
-    metrics.rate_limited("anonymous_post")
-    metrics.replayed()
+    metrics.count_refusal("anonymous_post")
+    metrics.count_replay()
     metrics.error("NOT_FOUND")
     metrics.service("database", up=True)
     metrics.service("cache", up=True)
@@ -75,5 +75,5 @@ def test_the_format_is_the_one_asked_for() -> None:
 
 def test_two_registries_are_apart() -> None:
     first, second = Metrics("1"), Metrics("2")
-    first.replayed()
+    first.count_replay()
     assert exposed(second)[("gossamer_idempotent_replays_total",)] == 0

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from gossamer.redaction import REDACTED, redact, redact_values
+from gossamer.observe.redaction import REDACTED, redact, redact_values
 
 
 @pytest.mark.parametrize(

@@ -7,18 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.setting_values import UNITS, Rate, per_hour, rate
-from gossamer.settings import (
+from gossamer import __version__
+from gossamer.settings.settings import (
     MASK,
     Money,
     SettingError,
     Settings,
-    declared,
+    declarations,
     flag,
     markdown_table,
     render,
     variable,
 )
+from gossamer.settings.values import UNITS, Rate, per_hour, rate
 
 ROOT = Path(__file__).parents[1]
 
@@ -50,7 +51,23 @@ def test_every_setting_has_a_default_and_help() -> None:
     assert settings.network == "base-sepolia"
     assert settings.limit_anonymous_post == Rate(60, 3600)
     assert set(settings.sources.values()) == {"default"}
-    assert all(line.about for line in declared().values())
+    assert all(line.about for line in declarations().values())
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://127.0.0.1:8080", "http://[::1]:1", "http://10.1.2.3", "http://localhost", "http://web.test"],
+)
+def test_a_private_address_is_no_contact(url: str) -> None:
+    settings = Settings.load({"GOSSAMER_PUBLIC_URL": url})
+    assert (settings.user_agent, settings.names_contact) == (f"Gossamer/{__version__}", False)
+
+
+def test_sites_that_are_visited_learn_whom_to_complain_to() -> None:
+    settings = Settings.load({"GOSSAMER_PUBLIC_URL": "https://web.example.com"})
+    assert settings.user_agent == f"Gossamer/{__version__} (+https://web.example.com)"
+    assert settings.names_contact
+    assert Settings.load({"GOSSAMER_USER_AGENT": "Bot (ada@example.com)"}).names_contact
 
 
 def test_the_settings_page_holds_the_table() -> None:
@@ -81,7 +98,6 @@ def test_an_empty_value_counts_as_not_set(tmp_path: Path) -> None:
         ("IDEMPOTENCY_TTL_SECONDS", "5", "idempotency_ttl_seconds", 5),
         ("WALLET_ADDRESS", "0x" + "aB" * 20, "wallet_address", "0x" + "aB" * 20),
         ("NETWORK", "base", "network", "base"),
-        ("SESSION_SECRET", "s" * 16, "session_secret", "s" * 16),
         ("WORKER_ID", "2", "worker_id", "2"),
         ("ANTHROPIC_API_KEY", "sk-ant-x", "anthropic_api_key", "sk-ant-x"),
         ("CDP_API_KEY_ID", "organizations/a/apiKeys/b", "cdp_api_key_id", "organizations/a/apiKeys/b"),
@@ -110,7 +126,7 @@ def test_two_names_that_disagree_stop_the_start(tmp_path: Path) -> None:
     with pytest.raises(SettingError, match="disagree"):
         Settings.load({"GOSSAMER_WORKER_ID": "b"}, file)
     secrets = refusal(
-        {"SESSION_SECRET": "first-secret-of-all", "GOSSAMER_SESSION_SECRET": "second-secret-of-all"}
+        {"BRAVE_API_KEY": "first-secret-of-all", "GOSSAMER_BRAVE_API_KEY": "second-secret-of-all"}
     )
     assert "disagree" in secrets
     assert "-secret-of-all" not in secrets
@@ -168,7 +184,6 @@ def test_a_wrong_value_is_named_with_its_place(tmp_path: Path) -> None:
 
 
 def test_a_wrong_secret_is_not_shown() -> None:
-    assert "hunter2" not in refusal({"SESSION_SECRET": "hunter2"})
     assert "hunter2" not in refusal({"GOSSAMER_BOOTSTRAP_KEY": "hunter2"})
     assert "hunter2" not in refusal({"GOSSAMER_DATABASE_URL": "mysql://ada:hunter2@db/x"})
     assert "hunter2" not in refusal({"GOSSAMER_DATABASE_URL": "mysql://ada:p/hunter2@db/x"})
@@ -288,16 +303,16 @@ def test_what_is_rendered_loads_again() -> None:
     settings = Settings.load(
         {"HOME": "/h", "GOSSAMER_EGRESS_ALLOW": "10.0.0.0/8,::1", "GOSSAMER_REQUEST_DEADLINE": "1.5"}
     )
-    again = Settings.load({}, flags={name: getattr(settings, name) for name in declared()})
+    again = Settings.load({}, flags={name: getattr(settings, name) for name in declarations()})
     assert again == settings
-    as_text = Settings.load({variable(name): render(getattr(settings, name)) for name in declared()})
+    as_text = Settings.load({variable(name): render(getattr(settings, name)) for name in declarations()})
     assert as_text == settings
 
 
 def test_secrets_and_passwords_are_masked_wherever_settings_are_shown() -> None:
     settings = Settings.load(
         {
-            "SESSION_SECRET": "hunter2-hunter2-hunter2",
+            "CDP_API_KEY_SECRET": "hunter2-hunter2-hunter2",
             "GOSSAMER_BOOTSTRAP_KEY": "sk_live_hunter2hunter2hunter2",
             "ANTHROPIC_API_KEY": "hunter2",
             "GOSSAMER_DATABASE_URL": "postgresql://ada:hunter2@db.example/x?sslmode=on&password=hunter2",
@@ -305,13 +320,13 @@ def test_secrets_and_passwords_are_masked_wherever_settings_are_shown() -> None:
             "GOSSAMER_BLOBS_URL": "s3://key:hunter2@store.example/bucket?region=x",
         }
     )
-    shown = {name: value for name, value, _, _ in settings.shown()}
-    assert shown["session_secret"] == MASK
+    shown = {name: value for name, value, _, _ in settings.describe()}
+    assert shown["cdp_api_key_secret"] == MASK
     assert shown["database_url"] == f"postgresql://{MASK}@db.example/x?sslmode=on&password={MASK}"
     assert shown["blobs_url"] == f"s3://{MASK}@store.example/bucket?region=x"
     assert shown["wallet_address"] == ""
-    assert list(shown) == list(declared())
-    assert "hunter2" not in repr(settings) + str(settings.shown())
+    assert list(shown) == list(declarations())
+    assert "hunter2" not in repr(settings) + str(settings.describe())
 
 
 def test_dotenv_syntax(tmp_path: Path) -> None:
