@@ -1,4 +1,4 @@
-"""The page cache: hot hits beside nginx, and how long each operation of the render face takes.
+"""The page cache: hot hits beside nginx, and how long each operation of the render API takes.
 
 The cache is filled through the API, by a real browser, with pages of a local origin.
 """

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from bench.ground_truth import Sample, Score, by_shingles, load, score
 from bench.table import Machine, save, table, this_machine
-from gossamer.web.extract import extract
+from gossamer.web.content.article import extract
 
 WARM_UP: Final = 5  # pages
 

@@ -164,7 +164,8 @@ def document(
 def _api(stack: ExitStack, folder: Path, cores: Cores, name: str, *, cached: bool) -> Api:
     key = "sk_live_" + secrets.token_hex(16)
     folder.mkdir()
-    settings = {**LOOPBACK, "GOSSAMER_BOOTSTRAP_KEY": key, "GOSSAMER_LIMIT_ADMIN": "1000000000/1"}
+    limits = dict.fromkeys(("GOSSAMER_LIMIT_ADMIN", "GOSSAMER_LIMIT_HITS_PRO"), "1000000000/1")
+    settings = {**LOOPBACK, "GOSSAMER_BOOTSTRAP_KEY": key, **limits}
     server = stack.enter_context(servers.gossamer(folder, settings, cores=cores.server))
     return Api(name, server, key, cached)
 

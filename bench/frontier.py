@@ -21,11 +21,15 @@ from bench import servers
 from bench.jobs import DurableServer
 from bench.servers import say
 from bench.table import Machine, save, table, this_machine
-from gossamer.state import tenants
-from gossamer.state.crawls import Crawls, Spec
-from gossamer.state.database import Database, open_database
-from gossamer.state.frontier import CrawledPage, Frontier, NewUrl, Settlement, Task, TaskEnd
-from gossamer.state.hosts import HostLease, Hosts
+from gossamer.state.crawl.crawled_pages import CrawledPage
+from gossamer.state.crawl.crawls import Crawls
+from gossamer.state.crawl.frontier import Frontier
+from gossamer.state.crawl.hosts import HostLease, Hosts
+from gossamer.state.crawl.new_urls import NewUrl
+from gossamer.state.crawl.settling import CrawlTask, HostSettlement, TaskEnd
+from gossamer.state.db.database import Database, open_database
+from gossamer.state.tenants import tenants
+from gossamer.web.crawl.spec import CrawlSpec
 
 SIZES: Final = (10_000, 100_000, 1_000_000)
 HOSTS: Final = 100
@@ -128,7 +132,7 @@ async def _measured(url: str, sizes: Sequence[int]) -> list[Rates]:
     await database.migrate()
     async with database.write() as connection:
         tenant = await tenants.ensure_tenant(connection, "a@example.com")
-    crawl = await Crawls(database).create(tenant.id, Spec(scope="any", max_pages=10**9))
+    crawl = await Crawls(database).create(tenant.id, CrawlSpec(scope="any", max_pages=10**9))
     ground = Ground(database, crawl.id, Frontier(database), Hosts(database, lease_ms=600_000))
     found, filled = [], 0
     for size in sizes:
@@ -185,14 +189,14 @@ async def _rates(url: str, ground: Ground, size: int) -> Rates:
     )
 
 
-async def _settled(ground: Ground, taken: Sequence[tuple[HostLease, list[Task]]], size: int) -> Watch:
+async def _settled(ground: Ground, taken: Sequence[tuple[HostLease, list[CrawlTask]]], size: int) -> Watch:
     """Pages with a new link each, and ten that are known."""
-    batches: list[list[tuple[HostLease, Settlement]]] = [[]]
+    batches: list[list[tuple[HostLease, HostSettlement]]] = [[]]
     for lease, tasks in taken:
         links = [_url(f"{size}-link-{lease.host}-{number}") for number in range(len(tasks))]
         old = [_url(f"{size}-{number % ROUNDS}-{number}") for number in range(10 * len(tasks))]
         ends = [TaskEnd(task=task, page=_page(task)) for task in tasks]
-        batches[-1].append((lease, Settlement(ends=ends, new={ground.crawl_id: [*links, *old]})))
+        batches[-1].append((lease, HostSettlement(ends=ends, new={ground.crawl_id: [*links, *old]})))
         if sum(len(batch.ends) for _, batch in batches[-1]) >= SETTLED:
             batches.append([])
     watch = Watch()
@@ -210,14 +214,14 @@ def _url(name: str) -> NewUrl:
     return NewUrl(f"http://{host}/new/{name}", digest, host, 4, 2)
 
 
-def _page(task: Task) -> CrawledPage:
+def _page(task: CrawlTask) -> CrawledPage:
     return CrawledPage(
         final_url=task.url,
         status_code=200,
         content_type="text/html",
         content_length=20_000,
         content_hash=task.url_hash,
-        simhash=int(task.url_hash[:16], 16),
+        fingerprint=task.url_hash[:32],
         title="A page about something",
         description="What it says about it, in a sentence or two.",
         language="en",

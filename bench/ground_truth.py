@@ -16,7 +16,7 @@ from pathlib import Path
 from re import findall, sub
 from typing import Any, Final
 
-from gossamer.web.charset import charset_of, decode
+from gossamer.web.html.charset import charset_of, decode
 
 SHINGLE: Final = 4  # words
 

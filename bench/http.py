@@ -160,7 +160,7 @@ def _ask(contender: Contender, seconds: int, cores: Cores) -> Measurement:
 
 def _settings(key: str) -> dict[str, str]:
     """A limit that is counted on every request and never reached."""
-    return {"GOSSAMER_BOOTSTRAP_KEY": key, "GOSSAMER_LIMIT_ADMIN": "1000000000/1"}
+    return {"GOSSAMER_BOOTSTRAP_KEY": key, "GOSSAMER_LIMIT_CONTROL_PRO": "1000000000/1"}
 
 
 def _folder(scratch: Path, name: str) -> Path:

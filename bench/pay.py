@@ -103,7 +103,7 @@ def _settings(facilitator: Server) -> dict[str, str]:
         "egress_allow": "127.0.0.1/32",
         "egress_ports": "*",
         "backoff_faults": "0",
-        **dict.fromkeys(("limit_admin", "limit_wallet", "limit_unpaid"), "1000000000/1"),
+        **dict.fromkeys(("limit_admin", "limit_hits_pro", "limit_wallet", "limit_unpaid"), "1000000000/1"),
     }
 
 

@@ -1,7 +1,7 @@
 """Rendering: real JavaScript pages, beside npm's prerender and Playwright.
 
 All render the same local pages in the same order, a fresh context for each. They take turns every few pages,
-so that whatever else the machine does meets them alike. One of them works at a time, on all cores.
+so that other load on the machine affects them alike. One of them works at a time, on all cores.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from statistics import geometric_mean, mean, median
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from bench import servers
+from bench import render_slow, servers
 from bench.apps import site
 from bench.completeness import COMPLETE, Words, lasting, share, words
 from bench.contenders import chromium, npm, usage
@@ -27,11 +27,11 @@ from bench.contenders.rendered import kept
 from bench.contenders.worker_process import ContenderError, Worker, working
 from bench.table import Machine, save, table, this_machine
 
-AT_ONCE: Final = (1, 4)
-A_TURN: Final = 2  # pages for each place, before it is the next contender's turn
-ORDER: Final = 20260101  # the seed of the shuffle: every run has the same order
-MOST_FAILED: Final = 0.1  # of a contender's pages, beyond which it is not compared
-LOOKS: Final = 2  # at each page, with patience
+CONCURRENCIES: Final = (1, 4)
+PAGES_PER_TURN: Final = 2  # for each place, before the next contender's turn
+SHUFFLE_SEED: Final = 20260101  # every run has the same order
+MAX_FAILED_SHARE: Final = 0.1  # of a contender's pages, beyond which it is not compared
+PATIENT_RUNS: Final = 2  # of the patient browser over each page
 PRERENDER: Final = "5.21.6"
 LOOPBACK: Final = {"GOSSAMER_EGRESS_ALLOW": "127.0.0.0/8", "GOSSAMER_EGRESS_PORTS": "*"}
 PLAYWRIGHT: Final = "bench.contenders.playwright"
@@ -90,7 +90,7 @@ class Row:
 
     @property
     def shares(self) -> list[float]:
-        """Of each page, the worst of its rounds."""
+        """For each page, the worst of its rounds."""
         return [min(each) for each in zip(*(one.shares for one in self.rounds), strict=True)]
 
     @property
@@ -146,35 +146,46 @@ def main() -> None:
     servers.stop_when_terminated()
     machine = this_machine()
     with TemporaryDirectory(prefix="gossamer-bench-") as scratch, ExitStack() as stack:
+        if options.slow:
+            measure_slow(stack, Path(scratch), machine)
+            return
         apps = site.build(Path(scratch) / "site")
         origin = stack.enter_context(site.serving(apps.root))
         paths = list(apps.paths)
-        random.Random(ORDER).shuffle(paths)
+        random.Random(SHUFFLE_SEED).shuffle(paths)
         urls = [f"{origin.address}/{path}" for path in paths]
         whole = look(Path(scratch), urls)
         contenders, missing = start(stack, Path(scratch))
-        rows = [row for at_once in AT_ONCE for row in measure(contenders, urls, whole, at_once, options)]
+        rows = [
+            row for at_once in CONCURRENCIES for row in measure(contenders, urls, whole, at_once, options)
+        ]
     text = report(machine, rows, paths, missing, options)
     print(text)
     save("render", machine, text, document(rows, paths, missing, options))
 
 
+def measure_slow(stack: ExitStack, scratch: Path, machine: Machine) -> None:
+    contenders, _ = start(stack, scratch)
+    results = render_slow.measure(stack, scratch, [(one.worker, one.folder) for one in contenders])
+    print(render_slow.save_results(machine, results))
+
+
 def look(scratch: Path, urls: Sequence[str]) -> list[Words]:
-    """What there is to be seen on each page."""
+    """The words of each page, as a patient browser sees them."""
     python = str(python_with("playwright"))
     command = [python, "-m", PLAYWRIGHT, _binary(CHROMIUM, HEADLESS_SHELL), "patient"]
     found: list[list[Words]] = []
     folder = scratch / "patient"
     with working("patient", command, folder=folder, environment=_environment(folder)) as patient:
-        for turn in range(LOOKS):
-            _say(f"looking at {len(urls)} pages with patience: {turn + 1} of {LOOKS}")
+        for turn in range(PATIENT_RUNS):
+            _say(f"looking at {len(urls)} pages with patience: {turn + 1} of {PATIENT_RUNS}")
             patient.run(urls, 2)
             found.append([words(kept(folder, url)) for url in urls])
     return [lasting(looks) for looks in zip(*found, strict=True)]
 
 
 def start(stack: ExitStack, scratch: Path) -> tuple[list[Contender], list[str]]:
-    """Those who take part, and why others do not."""
+    """The contenders, and why others are missing."""
     module = [sys.executable, "-m"]
     contenders: list[Contender] = []
     missing: list[str] = []
@@ -211,7 +222,7 @@ def measure(
     rounds: list[list[Round]] = []
     for turn in range(options.rounds):
         tallies = [Tally(one) for one in contenders]
-        for part in _batched(urls, A_TURN * at_once):
+        for part in _batched(urls, PAGES_PER_TURN * at_once):
             for tally in tallies:
                 tally.add(part, at_once)
         rounds.append([tally.round(urls, whole) for tally in tallies])
@@ -280,8 +291,8 @@ def _cells(row: Row) -> list[str]:
 
 
 def _ratios(ours: Row, row: Row) -> list[str]:
-    """None beside one that failed on many pages: it was broken, and that is no win."""
-    if row.failed > MOST_FAILED * len(row.rounds) * len(row.shares):
+    """No ratios beside a contender that failed on many pages: beating a broken one proves nothing."""
+    if row.failed > MAX_FAILED_SHARE * len(row.rounds) * len(row.shares):
         return [str(row.at_once), *["-"] * 6]
     return [
         str(row.at_once),
@@ -297,7 +308,7 @@ def _ratios(ours: Row, row: Row) -> list[str]:
 def page_by_page(ours: Row, row: Row) -> float:
     """The geometric mean of how our time compares on each page: one that takes very long weighs no more.
 
-    Only where one page follows the other is it known which time was whose.
+    Times belong to one page only where pages are rendered one after the other.
     """
     mine, theirs = ([each for one in who.rounds for each in one.latencies] for who in (ours, row))
     return geometric_mean([a / b for a, b in zip(mine, theirs, strict=True)])
@@ -327,6 +338,7 @@ def _options() -> argparse.Namespace:
         prog="scripts/bench render", description=(__doc__ or "").partition("\n")[0]
     )
     parser.add_argument("--rounds", type=int, default=3, help="over all the pages, per contender")
+    parser.add_argument("--slow", action="store_true", help="only the apps whose content comes late")
     return parser.parse_args()
 
 

@@ -48,7 +48,7 @@ class Server:
 
     def resident(self) -> int:
         """Bytes of memory in use now, by the process and its children."""
-        return sum(_resident(pid) for pid in _family(self.pid))
+        return sum(_resident(pid) for pid in family(self.pid))
 
 
 def stop_when_terminated() -> None:
@@ -197,10 +197,10 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def _family(pid: int) -> Iterator[int]:
+def family(pid: int) -> Iterator[int]:
     yield pid
     for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
-        yield from _family(int(child))
+        yield from family(int(child))
 
 
 def _resident(pid: int) -> int:

@@ -9,22 +9,22 @@ from bench.contenders.chromium import DEADLINE
 from bench.contenders.rendered import keep
 from bench.contenders.worker import ReadAsync, serve_tasks
 from gossamer import __version__
-from gossamer.app import House
+from gossamer.app import Service
 from gossamer.doors.cli import quiet_log
 from gossamer.problems import Problem
-from gossamer.reach.visit import Visit
-from gossamer.settings import Settings
-from gossamer.web.url import Url
+from gossamer.reach.page.visit import Visit
+from gossamer.settings.settings import Settings
+from gossamer.web.url.url import Url
 
 
 @asynccontextmanager
 async def reader() -> AsyncIterator[ReadAsync]:
     settings = Settings.load(os.environ, None, {"data_dir": Path.cwd()})
-    async with House(settings, quiet_log(settings)) as house:
+    async with Service(settings, quiet_log(settings)) as service:
 
         async def read(url: str) -> str:
             try:
-                rendered = await house.browsers.visit(Visit(url=Url.parse(url), timeout=DEADLINE))
+                rendered = await service.browsers.visit(Visit(url=Url.parse(url), timeout=DEADLINE))
                 html = rendered.page.body.decode() if rendered.page.status == 200 else ""
             except Problem:
                 html = ""  # it failed

@@ -7,22 +7,21 @@ from pathlib import Path
 
 from bench.contenders.worker import ReadAsync, serve_tasks
 from gossamer import __version__
-from gossamer.app import House
+from gossamer.app import Service
 from gossamer.doors.cli import quiet_log
-from gossamer.flows.admit import NOBODY
-from gossamer.flows.read import Wish
-from gossamer.settings import Settings
-from gossamer.web.outcome import Outcome
-from gossamer.web.url import Url
+from gossamer.flows.tenants.admit import NOBODY
+from gossamer.settings.settings import Settings
+from gossamer.web.outcome.outcome import Outcome
+from gossamer.web.pages.page_request import PageRequest
 
 
 @asynccontextmanager
 async def reader() -> AsyncIterator[ReadAsync]:
     settings = Settings.load(os.environ, None, {"data_dir": Path.cwd()})
-    house = House(settings, quiet_log(settings))
+    service = Service(settings, quiet_log(settings))
 
     async def read(url: str) -> str:
-        found = await house.reader.read(Wish(url=Url.parse(url)), NOBODY)
+        found = await service.reader.read(PageRequest(url), NOBODY)
         if found.status != 200:
             raise RuntimeError(f"{url} answered {found.status}")
         return (found.markdown or "") if found.outcome is Outcome.OK else ""
@@ -30,7 +29,7 @@ async def reader() -> AsyncIterator[ReadAsync]:
     try:
         yield read
     finally:
-        await house.close()
+        await service.close()
 
 
 if __name__ == "__main__":

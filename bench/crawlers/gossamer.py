@@ -9,13 +9,14 @@ from typing import Final
 import uvloop
 
 from bench.crawlers.store import Seeds, told
-from gossamer.app import House
+from gossamer.app import Service
 from gossamer.flows.crawl.seeds import seeds_of
-from gossamer.flows.keys import FIRST_EMAIL
-from gossamer.logs import Log
-from gossamer.settings import Settings
-from gossamer.state import heartbeats, tenants
-from gossamer.state.crawls import Spec
+from gossamer.flows.tenants.keys import FIRST_EMAIL
+from gossamer.observe.logs import Log
+from gossamer.settings.settings import Settings
+from gossamer.state.jobs import heartbeats
+from gossamer.state.tenants import tenants
+from gossamer.web.crawl.spec import CrawlSpec
 
 LOOK_SECONDS: Final = 0.05
 MOST_PAGES: Final = 1_000_000
@@ -29,16 +30,16 @@ async def crawl(folder: str, seeds: Seeds, processes: int) -> None:
         "GOSSAMER_EGRESS_PORTS": "*",
         "GOSSAMER_LOG_LEVEL": "warning",
     }
-    async with House(Settings.load(environment), Log(sys.stderr, level="warning")) as house:
-        spec = Spec(seeds=tuple(seeds.urls), max_pages=MOST_PAGES, max_depth=DEEPEST, delay=0.0)
-        async with house.database.write() as connection:
+    async with Service(Settings.load(environment), Log(sys.stderr, level="warning")) as service:
+        spec = CrawlSpec(seeds=tuple(seeds.urls), max_pages=MOST_PAGES, max_depth=DEEPEST, delay=0.0)
+        async with service.database.write() as connection:
             owner = await tenants.ensure_tenant(connection, FIRST_EMAIL)
         others = [await _worker(environment) for _ in range(processes - 1)]
         stop = asyncio.Event()
-        working = asyncio.create_task(house.crawling().run(stop))
-        await _present(house, processes)
-        begun = await house.crawls.create(owner.id, spec, urls=seeds_of(spec))
-        while not (found := await house.crawls.get(begun.id)) or not found.is_over:
+        working = asyncio.create_task(service.crawl_worker().run(stop))
+        await _present(service, processes)
+        begun = await service.crawls.create(owner.id, spec, urls=seeds_of(spec))
+        while not (found := await service.crawls.get(begun.id)) or not found.is_over:
             await asyncio.wait([working], timeout=LOOK_SECONDS)
             if working.done():
                 working.result()
@@ -49,10 +50,10 @@ async def crawl(folder: str, seeds: Seeds, processes: int) -> None:
             await other.wait()
 
 
-async def _present(house: House, processes: int) -> None:
+async def _present(service: Service, processes: int) -> None:
     """Workers are there before there is work, as they are where crawls are begun every day."""
     while True:
-        async with house.database.read() as connection:
+        async with service.database.read() as connection:
             if len(await heartbeats.alive(connection)) >= processes:
                 return
         await asyncio.sleep(LOOK_SECONDS)

@@ -8,12 +8,14 @@ from typing import Any
 import uvloop
 
 from bench.queues.script import Put, obey, ready
-from gossamer.doors.work import Handler, Work
-from gossamer.doors.worker import Worker
-from gossamer.logs import Log
-from gossamer.state import tenants
-from gossamer.state.database import open_database
-from gossamer.state.jobs import Jobs, NewJob, open_wakeups
+from gossamer.doors.worker.work import Handler, Work
+from gossamer.doors.worker.worker import Worker
+from gossamer.observe.logs import Log
+from gossamer.state.db.database import open_database
+from gossamer.state.jobs.job import NewJob
+from gossamer.state.jobs.jobs import Jobs
+from gossamer.state.tenants import tenants
+from gossamer.state.wakeups.wakeups import open_wakeups
 
 
 class Gossamer:
