@@ -13,14 +13,16 @@ export function bots(options) {
   return async function (request, response, next) {
     let answer = null;
     try {
-      answer = await serve(visitOf(request));
+      const visit = visitOf(request);
+      answer = await serve(visit);
+      if (!answer && serve.varies(visit)) response.appendHeader("Vary", "User-Agent");
     } catch {
-      // What cannot be understood is the site's own business.
+      // The site handles requests that this cannot parse.
     }
     if (!answer) return next();
     response.writeHead(answer.status, Object.fromEntries(answer.headers));
     if (!answer.body) return response.end();
-    // A body that breaks off cuts the connection: a part must not look like the whole.
+    // If the body breaks off, cut the connection: a part must not look like the whole.
     await pipeline(Readable.fromWeb(answer.body), response).catch(() => response.destroy());
   };
 }
@@ -28,7 +30,6 @@ export function bots(options) {
 function visitOf(request) {
   const headers = new Headers();
   for (const [name, value] of Object.entries(request.headers)) headers.set(name, String(value));
-  const scheme = request.socket.encrypted ? "https" : "http";
   const path = request.originalUrl ?? request.url;
-  return { method: request.method, url: `${scheme}://${request.headers.host}${path}`, headers };
+  return { method: request.method, url: `http://site${path}`, headers }; // of which only the path counts
 }

@@ -2,8 +2,9 @@
 //
 //   GOSSAMER_URL=https://gossamer.example
 //   GOSSAMER_KEY=sk_live_…
-//   GOSSAMER_ORIGIN=https://www.example.com     where visitors find the site; needed behind a proxy of your own
+//   GOSSAMER_ORIGIN=https://www.example.com     where visitors find the site
 
+import { NextResponse } from "next/server";
 import { serveBots } from "./gossamer-bots.js";
 
 const serve = serveBots({
@@ -12,9 +13,12 @@ const serve = serveBots({
   origin: process.env.GOSSAMER_ORIGIN,
 });
 
-// Nothing returned: Next.js goes on as without us.
 export default async function middleware(request) {
-  return (await serve(request)) ?? undefined;
+  const answer = await serve(request);
+  if (answer) return answer;
+  const next = NextResponse.next(); // the site itself
+  if (serve.varies(request)) next.headers.append("Vary", "User-Agent");
+  return next;
 }
 
 export const config = { matcher: ["/((?!_next/|api/).*)"] };
