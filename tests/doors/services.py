@@ -12,9 +12,10 @@ import msgspec
 import pytest
 
 from gossamer.app import Service
-from gossamer.flows.tenants.keys import Actor, NewKey
+from gossamer.flows.tenants.keys import NewKey
 from gossamer.observe.logs import Log
 from gossamer.settings.settings import Settings
+from gossamer.state.tenants.activity import Actor
 from gossamer.state.tenants.tenants import Role, Tier
 from tests.doors.echo import Echo
 

@@ -11,16 +11,17 @@ import pytest
 from sqlalchemy import select
 
 from gossamer.flows.tenants import keys
-from gossamer.flows.tenants.keys import Actor, IssuedKey, NewKey, Rotation
+from gossamer.flows.tenants.keys import IssuedKey, NewKey, Rotation
 from gossamer.problems import INTERNAL_ERROR, NOT_FOUND, UNPROCESSABLE_ENTITY, VALIDATION_ERROR, Problem
 from gossamer.state.db import tables
 from gossamer.state.db.columns import metadata
 from gossamer.state.db.database import Database
 from gossamer.state.tenants import once, tenants
-from gossamer.state.tenants.tenants import Action, Key, KeyEvent, Role, Tier
+from gossamer.state.tenants.activity import Action, ActivityEntry, ActivityFilter, Actor, list_activity
+from gossamer.state.tenants.tenants import Key, Role, Tier
 
 NOW = 1_700_000_000_000
-BY = Actor("01ADMIN", "wl_1")
+BY = Actor("01ADMIN", request_id="wl_1")
 A_KEY = NewKey(email="a@example.com")
 
 
@@ -42,9 +43,9 @@ async def created(database: Database, email: str = "a@example.com", tier: Tier =
         return await keys.create(connection, NewKey(email=email, tier=tier, label="shop"), BY, now=NOW)
 
 
-async def log_of(database: Database, key: Key) -> list[KeyEvent]:
+async def log_of(database: Database, key: Key) -> list[ActivityEntry]:
     async with database.read() as connection:
-        return await tenants.list_events(connection, key.id)
+        return await list_activity(connection, ActivityFilter(subject=key.id))
 
 
 async def found(database: Database, secret: str) -> Key | None:
@@ -83,8 +84,9 @@ async def test_seed000_2_1_an_email_may_have_several_keys(database: Database) ->
 
 async def test_seed000_2_1_creation_is_logged_without_the_secret(database: Database) -> None:
     new = await created(database)
-    event = KeyEvent(new.key.id, new.key.tenant_id, Action.CREATED, "01ADMIN", "wl_1", "", NOW)
-    assert await log_of(database, new.key) == [event]
+    (entry,) = await log_of(database, new.key)
+    expected = ActivityEntry(new.key.tenant_id, Action.KEY_CREATED, new.key.id, BY, "", entry.id, NOW)
+    assert entry == expected
 
 
 async def test_the_secret_is_kept_nowhere_and_never_shown_by_accident(database: Database) -> None:
@@ -208,8 +210,8 @@ async def test_disabling(database: Database) -> None:
         assert (key.disabled_at, key.disabled_reason) == (NOW + 1, "lost")
     log = await log_of(database, new.key)
     assert [(event.action, event.detail) for event in log] == [
-        (Action.DISABLED, "lost"),
-        (Action.CREATED, ""),
+        (Action.KEY_DISABLED, "lost"),
+        (Action.KEY_CREATED, ""),
     ]
 
 
@@ -229,8 +231,11 @@ async def test_rotation(database: Database) -> None:
     )
     assert await found(database, old.secret) == rotation.old
     assert (rotation.old.disabled_at, rotation.old.disabled_reason) == (NOW + 1, "rotated")
-    assert [event.action for event in await log_of(database, before)] == [Action.ROTATED, Action.CREATED]
-    assert [event.action for event in await log_of(database, after)] == [Action.CREATED]
+    assert [event.action for event in await log_of(database, before)] == [
+        Action.KEY_ROTATED,
+        Action.KEY_CREATED,
+    ]
+    assert [event.action for event in await log_of(database, after)] == [Action.KEY_CREATED]
 
 
 async def test_a_rotation_that_fails_leaves_the_old_key_in_use(database: Database) -> None:
@@ -280,7 +285,7 @@ async def test_registering_a_given_secret(database: Database, secret: str, prefi
             key = await keys.register(connection, secret, A_KEY, BY)
     assert key.prefix == prefix
     assert await found(database, secret) == key
-    assert [event.action for event in await log_of(database, key)] == [Action.REGISTERED]
+    assert [event.action for event in await log_of(database, key)] == [Action.KEY_REGISTERED]
 
 
 @pytest.mark.parametrize(

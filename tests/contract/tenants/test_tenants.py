@@ -11,7 +11,7 @@ from ulid import ULID
 
 from gossamer.state.db.database import Database
 from gossamer.state.tenants import tenants
-from gossamer.state.tenants.tenants import Action, Key, KeyEvent, Role, Tenant, Tier
+from gossamer.state.tenants.tenants import Key, Role, Tenant, Tier
 
 NOW = 1_700_000_000_000
 
@@ -139,16 +139,3 @@ async def test_touching_the_same_keys_at_once_blocks_nobody(database: Database) 
     await asyncio.gather(touch(ids), touch(ids[::-1]), touch(ids), touch(ids[::-1]))
     async with database.read() as connection:
         assert all(key.last_used_at for key in await tenants.list_keys(connection))
-
-
-async def test_the_log_is_read_latest_first(database: Database) -> None:
-    events = [
-        KeyEvent("k", "t", Action.CREATED, "admin", "wl_1", "made", NOW),
-        KeyEvent("k", "t", Action.DISABLED, "admin", "wl_2", "lost", NOW + 1),
-    ]
-    async with database.write() as connection:
-        for event in events:
-            await tenants.record(connection, event, now=event.at)
-    async with database.read() as connection:
-        assert await tenants.list_events(connection, "k") == events[::-1]
-        assert await tenants.list_events(connection, "other") == []

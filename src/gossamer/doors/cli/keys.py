@@ -10,7 +10,8 @@ import msgspec
 
 from gossamer.doors.cli import Build, CommandService, load, quiet_log, with_settings
 from gossamer.doors.cli.shared.columns import minute, print_table
-from gossamer.flows.tenants.keys import Actor, IssuedKey, NewKey
+from gossamer.flows.tenants.keys import IssuedKey, NewKey
+from gossamer.state.tenants.activity import Actor
 from gossamer.state.tenants.tenants import Key, Role, Tier
 
 T = TypeVar("T")

@@ -1,7 +1,7 @@
 """Admission: identify the caller behind an API key or a wallet."""
 
 import hmac
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
@@ -13,6 +13,7 @@ from gossamer.problems import Problem, Unavailable
 from gossamer.state.db.database import Database
 from gossamer.state.kv.hot import Hot
 from gossamer.state.tenants import tenants
+from gossamer.state.tenants.activity import Via
 from gossamer.state.tenants.tenants import PUBLIC, Key, Role, Tier
 
 KEY_SECONDS: Final = 5.0  # how long a looked-up key is cached; disabling overwrites it at once
@@ -26,16 +27,18 @@ class Caller:
     """The sender of a request, and its rights."""
 
     role: Role
-    key_id: str = ""  # or the wallet that pays
+    key_id: str = ""  # or the id of the person, or the wallet that pays
     tenant_id: str = ""
     tier: Tier = Tier.FREE
-    name: str = ""  # the key's display prefix, or the wallet in short
+    name: str = ""  # the key's display prefix, the wallet in short, or the person's email
+    via: Via = Via.NONE
+    csrf_secret: str = field(default="", repr=False)  # of a session: requests that change something name it
 
     # The limits that apply, each with the subject that it is counted for.
 
     @property
     def work(self) -> tuple[str, str]:
-        return self.role.value, self.key_id
+        return "admin" if self.role is Role.ADMIN else "user", self.key_id
 
     @property
     def hits(self) -> tuple[str, str]:
@@ -55,7 +58,7 @@ NOBODY: Final = Caller(Role.NOBODY)
 
 def wallet(address: str) -> Caller:
     """A caller that pays by the call. All wallets share one tenant, and no tier limits what is paid for."""
-    return Caller(Role.USER, address, PUBLIC, Tier.ENTERPRISE, f"{address[:6]}…{address[-4:]}")
+    return Caller(Role.USER, address, PUBLIC, Tier.ENTERPRISE, f"{address[:6]}…{address[-4:]}", Via.WALLET)
 
 
 class Admission:
@@ -163,7 +166,7 @@ def _if_good(key: Key | None) -> Caller | None:
 
 
 def _caller(key: Key) -> Caller:
-    return Caller(key.role, key.id, key.tenant_id, key.tier, key.prefix)
+    return Caller(key.role, key.id, key.tenant_id, key.tier, key.prefix, Via.KEY)
 
 
 def _last_record(secret_hash: str) -> str:

@@ -20,8 +20,9 @@ from ulid import ULID
 from gossamer.flows.tenants.admit import Admission
 from gossamer.problems import INTERNAL_ERROR, NOT_FOUND, UNPROCESSABLE_ENTITY, Problem, validation_error
 from gossamer.state.db.database import Database
-from gossamer.state.tenants import tenants
-from gossamer.state.tenants.tenants import Action, Key, KeyEvent, Role, Tenant, Tier
+from gossamer.state.tenants import activity, tenants
+from gossamer.state.tenants.activity import Action, ActivityEntry, Actor
+from gossamer.state.tenants.tenants import Key, Role, Tenant, Tier
 
 RandomBytes = Callable[[int], bytes]
 
@@ -70,14 +71,6 @@ class Rotation:
 class KeyPage:
     keys: list[Key]
     cursor: str | None  # where the next page begins; None on the last one
-
-
-@dataclass(frozen=True, slots=True)
-class Actor:
-    """The actor of a change to a key, for the record."""
-
-    name: str  # the id of a key, or the name of a user
-    request_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +135,7 @@ async def create(
     """A new key for the tenant of this email, which may have several."""
     draft = await _draft(connection, new, now)
     issued = await _generate(connection, draft, random_bytes, now)
-    await _record(connection, issued.key, Action.CREATED, by, now)
+    await _record(connection, issued.key, Action.KEY_CREATED, by, now)
     return issued
 
 
@@ -160,7 +153,7 @@ async def register(
     key = await tenants.add_key(connection, _with_secret(draft, secret), now=now)
     if key is None:
         return _require(await tenants.find_key(connection, tenants.key_hash(secret)))
-    await _record(connection, key, Action.REGISTERED, by, now)
+    await _record(connection, key, Action.KEY_REGISTERED, by, now)
     return key
 
 
@@ -187,7 +180,7 @@ async def disable(
     key = await _get(connection, key_id)
     if not await tenants.disable_key(connection, key.id, _check_text("reason", reason), now=now):
         return key
-    await _record(connection, key, Action.DISABLED, by, now, detail=reason)
+    await _record(connection, key, Action.KEY_DISABLED, by, now, detail=reason)
     return await _get(connection, key_id)
 
 
@@ -209,8 +202,8 @@ async def rotate(
             hint="Create a new key instead.",
         )
     new = await _generate(connection, replace(old, rotated_from=old.id), random_bytes, now)
-    await _record(connection, old, Action.ROTATED, by, now, detail=f"replaced by {new.key.id}")
-    await _record(connection, new.key, Action.CREATED, by, now, detail=f"replaces {old.id}")
+    await _record(connection, old, Action.KEY_ROTATED, by, now, detail=f"replaced by {new.key.id}")
+    await _record(connection, new.key, Action.KEY_CREATED, by, now, detail=f"replaces {old.id}")
     return Rotation(await _get(connection, old.id), new)
 
 
@@ -321,8 +314,7 @@ async def _record(
     *,
     detail: str = "",
 ) -> None:
-    event = KeyEvent(key.id, key.tenant_id, action, by.name, by.request_id, detail)
-    await tenants.record(connection, event, now=now)
+    await activity.record(connection, ActivityEntry(key.tenant_id, action, key.id, by, detail), now=now)
 
 
 def _check_text(name: str, text: str) -> str:

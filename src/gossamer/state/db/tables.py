@@ -46,6 +46,7 @@ api_keys: Final = Table(
     time_("disabled_at", nullable=True),
     text_("disabled_reason"),
     time_("last_used_at", nullable=True),
+    time_("expires_at", nullable=True),
     id_("rotated_from", ForeignKey("api_keys.id"), nullable=True),
     CheckConstraint("length(hash) = 64", name="hash_is_sha256"),
     CheckConstraint("role IN ('user', 'admin')", name="role"),
@@ -53,20 +54,70 @@ api_keys: Final = Table(
     Index(None, "tenant_id", "id"),
 )
 
-# No foreign keys: the log outlives keys and tenants.
-key_events: Final = Table(
-    "key_events",
+# People who sign in. An empty hash: the person has no password yet, or signs in elsewhere.
+users: Final = Table(
+    "users",
     metadata,
     id_(primary_key=True),
-    id_("key_id", nullable=False),
+    id_("tenant_id", ForeignKey(tenants.c.id), nullable=False),
+    text_("email", unique=True),
+    text_("password_hash"),
+    text_("role"),
+    time_("created_at"),
+    time_("disabled_at", nullable=True),
+    time_("seen_at", nullable=True),
+    CheckConstraint("email = lower(email)", name="email_is_lower_case"),
+    CheckConstraint("role IN ('user', 'admin')", name="role"),
+    Index(None, "tenant_id", "id"),
+)
+
+sessions: Final = Table(
+    "sessions",
+    metadata,
+    Column("hash", String(64), primary_key=True),  # of the cookie
+    id_("user_id", ForeignKey(users.c.id), nullable=True),  # empty: came by a link that only shows usage
+    id_("tenant_id", ForeignKey(tenants.c.id), nullable=False),
+    Column("csrf_secret", String(64), nullable=False),
+    text_("client"),  # the address that it was opened from
+    time_("created_at"),
+    time_("seen_at"),
+    time_("expires_at"),
+    Index(None, "user_id"),
+    Index(None, "expires_at"),
+)
+
+# Links that sign somebody in: to begin, after an invitation, to set a new password, or only to see usage.
+sign_in_links: Final = Table(
+    "sign_in_links",
+    metadata,
+    Column("hash", String(64), primary_key=True),  # of the token in the link
+    text_("purpose"),
+    id_("user_id", ForeignKey(users.c.id), nullable=True),
+    id_("tenant_id", ForeignKey(tenants.c.id), nullable=False),
+    time_("created_at"),
+    time_("expires_at"),
+    CheckConstraint("purpose IN ('sign_in', 'invitation', 'reset', 'usage')", name="purpose"),
+    CheckConstraint("(purpose = 'usage') = (user_id IS NULL)", name="user_signs_in"),
+    Index(None, "user_id"),
+    Index(None, "expires_at"),
+)
+
+# What was done by whom. No foreign keys: the log outlives its subjects, its actors and tenants.
+activity: Final = Table(
+    "activity",
+    metadata,
+    id_(primary_key=True),
     id_("tenant_id", nullable=False),
-    text_("action"),
-    text_("actor"),
-    text_("request_id"),
     time_("at"),
+    text_("action"),
+    text_("subject"),  # the id of what was changed
+    text_("actor"),  # the id of a key or a user, or the name of a command
+    text_("actor_name"),
+    text_("via"),
+    text_("client"),  # the address that the request came from
+    text_("request_id"),
     text_("detail"),
-    CheckConstraint("action IN ('created', 'registered', 'rotated', 'disabled')", name="action"),
-    Index(None, "key_id", "id"),
+    Index(None, "subject", "id"),
     Index(None, "tenant_id", "id"),
 )
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from typing import Any, Final
 
-from sqlalchemy import Row, Select, func, insert, or_, select, update
+from sqlalchemy import Row, Select, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
 
 from gossamer.state.db.database import clock, insert_into
-from gossamer.state.db.tables import api_keys, key_events, tenants
+from gossamer.state.db.tables import api_keys, tenants
 
 # The tenant of all callers without an account; every caller may see its pages.
 PUBLIC: Final = "7" + "Z" * 25
@@ -25,6 +25,7 @@ class Role(Enum):
     """What a caller may do; each role may do what those before it may."""
 
     NOBODY = "nobody"
+    VIEWER = "viewer"  # came by a link that shows usage, and nothing else
     USER = "user"
     ADMIN = "admin"
 
@@ -41,15 +42,6 @@ class Tier(StrEnum):
     FREE = "free"
     PRO = "pro"
     ENTERPRISE = "enterprise"
-
-
-class Action(StrEnum):
-    """What happened to a key."""
-
-    CREATED = "created"
-    REGISTERED = "registered"
-    ROTATED = "rotated"
-    DISABLED = "disabled"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,20 +66,8 @@ class Key:
     disabled_at: int | None = None
     disabled_reason: str = ""
     last_used_at: int | None = None
+    expires_at: int | None = None  # refused from then on
     rotated_from: str | None = None  # the id of the key that this one replaced
-
-
-@dataclass(frozen=True, slots=True)
-class KeyEvent:
-    """One line of the audit log."""
-
-    key_id: str
-    tenant_id: str
-    action: Action
-    actor: str  # the key id or the name of the actor
-    request_id: str
-    detail: str = ""
-    at: int = 0  # written by the database
 
 
 def key_hash(secret: str) -> str:
@@ -124,6 +104,7 @@ async def add_key(connection: AsyncConnection, key: Key, *, now: int | None = No
         label=key.label,
         created_at=clock(now),
         disabled_reason="",
+        expires_at=key.expires_at,
         rotated_from=key.rotated_from,
     )
     added = await connection.execute(
@@ -184,31 +165,6 @@ async def touch_keys(
             .where(or_(used.is_(None), used < clock(now)))
             .values(last_used_at=clock(now))
         )
-
-
-async def record(connection: AsyncConnection, event: KeyEvent, *, now: int | None = None) -> None:
-    await connection.execute(
-        insert(key_events).values(
-            id=str(ULID()),
-            key_id=event.key_id,
-            tenant_id=event.tenant_id,
-            action=event.action.value,
-            actor=event.actor,
-            request_id=event.request_id,
-            at=clock(now),
-            detail=event.detail,
-        )
-    )
-
-
-async def list_events(connection: AsyncConnection, key_id: str, *, limit: int = 100) -> list[KeyEvent]:
-    """What happened to a key, the latest first."""
-    query = select(key_events).where(key_events.c.key_id == key_id)
-    rows = await connection.execute(query.order_by(key_events.c.id.desc()).limit(limit))
-    return [
-        KeyEvent(row.key_id, row.tenant_id, Action(row.action), row.actor, row.request_id, row.detail, row.at)
-        for row in rows
-    ]
 
 
 def _keys() -> Select[Any]:

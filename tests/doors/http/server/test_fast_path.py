@@ -30,6 +30,7 @@ from gossamer.state.kv.resp_address import Address
 from gossamer.state.pages.cached_page import CachedPage
 from gossamer.state.pages.page_key import PageKey
 from gossamer.state.tenants import tenants
+from gossamer.state.tenants.activity import Actor
 from gossamer.web.url.url import Url
 
 URL = "https://shop.example.com/product/123"
@@ -199,7 +200,7 @@ async def test_a_disabled_key_gets_no_fast_answer(served: Served) -> None:
     service = served.visit.service
     caller = await service.admission.identify(secret)
     async with service.database.write() as connection:
-        disabled = await keys.disable(connection, caller.key_id, keys.Actor("test"))
+        disabled = await keys.disable(connection, caller.key_id, Actor("test"))
     await service.admission.refresh(disabled)
     refused = await line.ask(request)
     assert refused.status == 403
@@ -242,7 +243,7 @@ async def test_a_key_that_hot_forgot_and_was_disabled_elsewhere_gets_no_fast_ans
     line = await served.line()
     assert [(await line.ask(asked(secret))).status for _ in range(2)] == [200, 200]
     async with service.database.write() as connection:
-        await keys.disable(connection, caller.key_id, keys.Actor("test"))
+        await keys.disable(connection, caller.key_id, Actor("test"))
     await service.hot.drop(key_record(tenants.key_hash(secret)))
     refused = await line.ask(asked(secret))
     assert json.loads(refused.body)["code"] == "KEY_DISABLED"

@@ -19,6 +19,7 @@ from gossamer.flows.pages.caching import Admit, admit_always
 from gossamer.flows.pages.encoding import bounded, encode_by_pieces
 from gossamer.flows.tenants.admit import NOBODY, Caller
 from gossamer.problems import Problem
+from gossamer.state.tenants.activity import Actor
 from gossamer.state.tenants.limits import LimitStatus
 
 if TYPE_CHECKING:
@@ -157,6 +158,12 @@ class Exchange:
     def endpoint(self) -> str:
         """The route's template, by which logs and metrics count."""
         return self.route.path if self.route else "unknown"
+
+    @property
+    def actor(self) -> Actor:
+        """Who acts in this request, for the log of activity."""
+        caller = self.caller
+        return Actor(caller.key_id, caller.name, caller.via, self.client, self.request_id)
 
     def elapsed_ms(self) -> int:
         return round((time.perf_counter() - self.started) * 1000)

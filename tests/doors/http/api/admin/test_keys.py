@@ -8,6 +8,7 @@ from tests.doors.services import AS_ADMIN, Visit, Visiting, bearer
 from tests.servers.valkey import Valkey
 
 from gossamer.state.tenants import tenants
+from gossamer.state.tenants.activity import ActivityFilter, list_activity
 from gossamer.state.tenants.tenants import Role
 
 
@@ -124,11 +125,11 @@ async def test_every_key_event_is_in_the_audit_log(visit: Visit) -> None:
     created = await create(visit)
     response = await visit.client.delete(f"/api/admin/keys/{created['id']}", headers=AS_ADMIN)
     async with visit.service.database.read() as connection:
-        events = await tenants.list_events(connection, created["id"])
-    assert [event.action.value for event in events] == ["disabled", "created"]
-    assert events[0].request_id == response.headers["x-request-id"]
+        events = await list_activity(connection, ActivityFilter(subject=created["id"]))
+    assert [event.action.value for event in events] == ["key.disabled", "key.created"]
+    assert events[0].actor.request_id == response.headers["x-request-id"]
     me = (await visit.client.get("/api/me", headers=AS_ADMIN)).json()
-    assert {event.actor for event in events} == {me["keyId"]}
+    assert {event.actor.id for event in events} == {me["keyId"]}
     assert created["key"] not in repr(events)
 
 

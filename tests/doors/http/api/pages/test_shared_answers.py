@@ -22,7 +22,8 @@ from gossamer.flows.pages.caching import CacheKey, Caching, to_shared
 from gossamer.flows.render.render import page_key, visited
 from gossamer.flows.render.serve import Queued
 from gossamer.flows.tenants.admit import Caller, wallet
-from gossamer.flows.tenants.keys import Actor, NewKey
+from gossamer.flows.tenants.keys import NewKey
+from gossamer.state.tenants.activity import Actor
 from gossamer.state.tenants.tenants import PUBLIC, Role, Tier
 from gossamer.web.pages.page_request import PageRequest
 from gossamer.web.render.request import RenderRequest

@@ -11,7 +11,7 @@ from gossamer import problems
 from gossamer.doors.http.core import timestamps
 from gossamer.doors.http.core.exchange import Exchange, answer
 from gossamer.doors.http.core.routing import Route
-from gossamer.flows.tenants.keys import MAX_KEYS_LISTED, Actor, IssuedKey, Keys, NewKey
+from gossamer.flows.tenants.keys import MAX_KEYS_LISTED, IssuedKey, Keys, NewKey
 from gossamer.state.tenants.tenants import Key, Role, Tier
 
 _EXAMPLE_ID = "01JGGR2Z3W8Q4T6V9X0Y1B2C3D"
@@ -68,7 +68,7 @@ class KeysEndpoints:
     keys: Keys
 
     async def create_key(self, exchange: Exchange, body: NewKey) -> Response:
-        async with self.keys.creating(body, _actor(exchange)) as (connection, issued):
+        async with self.keys.creating(body, exchange.actor) as (connection, issued):
             created = answer(_to_created(issued), 201)
             await exchange.remember(connection, created)
         return created
@@ -78,13 +78,13 @@ class KeysEndpoints:
         return KeyList([_to_api(key) for key in page.keys], page.cursor)
 
     async def rotate_key(self, exchange: Exchange, id: str) -> Response:
-        async with self.keys.rotating(id, _actor(exchange)) as (connection, issued):
+        async with self.keys.rotating(id, exchange.actor) as (connection, issued):
             created = answer(_to_created(issued), 201)
             await exchange.remember(connection, created)
         return created
 
     async def disable_key(self, exchange: Exchange, id: str) -> ShownKey:
-        return _to_api(await self.keys.disable(id, _actor(exchange)))
+        return _to_api(await self.keys.disable(id, exchange.actor))
 
     async def me(self, exchange: Exchange) -> Me:
         caller = exchange.caller
@@ -150,10 +150,6 @@ class KeysEndpoints:
                 example=Me(_EXAMPLE_ID, _EXAMPLE_ID, "sk_live_Zk3Vq9x...", Role.USER, Tier.PRO),
             ),
         ]
-
-
-def _actor(exchange: Exchange) -> Actor:
-    return Actor(exchange.caller.key_id, exchange.request_id)
 
 
 def _to_api(key: Key) -> ShownKey:

@@ -15,7 +15,10 @@ _SERIAL = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 def upgrade() -> None:
     _tenants()
     _api_keys()
-    _key_events()
+    _users()
+    _sessions()
+    _sign_in_links()
+    _activity()
     _once()
     _jobs()
     _job_events()
@@ -65,7 +68,7 @@ def _api_keys() -> None:
         *_columns(sa.BigInteger, "created_at"),
         *_columns(sa.BigInteger, "disabled_at", nullable=True),
         *_columns(sa.String, "disabled_reason"),
-        *_columns(sa.BigInteger, "last_used_at", nullable=True),
+        *_columns(sa.BigInteger, "last_used_at", "expires_at", nullable=True),
         *_columns(sa.String(26), "rotated_from", nullable=True),
         sa.PrimaryKeyConstraint("id"),
         sa.ForeignKeyConstraint(["tenant_id"], ["tenants.id"]),
@@ -78,18 +81,68 @@ def _api_keys() -> None:
     op.create_index(None, "api_keys", ["tenant_id", "id"])
 
 
-def _key_events() -> None:
+def _users() -> None:
     op.create_table(
-        "key_events",
-        *_columns(sa.String(26), "id", "key_id", "tenant_id"),
-        *_columns(sa.String, "action", "actor", "request_id"),
-        *_columns(sa.BigInteger, "at"),
-        *_columns(sa.String, "detail"),
+        "users",
+        *_columns(sa.String(26), "id", "tenant_id"),
+        *_columns(sa.String, "email", "password_hash", "role"),
+        *_columns(sa.BigInteger, "created_at"),
+        *_columns(sa.BigInteger, "disabled_at", "seen_at", nullable=True),
         sa.PrimaryKeyConstraint("id"),
-        _check("action", "action IN ('created', 'registered', 'rotated', 'disabled')"),
+        sa.ForeignKeyConstraint(["tenant_id"], ["tenants.id"]),
+        sa.UniqueConstraint("email"),
+        _check("email_is_lower_case", "email = lower(email)"),
+        _check("role", "role IN ('user', 'admin')"),
     )
-    op.create_index(None, "key_events", ["key_id", "id"])
-    op.create_index(None, "key_events", ["tenant_id", "id"])
+    op.create_index(None, "users", ["tenant_id", "id"])
+
+
+def _sessions() -> None:
+    op.create_table(
+        "sessions",
+        *_columns(sa.String(64), "hash"),
+        *_columns(sa.String(26), "user_id", nullable=True),
+        *_columns(sa.String(26), "tenant_id"),
+        *_columns(sa.String(64), "csrf_secret"),
+        *_columns(sa.String, "client"),
+        *_columns(sa.BigInteger, "created_at", "seen_at", "expires_at"),
+        sa.PrimaryKeyConstraint("hash"),
+        sa.ForeignKeyConstraint(["user_id"], ["users.id"]),
+        sa.ForeignKeyConstraint(["tenant_id"], ["tenants.id"]),
+    )
+    op.create_index(None, "sessions", ["user_id"])
+    op.create_index(None, "sessions", ["expires_at"])
+
+
+def _sign_in_links() -> None:
+    op.create_table(
+        "sign_in_links",
+        *_columns(sa.String(64), "hash"),
+        *_columns(sa.String, "purpose"),
+        *_columns(sa.String(26), "user_id", nullable=True),
+        *_columns(sa.String(26), "tenant_id"),
+        *_columns(sa.BigInteger, "created_at", "expires_at"),
+        sa.PrimaryKeyConstraint("hash"),
+        sa.ForeignKeyConstraint(["user_id"], ["users.id"]),
+        sa.ForeignKeyConstraint(["tenant_id"], ["tenants.id"]),
+        _check("purpose", "purpose IN ('sign_in', 'invitation', 'reset', 'usage')"),
+        _check("user_signs_in", "(purpose = 'usage') = (user_id IS NULL)"),
+    )
+    op.create_index(None, "sign_in_links", ["user_id"])
+    op.create_index(None, "sign_in_links", ["expires_at"])
+
+
+def _activity() -> None:
+    op.create_table(
+        "activity",
+        *_columns(sa.String(26), "id", "tenant_id"),
+        *_columns(sa.BigInteger, "at"),
+        *_columns(sa.String, "action", "subject", "actor", "actor_name", "via"),
+        *_columns(sa.String, "client", "request_id", "detail"),
+        sa.PrimaryKeyConstraint("id"),
+    )
+    op.create_index(None, "activity", ["subject", "id"])
+    op.create_index(None, "activity", ["tenant_id", "id"])
 
 
 def _once() -> None:

@@ -1,0 +1,141 @@
+"""The log of activity: who did what, from where, in which request. It is only ever added to."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from sqlalchemy import insert, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+from ulid import ULID
+
+from gossamer.state.db.database import clock
+from gossamer.state.db.tables import activity
+
+
+class Via(StrEnum):
+    """How a caller has shown who it is."""
+
+    NONE = "none"
+    KEY = "key"
+    SESSION = "session"
+    LINK = "link"  # that shows usage alone
+    WALLET = "wallet"
+    COMMAND = "command"  # on the machine itself
+
+
+class Action(StrEnum):
+    """What was done, and to what."""
+
+    KEY_CREATED = "key.created"
+    KEY_REGISTERED = "key.registered"
+    KEY_ROTATED = "key.rotated"
+    KEY_DISABLED = "key.disabled"
+    USER_ADDED = "user.added"
+    USER_CHANGED = "user.changed"
+    USER_DISABLED = "user.disabled"
+    USER_ENABLED = "user.enabled"
+    USER_INVITED = "user.invited"
+    PASSWORD_CHANGED = "password.changed"  # noqa: S105  (the name of what was done)
+    SESSION_OPENED = "session.opened"
+    SESSION_CLOSED = "session.closed"
+    LINK_MADE = "link.made"
+    CRAWL_STARTED = "crawl.started"
+    CRAWL_PAUSED = "crawl.paused"
+    CRAWL_RESUMED = "crawl.resumed"
+    CRAWL_STOPPED = "crawl.stopped"
+    CRAWL_DELETED = "crawl.deleted"
+    SEEDS_ADDED = "seeds.added"
+    FRONTIER_CLEARED = "frontier.cleared"
+    FRONTIER_RECOVERED = "frontier.recovered"
+    DOMAIN_RESET = "domain.reset"
+    CACHE_CLEARED = "cache.cleared"
+    CACHE_WARMED = "cache.warmed"
+    AUDIT_STARTED = "audit.started"
+    BATCH_STARTED = "batch.started"
+    JOB_CANCELED = "job.canceled"
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who acts, for the log."""
+
+    id: str  # of a key or a user, or the name of a command
+    name: str = ""  # as people know it
+    via: Via = Via.COMMAND
+    client: str = ""  # the address that the request came from
+    request_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ActivityEntry:
+    """One line of the log."""
+
+    tenant_id: str
+    action: Action
+    subject: str  # the id of what was changed
+    actor: Actor
+    detail: str = ""
+    id: str = ""
+    at: int = 0  # written by the database
+
+
+async def record(connection: AsyncConnection, entry: ActivityEntry, *, now: int | None = None) -> None:
+    """Add a line, in the transaction of what it tells about."""
+    actor = entry.actor
+    await connection.execute(
+        insert(activity).values(
+            id=str(ULID()),
+            tenant_id=entry.tenant_id,
+            at=clock(now),
+            action=entry.action.value,
+            subject=entry.subject,
+            actor=actor.id,
+            actor_name=actor.name,
+            via=actor.via.value,
+            client=actor.client,
+            request_id=actor.request_id,
+            detail=entry.detail,
+        )
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActivityFilter:
+    """Which lines to list."""
+
+    tenant_id: str | None = None  # None: of all tenants
+    subject: str | None = None
+    action: str | None = None  # or the part before the point, such as `key`
+    actor: str | None = None
+
+
+async def list_activity(
+    connection: AsyncConnection, wanted: ActivityFilter, *, before: str | None = None, limit: int = 50
+) -> list[ActivityEntry]:
+    """The newest first; `before` is the id of the last one already seen."""
+    query = select(activity).order_by(activity.c.id.desc()).limit(limit)
+    if wanted.tenant_id is not None:
+        query = query.where(activity.c.tenant_id == wanted.tenant_id)
+    if wanted.subject is not None:
+        query = query.where(activity.c.subject == wanted.subject)
+    if wanted.actor is not None:
+        query = query.where(activity.c.actor == wanted.actor)
+    if wanted.action is not None:
+        exact = "." in wanted.action
+        column = activity.c.action
+        query = query.where(
+            column == wanted.action if exact else column.startswith(f"{wanted.action}.", autoescape=True)
+        )
+    if before is not None:
+        query = query.where(activity.c.id < before)
+    return [
+        ActivityEntry(
+            tenant_id=row.tenant_id,
+            action=Action(row.action),
+            subject=row.subject,
+            actor=Actor(row.actor, row.actor_name, Via(row.via), row.client, row.request_id),
+            detail=row.detail,
+            id=row.id,
+            at=row.at,
+        )
+        for row in await connection.execute(query)
+    ]
