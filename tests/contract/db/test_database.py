@@ -126,7 +126,8 @@ async def test_constraint_violations_pass_through(database: Database) -> None:
 
 async def test_foreign_keys_are_enforced(database: Database) -> None:
     orphan = (
-        "INSERT INTO api_keys VALUES ('k', 'none', '%s', 'p', 'user', 'pro', '', 1, NULL, '', NULL, NULL, NULL)"
+        "INSERT INTO api_keys VALUES"
+        " ('k', 'none', '%s', 'p', 'user', 'pro', '', 1, NULL, '', NULL, NULL, NULL)"
     )
     with pytest.raises(IntegrityError):
         async with database.write() as connection:
