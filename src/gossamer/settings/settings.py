@@ -193,6 +193,8 @@ class Settings:
     limit_control_free: Rate = setting(Rate(1_200, 60), "Control calls (jobs, status, usage, stored results) with a key of the free tier", parse=rate)
     limit_control_pro: Rate = setting(Rate(6_000, 60), "Control calls with a key of the pro tier", parse=rate)
     limit_control_enterprise: Rate = setting(Rate(30_000, 60), "Control calls with a key of the enterprise tier", parse=rate)
+    limit_sign_in: Rate = setting(Rate(30, 300), "Attempts to sign in from a network address", parse=rate)
+    limit_sign_in_account: Rate = setting(Rate(10, 900), "Attempts to sign in to an account that fail", parse=rate)
     limit_seed_injection: Rate = setting(Rate(10, 60), "Requests that add URLs to a crawl's frontier", parse=rate)
     limit_wallet: Rate = setting(Rate(100, 60), "Paid requests of a wallet", parse=rate)
     limit_unpaid: Rate = setting(Rate(50, 60), "Quotes (402) to a network address that are not paid", parse=rate)

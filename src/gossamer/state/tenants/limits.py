@@ -51,7 +51,12 @@ _ASK_LESS: Final = "Follow a job by its events instead of asking again and again
 _HIGHER_TIER: Final = "A higher tier allows more."
 _STILL_SERVED: Final = "Pages in the cache are served all the same. A higher tier allows more."
 
-_COUNTED: Final = {"renders": "renders", "hits": "answers from a cache", "control": "control calls"}
+_COUNTED: Final = {
+    "sign": "attempts to sign in",
+    "renders": "renders",
+    "hits": "answers from a cache",
+    "control": "control calls",
+}
 
 # By name: the subject, and the advice.
 _ROWS: Final[Mapping[str, tuple[str, str]]] = {
@@ -65,6 +70,8 @@ _ROWS: Final[Mapping[str, tuple[str, str]]] = {
     "control-free": ("API key", _ASK_LESS),
     "control-pro": ("API key", _ASK_LESS),
     "control-enterprise": ("API key", _ASK_LESS),
+    "sign-in": ("network address", "A link from an admin signs you in without a password."),
+    "sign-in-account": ("account", "A link from an admin signs you in without a password."),
     "seed-injection": ("API key", "Put more URLs into one request."),
     "wallet": ("wallet", "An API key has limits of its own."),
     "unpaid": ("network address", "Pay for what was quoted: then it is given back."),
