@@ -65,6 +65,8 @@ from gossamer.flows.render.warm import Warmer
 from gossamer.flows.tenants import keys
 from gossamer.flows.tenants.admit import Admission
 from gossamer.flows.tenants.keys import IssuedKey, Keys
+from gossamer.flows.tenants.people import InvitedUser, People
+from gossamer.flows.tenants.sign_in import SignIn
 from gossamer.flows.upkeep import queue, upkeep
 from gossamer.flows.upkeep.health import Checkup, Probe
 from gossamer.flows.upkeep.stopping import Stopping
@@ -141,6 +143,8 @@ class Service:
             free_misses=settings.backoff_misses,
             alone=isinstance(self.hot, MemoryHot),
         )
+        self.sign_in = SignIn(self.database, self.limits)
+        self.people = People(self.database)
         self.page_cache = PageCache(
             self.hot,
             self.blobs,
@@ -210,6 +214,7 @@ class Service:
             self.metrics,
         )
         self.first_key: IssuedKey | None = None  # created by the first start, to be shown once
+        self.first_link: InvitedUser | None = None  # signs the first admin in
         self.bootstrap_key_is_unknown = False  # it is set, but no key here matches it
 
     async def __aenter__(self) -> Self:
@@ -351,6 +356,8 @@ class Service:
         if self.settings.bootstrap_key:
             known = await keys.is_known(self.database, self.settings.bootstrap_key)
             self.bootstrap_key_is_unknown = not known
+        if self.first_key is not None:
+            self.first_link = await self.people.first_link()
         if isinstance(self.hot, MemoryHot):
             await restore_limits(self.limits, self.usage)
 

@@ -17,7 +17,7 @@ from gossamer.state.jobs import heartbeats, job_table
 from gossamer.state.pages.page_cache import PageCache
 from gossamer.state.search import search_drops
 from gossamer.state.search.search_index import SearchIndex
-from gossamer.state.tenants import once, tenants
+from gossamer.state.tenants import once, sessions, tenants
 from gossamer.state.tenants.usage import Usage
 
 EVERY_SECONDS: Final = 60.0
@@ -36,6 +36,7 @@ async def clean_up(database: Database, admission: Admission) -> None:
     used = admission.take_used()
     async with database.write() as connection:
         await once.forget_expired(connection)
+        await sessions.clean_sessions(connection)
         await tenants.touch_keys(connection, used)
         await heartbeats.forget_dead(connection)
         await job_table.forget_old(connection, days=JOB_DAYS)
