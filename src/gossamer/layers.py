@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
+from starlette.responses import Response
 from starlette.types import ASGIApp
 
 from gossamer.doors.http.api.admin.jobs import JobsEndpoints
@@ -13,6 +14,8 @@ from gossamer.doors.http.api.admin.operations import OperationsEndpoints
 from gossamer.doors.http.api.admin.prices import PaymentsEndpoints, PricesEndpoints, with_price
 from gossamer.doors.http.api.admin.usage import UsageEndpoints
 from gossamer.doors.http.api.audit.audits import AuditsEndpoints
+from gossamer.doors.http.api.auth.people import PeopleEndpoints
+from gossamer.doors.http.api.auth.sign_in import SignInEndpoints
 from gossamer.doors.http.api.crawl.crawl_pages import CrawlPagesEndpoints
 from gossamer.doors.http.api.crawl.crawl_stats import StatsEndpoints
 from gossamer.doors.http.api.crawl.crawls import CrawlsEndpoints
@@ -25,7 +28,13 @@ from gossamer.doors.http.api.pages.fetch import FetchEndpoints
 from gossamer.doors.http.api.pages.search import SearchEndpoints
 from gossamer.doors.http.api.render.page_cache import PageCacheEndpoints
 from gossamer.doors.http.api.render.render import RenderEndpoints
+from gossamer.doors.http.core.cookies import SessionCookie
+from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.routing import Route, Router, endpoint
+from gossamer.doors.http.dashboard.core.assets import load_assets
+from gossamer.doors.http.dashboard.core.dashboard import Dashboard
+from gossamer.doors.http.dashboard.core.notices import NOTICES
+from gossamer.doors.http.dashboard.sign_in import SignInPages
 from gossamer.doors.http.docs.pages import DocsEndpoints
 from gossamer.doors.http.layers.access import Authenticate, Authorise
 from gossamer.doors.http.layers.clients import Clients
@@ -42,6 +51,7 @@ from gossamer.doors.http.layers.shedding import Shedding
 from gossamer.flows.pay.pay import Payments
 from gossamer.flows.pay.quotes import prices
 from gossamer.flows.render.clear import CacheClearer
+from gossamer.problems import Problem
 
 if TYPE_CHECKING:
     from gossamer.app import Service
@@ -55,6 +65,7 @@ class Endpoints(Protocol):
 
 def routes(service: "Service") -> list[Route]:
     """All endpoints of the API, by subject."""
+    cookie = SessionCookie.of(service.settings.public_url)
     subjects: list[Endpoints] = [
         FetchEndpoints(service.reader, service.settings.upgrade_url),
         ExtractEndpoints(service.extractor, service.settings.upgrade_url),
@@ -79,6 +90,8 @@ def routes(service: "Service") -> list[Route]:
         AuditsEndpoints(service.audits),
         JobsEndpoints(service.jobs),
         KeysEndpoints(service.keys),
+        SignInEndpoints(service.sign_in, cookie, service.settings.upgrade_url),
+        PeopleEndpoints(service.people, service.settings.public_url),
         OperationsEndpoints(service.checkup, service.metrics, service.stopping),
     ]
     taken = service.payments.settling.payees.values() if service.payments is not None else ()
@@ -91,6 +104,7 @@ def routes(service: "Service") -> list[Route]:
 def asgi(service: "Service", more: Iterable[Route] = ()) -> ASGIApp:
     """Build the HTTP application: layers around one router, the outermost first."""
     settings, log, metrics = service.settings, service.log, service.metrics
+    cookie = SessionCookie.of(settings.public_url)
     shown = [*routes(service), *more]
     networks: list[str] = []
     if service.payments is not None:
@@ -105,9 +119,15 @@ def asgi(service: "Service", more: Iterable[Route] = ()) -> ASGIApp:
         networks=networks,
         quote_seconds=settings.quote_seconds,
     )
+    dashboard = Dashboard(settings.public_url, load_assets(), NOTICES)
+    shown_pages = [*pages.routes(), *dashboard_routes(service, dashboard, cookie)]
+
+    async def show_problem(problem: Problem, exchange: Exchange) -> Response | None:
+        return await dashboard.problem_page(problem, exchange) or await pages.not_found(problem, exchange)
+
     paying = [paying_layer(service, service.payments)] if service.payments is not None else []
     problem_documents = partial(
-        Problems, public_url=settings.public_url, page=pages.not_found, log=log, metrics=metrics
+        Problems, public_url=settings.public_url, page=show_problem, log=log, metrics=metrics
     )
     layers: list[Callable[[ASGIApp], ASGIApp]] = [
         partial(
@@ -115,15 +135,15 @@ def asgi(service: "Service", more: Iterable[Route] = ()) -> ASGIApp:
             log=log,
             metrics=metrics,
             max_body=settings.max_request_bytes,
-            https=settings.public_url.startswith("https:"),
+            https=cookie.https,
         ),
         partial(CrossOrigin, origins=settings.cors_origins),
         problem_documents,
         partial(Clients, trusted=settings.trusted_proxies),
-        partial(Routing, router=Router([*shown, *pages.routes()])),
+        partial(Routing, router=Router([*shown, *shown_pages])),
         partial(Shedding, max_requests=settings.max_requests),
         partial(Deadlines, seconds=settings.request_deadline, stopping=service.stopping),
-        partial(Authenticate, admission=service.admission),
+        partial(Authenticate, admission=service.admission, sign_in=service.sign_in, cookie=cookie),
         partial(
             Limiting,
             limits=service.limits,
@@ -142,6 +162,15 @@ def asgi(service: "Service", more: Iterable[Route] = ()) -> ASGIApp:
     for layer in reversed(layers):
         app = layer(app)
     return app
+
+
+def dashboard_routes(service: "Service", dashboard: Dashboard, cookie: SessionCookie) -> list[Route]:
+    """All pages of the dashboard, by subject."""
+    subjects: list[Endpoints] = [
+        dashboard.assets,
+        SignInPages(dashboard, service.sign_in, cookie),
+    ]
+    return [route for subject in subjects for route in subject.routes()]
 
 
 def paying_layer(service: "Service", payments: Payments) -> Callable[[ASGIApp], ASGIApp]:

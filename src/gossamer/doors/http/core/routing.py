@@ -51,6 +51,7 @@ class Route:
     summary: str
     description: str = ""
     status: int = 200
+    page: bool = False  # a page of the dashboard: it is not documented, and its problems are pages too
     counted: bool = True  # False: the answer has the rate-limit headers, but does not use up the limit
     control: bool = False  # a control call: reads or steers what exists already, as every GET does
     policies: tuple[str, ...] = ()  # rate limits beside the caller's own
@@ -79,6 +80,8 @@ class Route:
         hints = get_type_hints(self.handler)
         object.__setattr__(self, "body_type", hints.get("body"))
         object.__setattr__(self, "query_type", hints.get("query"))
+        if self.page:
+            return
         if self.answers is None and hints["return"] is not Response:
             object.__setattr__(self, "answers", hints["return"])
         expected = set(inspect.signature(self.handler).parameters) - {"exchange", "body", "query"}
@@ -98,7 +101,9 @@ class Route:
         query: bytes = exchange.scope["query_string"]
         if self.query_type is not None:
             arguments["query"] = decode_query(query, self.query_type)
-        elif query and self.counted:  # people and probes add parameters to the others freely
+        elif (
+            query and self.counted and not self.page
+        ):  # people and probes add parameters to the others freely
             decode_query(query, NoQuery)
         if self.body_type is not None:
             body = await exchange.body()
@@ -174,7 +179,8 @@ async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
     except Replay as replay:
         response = replay.response
     else:
-        _refuse_bare_error(response)
+        if not exchange.route.page:
+            _refuse_bare_error(response)
     await response(scope, receive, send)
 
 

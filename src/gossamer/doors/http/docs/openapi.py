@@ -187,7 +187,7 @@ class _Shapes:
 
 
 def document(routes: Iterable[Route], public_url: str, version: str = __version__) -> dict[str, Any]:
-    routes = list(routes)
+    routes = [route for route in routes if not route.page]
     types = (
         shape
         for route in routes

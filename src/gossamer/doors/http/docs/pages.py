@@ -16,7 +16,15 @@ from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.routing import Route
 from gossamer.doors.http.docs import openapi, problem_example
 from gossamer.doors.http.docs.markup import breakable, highlight, prose
-from gossamer.doors.http.docs.page import BRIEFLY, FOREVER, HTML, SECURITY, HtmlPage, prefers_json
+from gossamer.doors.http.docs.page import (
+    BRIEFLY,
+    FOREVER,
+    HTML,
+    SECURITY,
+    HtmlPage,
+    asks_for_page,
+    prefers_json,
+)
 from gossamer.doors.http.docs.reference import Reference
 from gossamer.problems import KINDS, Problem, ProblemKind
 from gossamer.state.tenants.limits import Policy
@@ -123,8 +131,12 @@ class DocsEndpoints:
     async def robots(self, exchange: Exchange) -> Response:
         return self._files["robots.txt"].answer(exchange)
 
-    def not_found(self, problem: Problem, exchange: Exchange) -> Response:
+    async def not_found(self, problem: Problem, exchange: Exchange) -> Response | None:
         """A page for people who opened an unknown address in a browser."""
+        if problem.kind is not problems.NOT_FOUND or exchange.method not in ("GET", "HEAD"):
+            return None
+        if not asks_for_page(exchange.header(b"accept") or ""):
+            return None
         near = get_close_matches(exchange.path[:_MAX_NAME_CHARS], self._addresses, 3, cutoff=0.6)
         page = self._templates.get_template("not_found.html")
         text = page.render(problem=problem, path=exchange.path, near=near, request_id=exchange.request_id)

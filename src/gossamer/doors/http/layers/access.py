@@ -1,14 +1,30 @@
-"""Authenticates the caller, and checks that the caller has the role that the route needs."""
+"""Authenticates the caller, and checks that the caller has the role that the route needs.
 
+A caller shows an API key in `Authorization`, or the cookie of a session. A browser sends the cookie by
+itself, so a request with a cookie that changes something must also name the session's CSRF token, which
+other sites cannot read.
+"""
+
+import hmac
+import time
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import Final
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gossamer import problems
+from gossamer.doors.http.core.cookies import SessionCookie
 from gossamer.doors.http.core.exchange import Exchange
+from gossamer.doors.http.core.forms import read_form
 from gossamer.flows.tenants.admit import Admission, Caller, unauthorized
+from gossamer.flows.tenants.sign_in import SignIn, caller_of
 from gossamer.problems import Problem, Unavailable
 from gossamer.state.tenants.tenants import Role
+
+CSRF_HEADER: Final = b"x-csrf-token"
+CSRF_FIELD: Final = "csrf"
+_SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +33,8 @@ class Authenticate:
 
     app: ASGIApp
     admission: Admission
+    sign_in: SignIn
+    cookie: SessionCookie
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         exchange: Exchange = scope["exchange"]
@@ -29,12 +47,23 @@ class Authenticate:
     async def _caller(self, exchange: Exchange) -> Caller | None:
         authorization = exchange.header(b"authorization")
         if authorization is None:
-            return None
+            return await self._person(exchange)
         scheme, _, secret = authorization.partition(" ")
         if scheme.lower() != "bearer" or not secret.strip():
             raise unauthorized("The Authorization header is not a Bearer token.")
         exchange.secret = secret.strip()
         return await self.admission.identify(exchange.secret)
+
+    async def _person(self, exchange: Exchange) -> Caller | None:
+        """The caller behind the cookie; a cookie whose session has ended is ignored."""
+        secret = self.cookie.read(exchange)
+        session = await self.sign_in.identify(secret) if secret is not None else None
+        if secret is None or session is None:
+            return None
+        exchange.secret = secret
+        with suppress(Unavailable):
+            await self.sign_in.touch(session, int(time.time() * 1000))
+        return caller_of(session)
 
     def _weigh(self, problem: Problem, exchange: Exchange) -> Problem | None:
         open_to_all = exchange.route is not None and exchange.route.needs is Role.NOBODY
@@ -47,7 +76,7 @@ class Authenticate:
 
 @dataclass(frozen=True, slots=True)
 class Authorise:
-    """Refuses callers whose role is too low for the route."""
+    """Refuses callers whose role is too low for the route, and cookies without their CSRF token."""
 
     app: ASGIApp
 
@@ -61,6 +90,19 @@ class Authorise:
                 raise unauthorized("This endpoint needs an API key.")
             raise Problem(
                 problems.FORBIDDEN,
-                f"This endpoint needs the role '{needs.value}'; the key has the role '{has.value}'.",
+                f"This endpoint needs the role '{needs.value}'; yours is '{has.value}'.",
             )
+        if exchange.caller.csrf_secret and exchange.method not in _SAFE:
+            await _check_csrf(exchange)
         await self.app(scope, receive, send)
+
+
+async def _check_csrf(exchange: Exchange) -> None:
+    token = exchange.header(CSRF_HEADER) or (await read_form(exchange)).get(CSRF_FIELD, "")
+    if not hmac.compare_digest(token.encode("latin-1", "replace"), exchange.caller.csrf_secret.encode()):
+        raise Problem(
+            problems.FORBIDDEN,
+            "The request came with a session's cookie, but without its CSRF token.",
+            hint="Send the header X-CSRF-Token with the csrfToken of GET /api/me. On a page: load it again.",
+            details={"reason": "csrf_token"},
+        )

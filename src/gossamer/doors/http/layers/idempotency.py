@@ -30,12 +30,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from gossamer import problems
 from gossamer.concurrency.periodic import every
 from gossamer.doors.http.core.exchange import Exchange, Remember, Replay
+from gossamer.doors.http.core.forms import read_form
 from gossamer.observe.logs import Log
 from gossamer.observe.metrics import Metrics
 from gossamer.problems import Problem, Unavailable
 from gossamer.state.kv.hot import Claim, Hot, claim_or_wait, hand_over
 from gossamer.state.tenants import once
 
+FORM_FIELD: Final = "once"  # the key, in a form of the dashboard
 MAX_KEY_CHARS: Final = 255
 MAX_STORED_BYTES: Final = 1_000_000  # of a body that is stored for repeats
 MAX_SHARED_BYTES: Final = 8_000_000  # of a body that waiting requests share
@@ -135,8 +137,8 @@ class Idempotency:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         exchange: Exchange = scope["exchange"]
-        key = exchange.header(b"idempotency-key") if exchange.method == "POST" else None
-        if key is None or exchange.route is None or not exchange.route.idempotent:
+        key = await _find_key(exchange)
+        if key is None:
             await self.app(scope, receive, send)
             return
         mine = idempotent_request(exchange, check_key(key), await exchange.body())
@@ -218,6 +220,16 @@ class Idempotency:
         )
         exchange.headers.append((b"x-idempotent-replayed", b"true"))
         return stored.response()
+
+
+async def _find_key(exchange: Exchange) -> str | None:
+    """The Idempotency-Key of a POST. A form of the dashboard has it in a field, so a double click is one."""
+    route = exchange.route
+    if exchange.method != "POST" or route is None or not route.idempotent:
+        return None
+    if route.page:
+        return (await read_form(exchange)).get(FORM_FIELD) or None
+    return exchange.header(b"idempotency-key")
 
 
 class Recorder:

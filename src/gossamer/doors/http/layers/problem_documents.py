@@ -1,6 +1,6 @@
 """Turns every exception into a problem document."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 import msgspec
@@ -10,12 +10,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gossamer import problems
 from gossamer.doors.http.core.exchange import ClientGone, Exchange
-from gossamer.doors.http.docs.page import asks_for_page
 from gossamer.observe.logs import Log
 from gossamer.observe.metrics import Metrics
 from gossamer.problems import Damaged, Problem
 
-ProblemPage = Callable[[Problem, Exchange], Response]
+ProblemPage = Callable[[Problem, Exchange], Awaitable[Response | None]]  # None: a document is better
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +57,11 @@ class Problems:
         if exchange.answered:  # too late for a document: the client sees that the answer was cut short
             self.log.warning("answer_cut_short", problem.detail, requestId=exchange.request_id)
             return
-        await self.document(problem, exchange)(scope, receive, send)
+        page = await self.page(problem, exchange)
+        await (page or self.document(problem, exchange))(scope, receive, send)
 
     def document(self, problem: Problem, exchange: Exchange) -> Response:
         if problem.kind is problems.NOT_FOUND and exchange.method in ("GET", "HEAD"):
-            if asks_for_page(exchange.header(b"accept") or ""):
-                return self.page(problem, exchange)
             problem.headers["Vary"] = "Accept"
         body = problem.document(self.public_url, exchange.path, exchange.request_id)
         return Response(

@@ -29,6 +29,7 @@ from gossamer.observe.metrics import Metrics
 from gossamer.state.kv.hot import HitFacts, HitQuestion, Hot
 from gossamer.state.pages.cached_page import EDITION_BYTES
 from gossamer.state.pages.hot_pages import hot_name
+from gossamer.state.tenants.activity import Via
 from gossamer.state.tenants.limits import Limits, LimitStatus, tightest
 from gossamer.state.tenants.tenants import key_hash
 from gossamer.web.render.request import RenderRequest
@@ -105,6 +106,8 @@ class HitFastPath:
     def prepare(self, request: RawRequest, exchange: Exchange, headers: Headers, body: bytes) -> None:
         """Keep what the ordinary path has just answered, if it was a page from the hot tier."""
         if exchange.hot_page is None or exchange.header(b"idempotency-key") is not None:
+            return
+        if exchange.caller.via is not Via.KEY:  # a session may end at any moment
             return
         self.discard(request)
         self._prepared[request] = self._prepare(exchange, *exchange.hot_page, headers, body)

@@ -1,4 +1,4 @@
-"""Endpoints for API keys: admins manage them, and callers see their own."""
+"""Endpoints with which admins manage API keys."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -53,16 +53,6 @@ class KeyQuery(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     limit: Annotated[int, Meta(ge=1, le=MAX_KEYS_LISTED, description="Keys in a page.")] = 50
 
 
-class Me(msgspec.Struct, rename="camel"):
-    """The caller's own key."""
-
-    key_id: str
-    tenant_id: str
-    prefix: str
-    role: Role
-    tier: Tier
-
-
 @dataclass(frozen=True, slots=True)
 class KeysEndpoints:
     keys: Keys
@@ -85,10 +75,6 @@ class KeysEndpoints:
 
     async def disable_key(self, exchange: Exchange, id: str) -> ShownKey:
         return _to_api(await self.keys.disable(id, exchange.actor))
-
-    async def me(self, exchange: Exchange) -> Me:
-        caller = exchange.caller
-        return Me(caller.key_id, caller.tenant_id, caller.name, caller.role, caller.tier)
 
     def routes(self) -> list[Route]:
         admin: dict[str, Any] = {"needs": Role.ADMIN, "tag": "Keys"}
@@ -139,15 +125,6 @@ class KeysEndpoints:
                 answers=CreatedKey,
                 example=_EXAMPLE_CREATED,
                 **one,
-            ),
-            Route(
-                method="GET",
-                path="/api/me",
-                handler=self.me,
-                needs=Role.USER,
-                tag="Keys",
-                summary="Get your own key and role",
-                example=Me(_EXAMPLE_ID, _EXAMPLE_ID, "sk_live_Zk3Vq9x...", Role.USER, Tier.PRO),
             ),
         ]
 

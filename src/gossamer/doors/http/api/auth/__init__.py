@@ -1,0 +1,1 @@
+"""Endpoints for people: sign in and out, and manage those who may."""

@@ -1,0 +1,25 @@
+// Brings a page to life. Without it every page works: forms post, links lead on, times are in UTC.
+import { enhanceCopy } from "./copy.js";
+import { enhanceForms } from "./forms.js";
+import { enhanceLive } from "./live.js";
+import { enhanceTables } from "./tables.js";
+import { enhanceTimes } from "./times.js";
+
+export function enhance(root) {
+  enhanceTimes(root);
+  enhanceCopy(root);
+  enhanceTables(root);
+  enhanceForms(root, enhance);
+  enhanceLive(root, enhance);
+}
+
+function keepMenuOpen() {
+  const menu = document.querySelector("[data-menu]");
+  const wide = window.matchMedia("(min-width: 60rem)");
+  const follow = () => { if (menu) menu.open = wide.matches; };
+  follow();
+  wide.addEventListener("change", follow);
+}
+
+keepMenuOpen();
+enhance(document);

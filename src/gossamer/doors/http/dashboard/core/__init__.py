@@ -1,0 +1,1 @@
+"""What the pages share: the frame around them, forms, formats and assets."""

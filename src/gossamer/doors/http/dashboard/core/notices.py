@@ -1,0 +1,7 @@
+"""The sentences that a page shows after a form has done its work, by the code in the address."""
+
+from typing import Final
+
+NOTICES: Final[dict[str, str]] = {
+    "signed-out": "You are signed out.",
+}
