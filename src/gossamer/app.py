@@ -22,6 +22,7 @@ from gossamer.choices import (
     open_model,
     open_payments,
     open_search_engines,
+    open_single_sign_on,
     sources,
 )
 from gossamer.doors import cli
@@ -145,6 +146,7 @@ class Service:
         )
         self.sign_in = SignIn(self.database, self.limits)
         self.people = People(self.database)
+        self.single_sign_on = open_single_sign_on(settings, self.people, self.sign_in, self.hot)
         self.page_cache = PageCache(
             self.hot,
             self.blobs,

@@ -35,6 +35,7 @@ from gossamer.doors.http.dashboard.core.assets import load_assets
 from gossamer.doors.http.dashboard.core.dashboard import Dashboard
 from gossamer.doors.http.dashboard.core.notices import NOTICES
 from gossamer.doors.http.dashboard.sign_in import SignInPages
+from gossamer.doors.http.dashboard.single_sign_on import SingleSignOnPages
 from gossamer.doors.http.docs.pages import DocsEndpoints
 from gossamer.doors.http.layers.access import Authenticate, Authorise
 from gossamer.doors.http.layers.clients import Clients
@@ -119,7 +120,9 @@ def asgi(service: "Service", more: Iterable[Route] = ()) -> ASGIApp:
         networks=networks,
         quote_seconds=settings.quote_seconds,
     )
-    dashboard = Dashboard(settings.public_url, load_assets(), NOTICES)
+    elsewhere = service.single_sign_on
+    providers = (elsewhere.name,) if elsewhere is not None else ()
+    dashboard = Dashboard(settings.public_url, load_assets(), NOTICES, providers)
     shown_pages = [*pages.routes(), *dashboard_routes(service, dashboard, cookie)]
 
     async def show_problem(problem: Problem, exchange: Exchange) -> Response | None:
@@ -170,6 +173,8 @@ def dashboard_routes(service: "Service", dashboard: Dashboard, cookie: SessionCo
         dashboard.assets,
         SignInPages(dashboard, service.sign_in, cookie),
     ]
+    if service.single_sign_on is not None:
+        subjects.append(SingleSignOnPages(dashboard, service.single_sign_on, cookie))
     return [route for subject in subjects for route in subject.routes()]
 
 

@@ -23,6 +23,8 @@ from gossamer.flows.pages.read import Reader
 from gossamer.flows.pages.search import Finder
 from gossamer.flows.render.render import Renderer
 from gossamer.flows.tenants.keys import IssuedKey, Keys
+from gossamer.flows.tenants.people import InvitedUser, People
+from gossamer.flows.tenants.sign_in import SignIn
 from gossamer.flows.upkeep.stopping import Stopping
 from gossamer.flows.upkeep.supervision import Supervisor
 from gossamer.observe import logs
@@ -47,7 +49,10 @@ class CommandService(Protocol):
     log: Log
     database: Database
     keys: Keys
+    people: People
+    sign_in: SignIn
     first_key: IssuedKey | None
+    first_link: InvitedUser | None
     bootstrap_key_is_unknown: bool
     metrics: Metrics
     stopping: Stopping
@@ -102,6 +107,7 @@ def run(build: Build) -> None:
     from gossamer.doors.cli.pages.fetch import fetch
     from gossamer.doors.cli.pages.render import render
     from gossamer.doors.cli.pages.search import search
+    from gossamer.doors.cli.people import users_group
     from gossamer.doors.cli.serve import serve
     from gossamer.doors.cli.worker import worker
 
@@ -121,6 +127,7 @@ def run(build: Build) -> None:
             search,
             audit,
             keys_group,
+            users_group,
             config,
         ],
     )
