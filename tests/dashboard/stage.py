@@ -15,9 +15,9 @@ from typing import Any
 import httpx
 from playwright.async_api import Browser, BrowserContext, Playwright, async_playwright
 
-from gossamer.reach.sandbox.chromium import find_chromium
+from gossamer.reach.sandbox import chromium
 from tests.doors.services import ADMIN_KEY, AS_ADMIN
-from tests.site.dns import serve_names
+from tests.site.dns import name_server
 
 SHOP = "lantern.example"
 PASSWORD = "several words in a row"
@@ -77,7 +77,7 @@ class Stage:
 
 @asynccontextmanager
 async def staged(folder: Path, shop_port: int, **settings: str) -> AsyncIterator[Stage]:
-    async with serve_names() as names, async_playwright() as playwright:
+    async with name_server() as names, async_playwright() as playwright:
         names.say(SHOP, ("127.0.0.1",))
         names.say("harbour.example", ("127.0.0.1",))
         given = {
@@ -123,7 +123,7 @@ def _client(url: str) -> httpx.AsyncClient:
 @asynccontextmanager
 async def _browser(playwright: Playwright) -> AsyncIterator[Browser]:
     browser = await playwright.chromium.launch(
-        executable_path=str(find_chromium()), args=["--no-sandbox", "--disable-background-networking"]
+        executable_path=str(chromium.find("")), args=["--no-sandbox", "--disable-background-networking"]
     )
     try:
         yield browser
