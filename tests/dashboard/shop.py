@@ -27,9 +27,15 @@ def books() -> Iterator[tuple[str, str]]:
 def pages() -> dict[str, bytes]:
     shelf = "".join(f'<li><a href="{path}">{title}</a></li>' for path, title in books())
     found = {
-        "/": _page("/", "Lantern Books", "Books, and people who read them", TEXT.format("We read all of it.")),
-        "/books": _page("/books", "All books", "All books", f"<ul>{shelf}</ul>" + TEXT.format("Forty of them.")),
-        "/events": _page("/events", "Events", "Evenings at the shop", TEXT.format("Readings every Thursday.")),
+        "/": _page(
+            "/", "Lantern Books", "Books, and people who read them", TEXT.format("We read all of it.")
+        ),
+        "/books": _page(
+            "/books", "All books", "All books", f"<ul>{shelf}</ul>" + TEXT.format("Forty of them.")
+        ),
+        "/events": _page(
+            "/events", "Events", "Evenings at the shop", TEXT.format("Readings every Thursday.")
+        ),
         "/imprint": _page("/imprint", "Imprint", "Imprint", TEXT.format("Write to us."), about=""),
         "/hostile": _page(
             "/hostile", "<b>&lt;script&gt;alert(1)&lt;/script&gt;</b>", "Bold", TEXT.format("\"'<i>&amp;")
@@ -37,7 +43,9 @@ def pages() -> dict[str, bytes]:
     }
     for path, title in books():
         story = f"{title} has two hundred pages, thirty drawings and one very good index. It costs 24 euros."
-        found[path] = _page(path, title, title, TEXT.format(story) + '<p><a href="/books/sold-out">Next</a></p>')
+        found[path] = _page(
+            path, title, title, TEXT.format(story) + '<p><a href="/books/sold-out">Next</a></p>'
+        )
     return found
 
 

@@ -37,10 +37,14 @@ class Stage:
         added = await self.client.post("/api/admin/users", json={"email": email, "role": role})
         token = added.json()["link"].partition("token=")[2]
         async with httpx.AsyncClient(base_url=self.url) as client:
-            (await client.post("/api/auth/link", json={"token": token, "password": PASSWORD})).raise_for_status()
+            (
+                await client.post("/api/auth/link", json={"token": token, "password": PASSWORD})
+            ).raise_for_status()
         return {"email": email, "password": PASSWORD}
 
-    async def context(self, *, scripts: bool = True, dark: bool = False, phone: bool = False) -> BrowserContext:
+    async def context(
+        self, *, scripts: bool = True, dark: bool = False, phone: bool = False
+    ) -> BrowserContext:
         """A browser that nobody has used."""
         context = await self.browser.new_context(
             base_url=self.url,
