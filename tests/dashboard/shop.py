@@ -12,9 +12,10 @@ PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{tit
 <body><header><a href="/">Lantern Books</a> <a href="/books">Books</a> <a href="/events">Events</a></header>
 <main><h1>{heading}</h1>{body}</main><footer><a href="/imprint">Imprint</a></footer></body></html>"""
 TEXT = (
-    "<p>Lantern Books has sold new and used books on the corner of Mill Street since 1974. Every volume on our "
-    "shelves was read by somebody who works here, and the note inside the cover says what they thought of it.</p>"
-    "<p>{}</p><p>Orders before noon leave the shop on the same day. We wrap them in paper, and we answer letters.</p>"
+    "<p>Lantern Books has sold new and used books on the corner of Mill Street since 1974. Every volume on "
+    "our shelves was read by somebody who works here, and the note inside the cover says what they thought "
+    "of it.</p><p>{}</p><p>Orders before noon leave the shop on the same day. We wrap them in paper, and we "
+    "answer letters.</p>"
 )
 
 
@@ -27,29 +28,28 @@ def books() -> Iterator[tuple[str, str]]:
 def pages() -> dict[str, bytes]:
     shelf = "".join(f'<li><a href="{path}">{title}</a></li>' for path, title in books())
     found = {
-        "/": _page(
-            "/", "Lantern Books", "Books, and people who read them", TEXT.format("We read all of it.")
-        ),
-        "/books": _page(
-            "/books", "All books", "All books", f"<ul>{shelf}</ul>" + TEXT.format("Forty of them.")
-        ),
-        "/events": _page(
-            "/events", "Events", "Evenings at the shop", TEXT.format("Readings every Thursday.")
-        ),
-        "/imprint": _page("/imprint", "Imprint", "Imprint", TEXT.format("Write to us."), about=""),
-        "/hostile": _page(
-            "/hostile", "<b>&lt;script&gt;alert(1)&lt;/script&gt;</b>", "Bold", TEXT.format("\"'<i>&amp;")
-        ),
+        "/": _page("/", "Lantern Books", "Books, and people who read them", "We read all of it."),
+        "/books": _page("/books", "All books", "All books", "Forty of them.", more=f"<ul>{shelf}</ul>"),
+        "/events": _page("/events", "Events", "Evenings at the shop", "Readings every Thursday."),
+        "/imprint": _page("/imprint", "Imprint", "Imprint", "Write to us.", about=""),
+        "/hostile": _page("/hostile", "&lt;script&gt;alert(1)&lt;/script&gt;", "Bold", "\"'<i>&amp;"),
     }
     for path, title in books():
         story = f"{title} has two hundred pages, thirty drawings and one very good index. It costs 24 euros."
-        found[path] = _page(
-            path, title, title, TEXT.format(story) + '<p><a href="/books/sold-out">Next</a></p>'
-        )
+        found[path] = _page(path, title, title, story, more='<p><a href="/books/sold-out">Next</a></p>')
     return found
 
 
-def _page(path: str, title: str, heading: str, body: str, about: str = "A page of Lantern Books.") -> bytes:
+def _page(
+    path: str,
+    title: str,
+    heading: str,
+    story: str,
+    *,
+    about: str = "A page of Lantern Books.",
+    more: str = "",
+) -> bytes:
+    body = TEXT.format(story) + more
     return PAGE.format(title=title, about=about, path=path, heading=heading, body=body).encode()
 
 
@@ -78,7 +78,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def log_message(self, format: str, *args: object) -> None:
+    def log_message(self, *args: object) -> None:  # type: ignore[override]
         """Quiet."""
 
 
