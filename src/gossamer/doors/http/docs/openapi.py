@@ -30,6 +30,7 @@ _TAGS: Final[Mapping[str, str]] = {
     "Audits": "Reports on what search engines and AI agents see of a page, with fixes.",
     "Jobs": "Long-running work: its progress and its result.",
     "Keys": "API keys: admins create, list, replace and disable them.",
+    "People": "Sign in and out, and manage the people who may.",
     "Operations": "For operators: health, readiness and metrics.",
     "Documentation": "For people: these pages, and the document that they are made from.",
 }
