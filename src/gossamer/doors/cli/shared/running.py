@@ -1,12 +1,10 @@
 """Runs a command that needs the database, and nothing else."""
 
 import asyncio
-import getpass
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 from gossamer.doors.cli import Build, CommandService, load, quiet_log
-from gossamer.state.tenants.activity import Actor
 
 T = TypeVar("T")
 WHERE = ("data_dir", "database_url", "redis_url")
@@ -23,9 +21,3 @@ def run_with(build: Build, /, flags: dict[str, Any], work: Callable[[CommandServ
             await service.close()
 
     return asyncio.run(inside())
-
-
-def command_actor() -> Actor:
-    """Who runs the command, for the log of activity."""
-    name = f"cli:{getpass.getuser()}"
-    return Actor(name, name)
