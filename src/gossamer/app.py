@@ -63,6 +63,7 @@ from gossamer.flows.render.render_job import RenderWork
 from gossamer.flows.render.serve import RenderService, restore_limits
 from gossamer.flows.render.warm import Warmer
 from gossamer.flows.tenants import keys
+from gossamer.flows.tenants.activity_log import ActivityLog
 from gossamer.flows.tenants.admit import Admission
 from gossamer.flows.tenants.keys import IssuedKey, Keys
 from gossamer.flows.upkeep import queue, upkeep
@@ -124,6 +125,7 @@ class Service:
         self.blobs: Blobs = open_blobs(settings.blobs_url, os.environ)
         self.admission = Admission(self.database, self.hot)
         self.keys = Keys(self.database, self.admission)
+        self.activity_log = ActivityLog(self.database)
         self.names = Names(settings.dns_servers)
         self.dialer = Dialer(self.names, allow=settings.egress_allow, ports=settings.egress_ports, log=log)
         bodies = BodyBudget(settings.body_megabytes * 1024**2)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from starlette.types import ASGIApp
 
+from gossamer.doors.http.api.admin.activity import ActivityEndpoints
 from gossamer.doors.http.api.admin.jobs import JobsEndpoints
 from gossamer.doors.http.api.admin.keys import KeysEndpoints
 from gossamer.doors.http.api.admin.operations import OperationsEndpoints
@@ -77,6 +78,7 @@ def routes(service: "Service") -> list[Route]:
         StatsEndpoints(service.crawls, service.crawl_stats, time.time),
         FrontierEndpoints(service.crawls, service.frontier, service.seeder),
         AuditsEndpoints(service.audits),
+        ActivityEndpoints(service.activity_log),
         JobsEndpoints(service.jobs),
         KeysEndpoints(service.keys),
         OperationsEndpoints(service.checkup, service.metrics, service.stopping),

@@ -30,7 +30,7 @@ _TAGS: Final[Mapping[str, str]] = {
     "Audits": "Reports on what search engines and AI agents see of a page, with fixes.",
     "Jobs": "Long-running work: its progress and its result.",
     "Keys": "API keys: admins create, list, replace and disable them.",
-    "Operations": "For operators: health, readiness and metrics.",
+    "Operations": "For operators: health, metrics, and what goes on.",
     "Documentation": "For people: these pages, and the document that they are made from.",
 }
 _EVERYWHERE: Final = (
