@@ -67,9 +67,11 @@ from gossamer.flows.tenants.activity_log import ActivityLog
 from gossamer.flows.tenants.admit import Admission
 from gossamer.flows.tenants.keys import IssuedKey, Keys
 from gossamer.flows.upkeep import queue, upkeep
+from gossamer.flows.upkeep.alerts import Alerts
 from gossamer.flows.upkeep.health import Checkup, Probe
 from gossamer.flows.upkeep.stopping import Stopping
 from gossamer.flows.upkeep.supervision import Supervisor
+from gossamer.flows.upkeep.workers import Workers
 from gossamer.layers import asgi
 from gossamer.observe.logs import Log
 from gossamer.observe.metrics import Metrics
@@ -211,6 +213,8 @@ class Service:
             },
             self.metrics,
         )
+        self.workers = Workers(self.database)
+        self.alerts = Alerts(self.checkup, time.time)
         self.first_key: IssuedKey | None = None  # created by the first start, to be shown once
         self.bootstrap_key_is_unknown = False  # it is set, but no key here matches it
 

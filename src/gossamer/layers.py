@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Protocol
 from starlette.types import ASGIApp
 
 from gossamer.doors.http.api.admin.activity import ActivityEndpoints
+from gossamer.doors.http.api.admin.alerts import AlertsEndpoints
 from gossamer.doors.http.api.admin.jobs import JobsEndpoints
 from gossamer.doors.http.api.admin.keys import KeysEndpoints
 from gossamer.doors.http.api.admin.operations import OperationsEndpoints
 from gossamer.doors.http.api.admin.prices import PaymentsEndpoints, PricesEndpoints, with_price
 from gossamer.doors.http.api.admin.usage import UsageEndpoints
+from gossamer.doors.http.api.admin.workers import WorkersEndpoints
 from gossamer.doors.http.api.audit.audits import AuditsEndpoints
 from gossamer.doors.http.api.crawl.crawl_pages import CrawlPagesEndpoints
 from gossamer.doors.http.api.crawl.crawl_stats import StatsEndpoints
@@ -79,6 +81,8 @@ def routes(service: "Service") -> list[Route]:
         FrontierEndpoints(service.crawls, service.frontier, service.seeder),
         AuditsEndpoints(service.audits),
         ActivityEndpoints(service.activity_log),
+        WorkersEndpoints(service.workers),
+        AlertsEndpoints(service.alerts),
         JobsEndpoints(service.jobs),
         KeysEndpoints(service.keys),
         OperationsEndpoints(service.checkup, service.metrics, service.stopping),
