@@ -66,6 +66,7 @@ from gossamer.flows.tenants import keys
 from gossamer.flows.tenants.activity_log import ActivityLog
 from gossamer.flows.tenants.admit import Admission
 from gossamer.flows.tenants.keys import IssuedKey, Keys
+from gossamer.flows.tenants.tenant_list import TenantList
 from gossamer.flows.upkeep import queue, upkeep
 from gossamer.flows.upkeep.alerts import Alerts
 from gossamer.flows.upkeep.health import Checkup, Probe
@@ -127,6 +128,7 @@ class Service:
         self.blobs: Blobs = open_blobs(settings.blobs_url, os.environ)
         self.admission = Admission(self.database, self.hot)
         self.keys = Keys(self.database, self.admission)
+        self.tenant_list = TenantList(self.database, time.time)
         self.activity_log = ActivityLog(self.database)
         self.names = Names(settings.dns_servers)
         self.dialer = Dialer(self.names, allow=settings.egress_allow, ports=settings.egress_ports, log=log)

@@ -13,6 +13,7 @@ from gossamer.doors.http.api.admin.jobs import JobsEndpoints
 from gossamer.doors.http.api.admin.keys import KeysEndpoints
 from gossamer.doors.http.api.admin.operations import OperationsEndpoints
 from gossamer.doors.http.api.admin.prices import PaymentsEndpoints, PricesEndpoints, with_price
+from gossamer.doors.http.api.admin.tenants import TenantsEndpoints
 from gossamer.doors.http.api.admin.usage import UsageEndpoints
 from gossamer.doors.http.api.admin.workers import WorkersEndpoints
 from gossamer.doors.http.api.audit.audits import AuditsEndpoints
@@ -85,6 +86,7 @@ def routes(service: "Service") -> list[Route]:
         AlertsEndpoints(service.alerts),
         JobsEndpoints(service.jobs),
         KeysEndpoints(service.keys),
+        TenantsEndpoints(service.tenant_list),
         OperationsEndpoints(service.checkup, service.metrics, service.stopping),
     ]
     taken = service.payments.settling.payees.values() if service.payments is not None else ()
