@@ -27,6 +27,7 @@ from gossamer.doors.http.api.pages.capture import CaptureEndpoints
 from gossamer.doors.http.api.pages.extract import ExtractEndpoints
 from gossamer.doors.http.api.pages.fetch import FetchEndpoints
 from gossamer.doors.http.api.pages.search import SearchEndpoints
+from gossamer.doors.http.api.render.cached_pages import CachedPagesEndpoints
 from gossamer.doors.http.api.render.page_cache import PageCacheEndpoints
 from gossamer.doors.http.api.render.render import RenderEndpoints
 from gossamer.doors.http.core.routing import Route, Router, endpoint
@@ -72,6 +73,7 @@ def routes(service: "Service") -> list[Route]:
             CacheClearer(service.page_cache, service.jobs, service.index, service.render_failures),
             service.warmer,
         ),
+        CachedPagesEndpoints(service.page_cache.listing),
         UsageEndpoints(service.usage, service.database, service.limits),
         PaymentsEndpoints(service.database),
         BatchEndpoints(service.batches, service.jobs, service.batch_lines),
