@@ -12,6 +12,7 @@ from gossamer.doors.http.api.admin.alerts import AlertsEndpoints
 from gossamer.doors.http.api.admin.jobs import JobsEndpoints
 from gossamer.doors.http.api.admin.keys import KeysEndpoints
 from gossamer.doors.http.api.admin.operations import OperationsEndpoints
+from gossamer.doors.http.api.admin.overview import OverviewEndpoints
 from gossamer.doors.http.api.admin.prices import PaymentsEndpoints, PricesEndpoints, with_price
 from gossamer.doors.http.api.admin.tenants import TenantsEndpoints
 from gossamer.doors.http.api.admin.usage import UsageEndpoints
@@ -86,6 +87,7 @@ def routes(service: "Service") -> list[Route]:
         ActivityEndpoints(service.activity_log),
         WorkersEndpoints(service.workers),
         AlertsEndpoints(service.alerts),
+        OverviewEndpoints(service.overviews),
         JobsEndpoints(service.jobs),
         KeysEndpoints(service.keys),
         TenantsEndpoints(service.tenant_list),

@@ -333,6 +333,7 @@ usage_days: Final = Table(
     Column("cold", BigInteger, nullable=False),
     Column("misses", BigInteger, nullable=False),
     Column("failures", BigInteger, nullable=False),
+    Index(None, "day"),
 )
 
 # The counts of deleted pages, by URL; see `past_usage.py`.

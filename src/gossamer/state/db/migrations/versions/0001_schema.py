@@ -343,6 +343,7 @@ def _usage_days() -> None:
         *_columns(sa.BigInteger, "renders", "hot", "cold", "misses", "failures"),
         sa.PrimaryKeyConstraint("tenant_id", "key_id", "day"),
     )
+    op.create_index(None, "usage_days", ["day"])
 
 
 def _past_usage() -> None:
