@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING, Protocol
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
+from gossamer.doors.http.api.admin.activity import ActivityEndpoints
+from gossamer.doors.http.api.admin.alerts import AlertsEndpoints
 from gossamer.doors.http.api.admin.jobs import JobsEndpoints
 from gossamer.doors.http.api.admin.keys import KeysEndpoints
 from gossamer.doors.http.api.admin.operations import OperationsEndpoints
 from gossamer.doors.http.api.admin.prices import PaymentsEndpoints, PricesEndpoints, with_price
+from gossamer.doors.http.api.admin.tenants import TenantsEndpoints
 from gossamer.doors.http.api.admin.usage import UsageEndpoints
+from gossamer.doors.http.api.admin.workers import WorkersEndpoints
 from gossamer.doors.http.api.audit.audits import AuditsEndpoints
 from gossamer.doors.http.api.auth.people import PeopleEndpoints
 from gossamer.doors.http.api.auth.sign_in import SignInEndpoints
@@ -88,10 +92,14 @@ def routes(service: "Service") -> list[Route]:
         StatsEndpoints(service.crawls, service.crawl_stats, time.time),
         FrontierEndpoints(service.crawls, service.frontier, service.seeder),
         AuditsEndpoints(service.audits),
+        ActivityEndpoints(service.activity_log),
+        WorkersEndpoints(service.workers),
+        AlertsEndpoints(service.alerts),
         JobsEndpoints(service.jobs),
         KeysEndpoints(service.keys),
         SignInEndpoints(service.sign_in, cookie, service.settings.upgrade_url),
         PeopleEndpoints(service.people, service.settings.public_url),
+        TenantsEndpoints(service.tenant_list),
         OperationsEndpoints(service.checkup, service.metrics, service.stopping),
     ]
     taken = service.payments.settling.payees.values() if service.payments is not None else ()

@@ -42,7 +42,7 @@ from gossamer.state.pages.cached_page import (
 )
 from gossamer.state.pages.cold_pages import ColdPages, PageUploads, Upload
 from gossamer.state.pages.hot_pages import HotPages, NearPage, NearPages, PageChanges, Promotions
-from gossamer.state.pages.page_drops import PageDrops, UncertainPages
+from gossamer.state.pages.page_drops import AlsoInTransaction, PageDrops, UncertainPages
 from gossamer.state.pages.page_key import PageKey, PagePrefix
 from gossamer.state.pages.page_repair import PageRepair
 from gossamer.state.pages.page_rows import CachedPageRow
@@ -305,15 +305,17 @@ class PageCache:
                 await self._hot.drop(key.name, 0)
         return dropped
 
-    async def drop_url(self, tenant: str, url: str) -> Dropped:
-        """Drop every variant of a page."""
-        return await self._drops.drop(page_rows.of_url(tenant, url))
+    async def drop_url(self, tenant: str, url: str, also: AlsoInTransaction | None = None) -> Dropped:
+        """Drop every variant of a page. `also` joins the first transaction of a drop."""
+        return await self._drops.drop(page_rows.of_url(tenant, url), also)
 
-    async def drop_prefix(self, tenant: str, prefix: PagePrefix) -> Dropped:
-        return await self._drops.drop(page_rows.of_prefix(tenant, prefix))
+    async def drop_prefix(
+        self, tenant: str, prefix: PagePrefix, also: AlsoInTransaction | None = None
+    ) -> Dropped:
+        return await self._drops.drop(page_rows.of_prefix(tenant, prefix), also)
 
-    async def drop_tenant(self, tenant: str) -> Dropped:
-        return await self._drops.drop(page_rows.of_tenant(tenant))
+    async def drop_tenant(self, tenant: str, also: AlsoInTransaction | None = None) -> Dropped:
+        return await self._drops.drop(page_rows.of_tenant(tenant), also)
 
     # Now and then.
 
