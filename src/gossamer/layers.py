@@ -35,6 +35,7 @@ from gossamer.doors.http.api.render.render import RenderEndpoints
 from gossamer.doors.http.core.cookies import SessionCookie
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.routing import Route, Router, endpoint
+from gossamer.doors.http.dashboard.account.account import AccountPages
 from gossamer.doors.http.dashboard.account.people import PeoplePages
 from gossamer.doors.http.dashboard.core.assets import load_assets
 from gossamer.doors.http.dashboard.core.dashboard import Dashboard
@@ -175,11 +176,13 @@ def asgi(service: "Service", more: Iterable[Route] = ()) -> ASGIApp:
 
 def dashboard_routes(service: "Service", dashboard: Dashboard, cookie: SessionCookie) -> list[Route]:
     """All pages of the dashboard, by subject."""
-    public_url = service.settings.public_url
+    people = PeopleEndpoints(service.people, service.settings.public_url)
+    signing = SignInEndpoints(service.sign_in, cookie, service.settings.upgrade_url)
     subjects: list[Endpoints] = [
         dashboard.assets,
         SignInPages(dashboard, service.sign_in, cookie),
-        PeoplePages(dashboard, PeopleEndpoints(service.people, public_url), service.tenant_list),
+        PeoplePages(dashboard, people, service.tenant_list),
+        AccountPages(dashboard, signing, people),
     ]
     return [route for subject in subjects for route in subject.routes()]
 
