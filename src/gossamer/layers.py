@@ -36,6 +36,7 @@ from gossamer.doors.http.core.cookies import SessionCookie
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.routing import Route, Router, endpoint
 from gossamer.doors.http.dashboard.account.account import AccountPages
+from gossamer.doors.http.dashboard.account.activity import ActivityPages
 from gossamer.doors.http.dashboard.account.people import PeoplePages
 from gossamer.doors.http.dashboard.core.assets import load_assets
 from gossamer.doors.http.dashboard.core.dashboard import Dashboard
@@ -183,6 +184,7 @@ def dashboard_routes(service: "Service", dashboard: Dashboard, cookie: SessionCo
         SignInPages(dashboard, service.sign_in, cookie),
         PeoplePages(dashboard, people, service.tenant_list),
         AccountPages(dashboard, signing, people),
+        ActivityPages(dashboard, ActivityEndpoints(service.activity_log), service.tenant_list),
     ]
     return [route for subject in subjects for route in subject.routes()]
 

@@ -26,7 +26,7 @@ class AccountPages:
     endpoints: SignInEndpoints
     people: PeopleEndpoints
 
-    async def show(self, exchange: Exchange, form: Form = NO_FORM) -> Response:
+    async def show(self, exchange: Exchange, form: Form = NO_FORM, *, usage_link: str = "") -> Response:
         _require_person(exchange)
         session = await self.endpoints.sign_in.identify(exchange.secret)
         if session is None or session.user is None:  # it has ended while the page was made
@@ -40,6 +40,7 @@ class AccountPages:
             client=session.client,
             since=timestamps.from_ms(session.created_at),
             until=timestamps.from_ms(session.expires_at),
+            usage_link=usage_link,
         )
 
     async def change_password(self, exchange: Exchange, form: Form) -> Response:
@@ -50,8 +51,7 @@ class AccountPages:
     async def make_usage_link(self, exchange: Exchange, form: Form) -> Response:
         _require_person(exchange)
         token = await self.people.people.link_to_usage(exchange.caller.tenant_id, exchange.actor)
-        link = self.people.address(token)
-        return self.dashboard.render(exchange, "account/usage_link.html", here=_HERE, link=link)
+        return await self.show(exchange, usage_link=self.people.address(token))
 
     def routes(self) -> list[Route]:
         page, form = self.dashboard.page, self.dashboard.form
