@@ -41,6 +41,7 @@ from gossamer.doors.http.dashboard.account.payments import PaymentsPages
 from gossamer.doors.http.dashboard.account.people import PeoplePages
 from gossamer.doors.http.dashboard.account.settings import SettingsPages
 from gossamer.doors.http.dashboard.account.tenants import TenantsPages
+from gossamer.doors.http.dashboard.account.usage import UsagePages
 from gossamer.doors.http.dashboard.core.assets import load_assets
 from gossamer.doors.http.dashboard.core.dashboard import Dashboard
 from gossamer.doors.http.dashboard.core.notices import NOTICES
@@ -192,6 +193,7 @@ def dashboard_routes(service: "Service", dashboard: Dashboard, cookie: SessionCo
         AccountPages(dashboard, signing, people),
         TenantsPages(dashboard, tenants, keys, people, usage, service.crawls),
         PaymentsPages(dashboard, PaymentsEndpoints(service.database), payments_are_on),
+        UsagePages(dashboard, usage, service.tenant_list),
         SettingsPages(dashboard, service.settings),
         ActivityPages(dashboard, ActivityEndpoints(service.activity_log), service.tenant_list),
     ]

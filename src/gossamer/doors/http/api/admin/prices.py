@@ -353,3 +353,14 @@ _EXAMPLE_PAYMENT: Final = ShownPayment(
     settled_at="2026-01-01T12:00:01.000Z",
     delivered_at="2026-01-01T12:00:01.000Z",
 )
+_EXAMPLE_TOTALS: Final = ShownTotals(
+    endpoint="/fetch/basic",
+    network="base",
+    payments=250,
+    total="$1.25",
+    proven="$1.25",
+    unproven="$0",
+    delivered="$1.245",
+    owed="$0.005",
+)
+_EXAMPLE_LIST: Final = PaymentList([_EXAMPLE_PAYMENT], {"/fetch/basic": "$1.25"}, {}, [_EXAMPLE_TOTALS], None)
