@@ -37,6 +37,13 @@ from gossamer.doors.http.api.render.render import RenderEndpoints
 from gossamer.doors.http.core.cookies import SessionCookie
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.routing import Route, Router, endpoint
+from gossamer.doors.http.dashboard.account.account import AccountPages
+from gossamer.doors.http.dashboard.account.activity import ActivityPages
+from gossamer.doors.http.dashboard.account.payments import PaymentsPages
+from gossamer.doors.http.dashboard.account.people import PeoplePages
+from gossamer.doors.http.dashboard.account.settings import SettingsPages
+from gossamer.doors.http.dashboard.account.tenants import TenantsPages
+from gossamer.doors.http.dashboard.account.usage import UsagePages
 from gossamer.doors.http.dashboard.core.assets import load_assets
 from gossamer.doors.http.dashboard.core.dashboard import Dashboard
 from gossamer.doors.http.dashboard.core.notices import NOTICES
@@ -181,9 +188,21 @@ def asgi(service: "Service", more: Iterable[Route] = ()) -> ASGIApp:
 
 def dashboard_routes(service: "Service", dashboard: Dashboard, cookie: SessionCookie) -> list[Route]:
     """All pages of the dashboard, by subject."""
+    people = PeopleEndpoints(service.people, service.settings.public_url)
+    keys, tenants = KeysEndpoints(service.keys), TenantsEndpoints(service.tenant_list)
+    usage = UsageEndpoints(service.usage, service.database, service.limits)
+    payments_are_on = service.payments is not None
+    signing = SignInEndpoints(service.sign_in, cookie, service.settings.upgrade_url)
     subjects: list[Endpoints] = [
         dashboard.assets,
         SignInPages(dashboard, service.sign_in, cookie),
+        PeoplePages(dashboard, people, service.tenant_list),
+        AccountPages(dashboard, signing, people),
+        TenantsPages(dashboard, tenants, keys, people, usage, service.crawls),
+        PaymentsPages(dashboard, PaymentsEndpoints(service.database), payments_are_on),
+        UsagePages(dashboard, usage, service.tenant_list),
+        SettingsPages(dashboard, service.settings),
+        ActivityPages(dashboard, ActivityEndpoints(service.activity_log), service.tenant_list),
     ]
     if service.single_sign_on is not None:
         subjects.append(SingleSignOnPages(dashboard, service.single_sign_on, cookie))
