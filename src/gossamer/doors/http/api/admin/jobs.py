@@ -11,7 +11,14 @@ from msgspec import Meta
 from starlette.responses import Response
 
 from gossamer import problems
-from gossamer.doors.http.core import timestamps
+from gossamer.doors.http.api.admin.job_shapes import (
+    EXAMPLE_EVENT,
+    EXAMPLE_JOB,
+    ShownEvent,
+    ShownJob,
+    to_api,
+    to_event,
+)
 from gossamer.doors.http.core.exchange import Exchange, answer
 from gossamer.doors.http.core.routing import Route
 from gossamer.doors.http.core.streaming import Streaming
@@ -19,7 +26,7 @@ from gossamer.flows.tenants.admit import Caller
 from gossamer.problems import Problem, validation_error
 from gossamer.state.jobs.event_feed import EventFeed
 from gossamer.state.jobs.job import Job, JobFilter, JobState
-from gossamer.state.jobs.job_events import Event, EventType
+from gossamer.state.jobs.job_events import Event
 from gossamer.state.jobs.jobs import Jobs
 from gossamer.state.tenants.tenants import Role
 
@@ -30,31 +37,8 @@ BEAT_SECONDS: Final = 15.0  # between the comments that keep a stream open
 MAX_STREAM_SECONDS: Final = 900.0  # then the client reconnects with Last-Event-ID
 MAX_STREAMS: Final = 100  # of one key at a time, in one process
 RETRY_SECONDS: Final = 5  # after a stream was refused
-_EXAMPLE_ID: Final = "01JGGR2Z3W8Q4T6V9X0Y1B2C3D"
 
 Cursor = Annotated[str, Meta(max_length=26)]
-
-
-class ShownJob(msgspec.Struct, rename="camel"):
-    """A job: work that runs in the background."""
-
-    job_id: str
-    kind: str
-    status: JobState
-    progress: Annotated[int, Meta(ge=0, le=100, description="Percent.")]
-    attempt: Annotated[int, Meta(description="Attempts that have started.")]
-    max_attempts: int
-    cancel_requested: Annotated[
-        bool, Meta(description="Cancelling was requested; the job may still run to its next step.")
-    ]
-    queued_at: str
-    started_at: str | None
-    finished_at: str | None
-    error: Annotated[str | None, Meta(description="The error of the last attempt, if it failed.")]
-    result: Annotated[Any, Meta(description="The result; `null` until the job is done.")]
-    request_id: str
-    status_url: str
-    events_url: str
 
 
 class JobList(msgspec.Struct, rename="camel"):
@@ -73,17 +57,6 @@ class JobQuery(msgspec.Struct, forbid_unknown_fields=True):
     status: Annotated[JobState | None, Meta(description="Only jobs in this state.")] = None
     cursor: Annotated[Cursor | None, Meta(description="The `nextCursor` of the page before.")] = None
     limit: Annotated[int, Meta(ge=1, le=MAX_JOBS_LISTED, description="Jobs in a page.")] = 50
-
-
-class ShownEvent(msgspec.Struct, rename="camel"):
-    """An event of a job."""
-
-    id: int
-    type: EventType
-    message: str
-    data: Any
-    progress: int | None
-    at: str
 
 
 class EventList(msgspec.Struct, rename="camel"):
@@ -113,21 +86,24 @@ class JobsEndpoints:
         return JobList([to_api(job) for job in page], page[-1].job_id if len(found) > query.limit else None)
 
     async def get_job(self, exchange: Exchange, id: str) -> ShownJob:
-        return to_api(await self._job(exchange, id))
+        return to_api(await self.find_job(exchange, id))
 
     async def cancel_job(self, exchange: Exchange, id: str) -> ShownJob:
-        job = await self._job(exchange, id)
+        job = await self.find_job(exchange, id)
         return to_api(await self._jobs.cancel(job.job_id) or job)
 
     async def get_events(self, exchange: Exchange, id: str, query: EventQuery) -> Response:
-        job = await self._job(exchange, id)
+        job = await self.find_job(exchange, id)
         after = _last_seen(exchange, query)
         if "text/event-stream" in (exchange.header(b"accept") or ""):
             return self._streaming(exchange.caller.key_id, job.job_id, after)
-        found = await self._jobs.events(job.job_id, after_seq=after, limit=query.limit)
-        return answer(EventList([_to_event(event) for event in found], found[-1].seq if found else after))
+        return answer(await self.list_events(job, after=after, limit=query.limit))
 
-    async def _job(self, exchange: Exchange, job_id: str) -> Job:
+    async def list_events(self, job: Job, *, after: int = 0, limit: int = MAX_EVENTS_LISTED) -> EventList:
+        found = await self._jobs.events(job.job_id, after_seq=after, limit=limit)
+        return EventList([to_event(event) for event in found], found[-1].seq if found else after)
+
+    async def find_job(self, exchange: Exchange, job_id: str) -> Job:
         job = await self._jobs.get(job_id)
         tenant = tenant_seen_by(exchange.caller)
         if job is None or (tenant is not None and job.tenant_id != tenant):
@@ -177,7 +153,7 @@ class JobsEndpoints:
                 path="/api/jobs",
                 handler=self.list_jobs,
                 summary="List your jobs, newest first",
-                example=JobList([_EXAMPLE], None),
+                example=JobList([EXAMPLE_JOB], None),
                 **common,
             ),
             Route(
@@ -185,7 +161,7 @@ class JobsEndpoints:
                 path="/api/jobs/{id}",
                 handler=self.get_job,
                 summary="Get the state and the result of a job",
-                example=_EXAMPLE,
+                example=EXAMPLE_JOB,
                 **one,
             ),
             Route(
@@ -199,7 +175,7 @@ class JobsEndpoints:
                 answers=EventList,
                 also={"text/event-stream": None},
                 deadline=MAX_STREAM_SECONDS + 30,
-                example=EventList([_EXAMPLE_EVENT], 2),
+                example=EventList([EXAMPLE_EVENT], 2),
                 **one,
             ),
             Route(
@@ -210,7 +186,7 @@ class JobsEndpoints:
                 summary="Cancel a job",
                 description="A queued job ends at once. A running job stops at its next step, and has "
                 "`cancelRequested` until then. The next request for the same work gets a new job.",
-                example=msgspec.structs.replace(_EXAMPLE, cancel_requested=True),
+                example=msgspec.structs.replace(EXAMPLE_JOB, cancel_requested=True),
                 **one,
             ),
         ]
@@ -219,26 +195,6 @@ class JobsEndpoints:
 def tenant_seen_by(caller: Caller) -> str | None:
     """The tenant whose jobs the caller may see; None for admins, who see all."""
     return None if caller.role is Role.ADMIN else caller.tenant_id
-
-
-def to_api(job: Job) -> ShownJob:
-    return ShownJob(
-        job_id=job.job_id,
-        kind=job.kind,
-        status=job.status,
-        progress=job.progress_pct,
-        attempt=job.attempt,
-        max_attempts=job.max_attempts,
-        cancel_requested=job.cancel_requested,
-        queued_at=timestamps.from_ms(job.queued_at),
-        started_at=timestamps.from_ms(job.started_at),
-        finished_at=timestamps.from_ms(job.finished_at),
-        error=str(job.last_error) if job.last_error else None,
-        result=msgspec.json.decode(job.result_json) if job.result_json else None,
-        request_id=job.request_id,
-        status_url=f"/api/jobs/{job.job_id}",
-        events_url=f"/api/jobs/{job.job_id}/events",
-    )
 
 
 def _last_seen(exchange: Exchange, query: EventQuery) -> int:
@@ -264,47 +220,9 @@ def _too_many_streams() -> Problem:
     )
 
 
-def _to_event(event: Event) -> ShownEvent:
-    return ShownEvent(
-        id=event.seq,
-        type=event.type,
-        message=event.message,
-        data=msgspec.json.decode(event.data_json) if event.data_json else None,
-        progress=event.progress_pct,
-        at=timestamps.from_ms(event.created_at),
-    )
-
-
 def _to_sse(event: Event) -> bytes:
     return b"id: %d\nevent: %b\ndata: %b\n\n" % (
         event.seq,
         event.type.value.encode(),
-        msgspec.json.encode(_to_event(event)),
+        msgspec.json.encode(to_event(event)),
     )
-
-
-_EXAMPLE: Final = ShownJob(
-    job_id=_EXAMPLE_ID,
-    kind="audit",
-    status=JobState.RUNNING,
-    progress=40,
-    attempt=1,
-    max_attempts=3,
-    cancel_requested=False,
-    queued_at="2026-01-01T12:00:00.000Z",
-    started_at="2026-01-01T12:00:00.020Z",
-    finished_at=None,
-    error=None,
-    result=None,
-    request_id="wl_m5x7k2qa_a3b9c1",
-    status_url=f"/api/jobs/{_EXAMPLE_ID}",
-    events_url=f"/api/jobs/{_EXAMPLE_ID}/events",
-)
-_EXAMPLE_EVENT: Final = ShownEvent(
-    id=2,
-    type=EventType.STEP_STARTED,
-    message="fetching the page",
-    data=None,
-    progress=5,
-    at="2026-01-01T12:00:00.040Z",
-)
