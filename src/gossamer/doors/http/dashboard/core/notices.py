@@ -4,4 +4,6 @@ from typing import Final
 
 NOTICES: Final[dict[str, str]] = {
     "signed-out": "You are signed out.",
+    "job-canceled": "The job is canceled.",
+    "job-cancel-requested": "The job stops at its next step.",
 }
