@@ -34,6 +34,7 @@ from gossamer.doors.http.core.routing import Route, Router, endpoint
 from gossamer.doors.http.dashboard.core.assets import load_assets
 from gossamer.doors.http.dashboard.core.dashboard import Dashboard
 from gossamer.doors.http.dashboard.core.notices import NOTICES
+from gossamer.doors.http.dashboard.records.audits import AuditPages
 from gossamer.doors.http.dashboard.records.jobs import JobPages
 from gossamer.doors.http.dashboard.sign_in import SignInPages
 from gossamer.doors.http.docs.pages import DocsEndpoints
@@ -170,6 +171,7 @@ def dashboard_routes(service: "Service", dashboard: Dashboard, cookie: SessionCo
     subjects: list[Endpoints] = [
         dashboard.assets,
         SignInPages(dashboard, service.sign_in, cookie),
+        AuditPages(dashboard, AuditsEndpoints(service.audits)),
         JobPages(dashboard, JobsEndpoints(service.jobs)),
     ]
     return [route for subject in subjects for route in subject.routes()]
