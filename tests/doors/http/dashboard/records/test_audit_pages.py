@@ -43,13 +43,13 @@ def line(name: str, score: int | None = 80, *findings: str, status: int | None =
     )
 
 
-def finding(id: str, severity: Severity, *urls: str) -> Finding:
+def finding(name: str, severity: Severity, *urls: str) -> Finding:
     place = FindingPlace(evidence=f"seen {HOSTILE}", urls=urls, more=0)
     return Finding(
-        id=id,
+        id=name,
         severity=severity,
         theme=Theme.TITLES,
-        title=f"Wrong: {id}",
+        title=f"Wrong: {name}",
         why="It confuses.",
         fix=f"Change `<title>` {HOSTILE}",
         evidence=(),

@@ -90,7 +90,7 @@ class JobsEndpoints:
 
     async def cancel_job(self, exchange: Exchange, id: str) -> ShownJob:
         job = await self.find_job(exchange, id)
-        return to_api(await self._jobs.cancel(job.job_id) or job)
+        return to_api(await self._jobs.cancel(job.job_id, by=exchange.actor) or job)
 
     async def get_events(self, exchange: Exchange, id: str, query: EventQuery) -> Response:
         job = await self.find_job(exchange, id)
@@ -195,6 +195,14 @@ class JobsEndpoints:
 def tenant_seen_by(caller: Caller) -> str | None:
     """The tenant whose jobs the caller may see; None for admins, who see all."""
     return None if caller.role is Role.ADMIN else caller.tenant_id
+
+
+def tenant_asked_for(caller: Caller, tenant: str | None) -> str | None:
+    """The tenant that the caller asks about; None if an admin asks about all."""
+    own = tenant_seen_by(caller)
+    if own is not None and tenant not in (None, own):
+        raise Problem(problems.FORBIDDEN, "Only admins may see another tenant.", hint="Leave `tenant` out.")
+    return tenant or own
 
 
 def _last_seen(exchange: Exchange, query: EventQuery) -> int:

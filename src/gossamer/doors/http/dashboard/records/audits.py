@@ -78,7 +78,7 @@ class AuditPages:
             _required_url(form),
             _options(form),
             tenant_id=exchange.caller.tenant_id,
-            request_id=exchange.request_id,
+            by=exchange.actor,
             remember=remember,
         )
         return self._started(audit_id)

@@ -315,6 +315,12 @@ def _cached_pages() -> None:
     )
     op.create_index("ix_cached_pages_due", "cached_pages", ["due_at"], **_where("due_at IS NOT NULL"))
     op.create_index(None, "cached_pages", ["edition"])
+    op.create_index(
+        "ix_cached_pages_rendered",
+        "cached_pages",
+        ["tenant_id", "rendered_at", "name"],
+        **_where("deleted_at IS NULL"),
+    )
     op.create_index(None, "cached_pages", ["tenant_id", "site"])
 
 
