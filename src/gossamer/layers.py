@@ -40,6 +40,8 @@ from gossamer.doors.http.dashboard.core.assets import load_assets
 from gossamer.doors.http.dashboard.core.dashboard import Dashboard
 from gossamer.doors.http.dashboard.core.notices import NOTICES
 from gossamer.doors.http.dashboard.records.audits import AuditPages
+from gossamer.doors.http.dashboard.records.batches import BatchPages
+from gossamer.doors.http.dashboard.records.cache import CachePages
 from gossamer.doors.http.dashboard.records.jobs import JobPages
 from gossamer.doors.http.dashboard.sign_in import SignInPages
 from gossamer.doors.http.docs.pages import DocsEndpoints
@@ -81,11 +83,7 @@ def routes(service: "Service") -> list[Route]:
         RenderEndpoints(
             service.render_service, service.jobs, service.render_pace, service.settings.upgrade_url
         ),
-        PageCacheEndpoints(
-            service.render_service,
-            CacheClearer(service.page_cache, service.jobs, service.index, service.render_failures),
-            service.warmer,
-        ),
+        page_cache_endpoints(service),
         CachedPagesEndpoints(service.page_cache.listing),
         UsageEndpoints(service.usage, service.database, service.limits),
         PaymentsEndpoints(service.database),
@@ -176,12 +174,28 @@ def asgi(service: "Service", more: Iterable[Route] = ()) -> ASGIApp:
     return app
 
 
+def page_cache_endpoints(service: "Service") -> PageCacheEndpoints:
+    clearer = CacheClearer(service.page_cache, service.jobs, service.index, service.render_failures)
+    return PageCacheEndpoints(service.render_service, clearer, service.warmer)
+
+
 def dashboard_routes(service: "Service", dashboard: Dashboard, cookie: SessionCookie) -> list[Route]:
     """All pages of the dashboard, by subject."""
     subjects: list[Endpoints] = [
         dashboard.assets,
         SignInPages(dashboard, service.sign_in, cookie),
         AuditPages(dashboard, AuditsEndpoints(service.audits)),
+        BatchPages(
+            dashboard,
+            BatchEndpoints(service.batches, service.jobs, service.batch_lines),
+            JobsEndpoints(service.jobs),
+        ),
+        CachePages(
+            dashboard,
+            CachedPagesEndpoints(service.page_cache.listing),
+            page_cache_endpoints(service),
+            service.settings.upgrade_url,
+        ),
         JobPages(dashboard, JobsEndpoints(service.jobs)),
     ]
     return [route for subject in subjects for route in subject.routes()]

@@ -19,7 +19,7 @@ function addToTimeline(list, event, queued) {
   if (event.type === "warning" || event.type === "error") line.className = "is-bad";
   const time = element("span", "fine num", `+ ${write(new Date(event.at) - new Date(queued), "duration")}`);
   time.title = event.at;
-  line.append(time, " ", element(event.type === "status_changed" ? "strong" : "span", "", event.message));
+  line.append(time, " ", element(event.type === "status_changed" ? "strong" : "span", "", event.type === "step_done" ? `${event.message}: done` : event.message));
   if (event.progress !== null && event.type !== "status_changed") line.append(" ", element("span", "fine num", `${event.progress} %`));
   list.append(line);
 }

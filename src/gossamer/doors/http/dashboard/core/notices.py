@@ -5,6 +5,11 @@ from typing import Final
 NOTICES: Final[dict[str, str]] = {
     "signed-out": "You are signed out.",
     "audit-started": "The audit has started.",
+    "batch-started": "The batch has started.",
     "job-canceled": "The job is canceled.",
     "job-cancel-requested": "The job stops at its next step.",
+    "page-cached": "The page is cached and young enough, so nothing was rendered.",
+    "render-failed": "The last render failed a moment ago. Another one would end alike, so none was queued.",
+    "render-queued": "The page is being rendered.",
+    "warming": "The renders are being queued.",
 }
