@@ -47,6 +47,10 @@ from gossamer.doors.http.dashboard.account.usage import UsagePages
 from gossamer.doors.http.dashboard.core.assets import load_assets
 from gossamer.doors.http.dashboard.core.dashboard import Dashboard
 from gossamer.doors.http.dashboard.core.notices import NOTICES
+from gossamer.doors.http.dashboard.records.audits import AuditPages
+from gossamer.doors.http.dashboard.records.batches import BatchPages
+from gossamer.doors.http.dashboard.records.cache import CachePages
+from gossamer.doors.http.dashboard.records.jobs import JobPages
 from gossamer.doors.http.dashboard.sign_in import SignInPages
 from gossamer.doors.http.dashboard.single_sign_on import SingleSignOnPages
 from gossamer.doors.http.docs.pages import DocsEndpoints
@@ -88,11 +92,7 @@ def routes(service: "Service") -> list[Route]:
         RenderEndpoints(
             service.render_service, service.jobs, service.render_pace, service.settings.upgrade_url
         ),
-        PageCacheEndpoints(
-            service.render_service,
-            CacheClearer(service.page_cache, service.jobs, service.index, service.render_failures),
-            service.warmer,
-        ),
+        page_cache_endpoints(service),
         CachedPagesEndpoints(service.page_cache.listing),
         UsageEndpoints(service.usage, service.database, service.limits),
         PaymentsEndpoints(service.database),
@@ -186,6 +186,11 @@ def asgi(service: "Service", more: Iterable[Route] = ()) -> ASGIApp:
     return app
 
 
+def page_cache_endpoints(service: "Service") -> PageCacheEndpoints:
+    clearer = CacheClearer(service.page_cache, service.jobs, service.index, service.render_failures)
+    return PageCacheEndpoints(service.render_service, clearer, service.warmer)
+
+
 def dashboard_routes(service: "Service", dashboard: Dashboard, cookie: SessionCookie) -> list[Route]:
     """All pages of the dashboard, by subject."""
     people = PeopleEndpoints(service.people, service.settings.public_url)
@@ -203,6 +208,19 @@ def dashboard_routes(service: "Service", dashboard: Dashboard, cookie: SessionCo
         UsagePages(dashboard, usage, service.tenant_list),
         SettingsPages(dashboard, service.settings),
         ActivityPages(dashboard, ActivityEndpoints(service.activity_log), service.tenant_list),
+        AuditPages(dashboard, AuditsEndpoints(service.audits)),
+        BatchPages(
+            dashboard,
+            BatchEndpoints(service.batches, service.jobs, service.batch_lines),
+            JobsEndpoints(service.jobs),
+        ),
+        CachePages(
+            dashboard,
+            CachedPagesEndpoints(service.page_cache.listing),
+            page_cache_endpoints(service),
+            service.settings.upgrade_url,
+        ),
+        JobPages(dashboard, JobsEndpoints(service.jobs)),
     ]
     if service.single_sign_on is not None:
         subjects.append(SingleSignOnPages(dashboard, service.single_sign_on, cookie))

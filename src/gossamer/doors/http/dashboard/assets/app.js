@@ -1,6 +1,7 @@
 // Brings a page to life. Without it every page works: forms post, links lead on, times are in UTC.
 import { enhanceCopy } from "./copy.js";
 import { enhanceForms } from "./forms.js";
+import { enhanceJobEvents } from "./job_events.js";
 import { enhanceLive } from "./live.js";
 import { enhanceTables } from "./tables.js";
 import { enhanceTimes } from "./times.js";
@@ -11,6 +12,7 @@ export function enhance(root) {
   enhanceTables(root);
   enhanceForms(root, enhance);
   enhanceLive(root, enhance);
+  enhanceJobEvents(root, enhance);
 }
 
 function keepMenuOpen() {

@@ -8,4 +8,12 @@ NOTICES: Final[dict[str, str]] = {
     "role-changed": "The role is changed.",
     "person-disabled": "The person is disabled. Their sessions have ended.",
     "person-enabled": "The person may sign in again.",
+    "audit-started": "The audit has started.",
+    "batch-started": "The batch has started.",
+    "job-canceled": "The job is canceled.",
+    "job-cancel-requested": "The job stops at its next step.",
+    "page-cached": "The page is cached and young enough, so nothing was rendered.",
+    "render-failed": "The last render failed a moment ago. Another one would end alike, so none was queued.",
+    "render-queued": "The page is being rendered.",
+    "warming": "The renders are being queued.",
 }
