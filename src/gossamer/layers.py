@@ -35,6 +35,7 @@ from gossamer.doors.http.dashboard.core.assets import load_assets
 from gossamer.doors.http.dashboard.core.dashboard import Dashboard
 from gossamer.doors.http.dashboard.core.notices import NOTICES
 from gossamer.doors.http.dashboard.sign_in import SignInPages
+from gossamer.doors.http.dashboard.start.playground import PlaygroundPages
 from gossamer.doors.http.docs.pages import DocsEndpoints
 from gossamer.doors.http.layers.access import Authenticate, Authorise
 from gossamer.doors.http.layers.clients import Clients
@@ -169,8 +170,23 @@ def dashboard_routes(service: "Service", dashboard: Dashboard, cookie: SessionCo
     subjects: list[Endpoints] = [
         dashboard.assets,
         SignInPages(dashboard, service.sign_in, cookie),
+        playground(service, dashboard),
     ]
     return [route for subject in subjects for route in subject.routes()]
+
+
+def playground(service: "Service", dashboard: Dashboard) -> PlaygroundPages:
+    upgrade_url = service.settings.upgrade_url
+    return PlaygroundPages(
+        dashboard,
+        FetchEndpoints(service.reader, upgrade_url),
+        CaptureEndpoints(service.capturer, service.dialer, upgrade_url),
+        ExtractEndpoints(service.extractor, upgrade_url),
+        SearchEndpoints(service.finder),
+        service.render_service,
+        prices(service.settings),
+        takes_payments=service.payments is not None,
+    )
 
 
 def paying_layer(service: "Service", payments: Payments) -> Callable[[ASGIApp], ASGIApp]:

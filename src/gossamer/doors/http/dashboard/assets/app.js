@@ -2,13 +2,17 @@
 import { enhanceCopy } from "./copy.js";
 import { enhanceForms } from "./forms.js";
 import { enhanceLive } from "./live.js";
+import { enhancePlayground } from "./playground.js";
 import { enhanceTables } from "./tables.js";
+import { enhanceTabs } from "./tabs.js";
 import { enhanceTimes } from "./times.js";
 
 export function enhance(root) {
   enhanceTimes(root);
   enhanceCopy(root);
   enhanceTables(root);
+  enhanceTabs(root);
+  enhancePlayground(root);
   enhanceForms(root, enhance);
   enhanceLive(root, enhance);
 }
