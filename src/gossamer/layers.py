@@ -36,6 +36,7 @@ from gossamer.doors.http.dashboard.core.dashboard import Dashboard
 from gossamer.doors.http.dashboard.core.notices import NOTICES
 from gossamer.doors.http.dashboard.sign_in import SignInPages
 from gossamer.doors.http.dashboard.start.playground import PlaygroundPages
+from gossamer.doors.http.dashboard.start.search import SearchPages
 from gossamer.doors.http.docs.pages import DocsEndpoints
 from gossamer.doors.http.layers.access import Authenticate, Authorise
 from gossamer.doors.http.layers.clients import Clients
@@ -49,6 +50,7 @@ from gossamer.doors.http.layers.problem_documents import Problems
 from gossamer.doors.http.layers.request_log import RequestLog
 from gossamer.doors.http.layers.routing import Routing
 from gossamer.doors.http.layers.shedding import Shedding
+from gossamer.flows.pages.search import Finder, IndexSource
 from gossamer.flows.pay.pay import Payments
 from gossamer.flows.pay.quotes import prices
 from gossamer.flows.render.clear import CacheClearer
@@ -171,8 +173,17 @@ def dashboard_routes(service: "Service", dashboard: Dashboard, cookie: SessionCo
         dashboard.assets,
         SignInPages(dashboard, service.sign_in, cookie),
         playground(service, dashboard),
+        SearchPages(
+            dashboard,
+            SearchEndpoints(Finder({"index": IndexSource(service.index)}, service.cache, service.log)),
+        ),
     ]
     return [route for subject in subjects for route in subject.routes()]
+
+
+def index_finder(service: "Service") -> Finder:
+    """Searches the pages that were read here, and asks no provider."""
+    return Finder({"index": IndexSource(service.index)}, service.cache, service.log)
 
 
 def playground(service: "Service", dashboard: Dashboard) -> PlaygroundPages:

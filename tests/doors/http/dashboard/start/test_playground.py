@@ -108,6 +108,22 @@ async def test_the_shown_call_is_the_one_that_was_made(fetching: Fetching) -> No
     assert asked.status_code == 200, asked.text
 
 
+@pytest.mark.parametrize(
+    ("chosen", "where"), [("markdown", "content"), ("llm", "content"), ("text", "text"), ("html", "html")]
+)
+async def test_a_program_finds_the_format_where_the_call_says(
+    fetching: Fetching, chosen: str, where: str
+) -> None:
+    client = await sign_in(fetching.visit, "user")
+
+    page = await run(client, url=fetching.site.url(say(PAGE)), format=chosen, render="never")
+
+    body = json.loads(code(page, "json"))["params"]["arguments"]
+    assert code(page, "python").endswith(f'print(answer.json()["{where}"])')
+    asked = await fetching.visit.client.post("/fetch", json=body, headers=AS_ADMIN)
+    assert "Orb weavers" in asked.json()[where]
+
+
 async def test_a_page_that_is_something_else_says_so_in_words(fetching: Fetching) -> None:
     client = await sign_in(fetching.visit, "user")
 

@@ -28,7 +28,7 @@ function build(box) {
     button.setAttribute("aria-controls", section.id);
     section.setAttribute("role", "tabpanel");
     section.setAttribute("aria-labelledby", button.id);
-    heading.hidden = true;
+    heading.className = "visually-hidden";
     list.append(button);
     return [button, section];
   });

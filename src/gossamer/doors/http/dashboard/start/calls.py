@@ -55,11 +55,8 @@ class ApiCall:
 
     def python(self, public_url: str) -> str:
         accept = f',\n        "Accept": "{self.accept}"' if self.file else ""
-        result = (
-            f'open("{self.file}", "wb").write(answer.content)'
-            if self.file
-            else f"print({_RESULTS[self.task]})"
-        )
+        saved = f'open("{self.file}", "wb").write(answer.content)'
+        result = saved if self.file else f"print({self._result()})"
         return (
             "import os\n\nimport httpx\n\n"
             f'answer = httpx.post(\n    "{public_url}{self.path}",\n'
@@ -73,18 +70,20 @@ class ApiCall:
         call = {"name": self.task.value, "arguments": self.body}
         return json.dumps({"method": "tools/call", "params": call}, indent=2, ensure_ascii=False)
 
+    def _result(self) -> str:
+        """Where a program finds what it asked for."""
+        if self.task is PlaygroundTask.RENDER:
+            return "answer.text"
+        name = "data" if self.task is PlaygroundTask.EXTRACT else "results"
+        if self.task is PlaygroundTask.FETCH:
+            chosen = self.body["formats"][0]
+            name = "content" if chosen in ("markdown", "llm") else chosen
+        return f'answer.json()["{name}"]'
+
     @property
     def file(self) -> str:
         """The name of the file that the answer is; empty if it is JSON or a page."""
         return {"image/png": "page.png", "application/pdf": "page.pdf"}.get(self.accept, "")
-
-
-_RESULTS: Final[Mapping[PlaygroundTask, str]] = {
-    PlaygroundTask.FETCH: 'answer.json()["content"]',
-    PlaygroundTask.RENDER: "answer.text",
-    PlaygroundTask.EXTRACT: 'answer.json()["data"]',
-    PlaygroundTask.SEARCH: 'answer.json()["results"]',
-}
 
 
 def to_call(form: Form) -> ApiCall:
