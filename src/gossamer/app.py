@@ -63,14 +63,19 @@ from gossamer.flows.render.render_job import RenderWork
 from gossamer.flows.render.serve import RenderService, restore_limits
 from gossamer.flows.render.warm import Warmer
 from gossamer.flows.tenants import keys
+from gossamer.flows.tenants.activity_log import ActivityLog
 from gossamer.flows.tenants.admit import Admission
 from gossamer.flows.tenants.keys import IssuedKey, Keys
 from gossamer.flows.tenants.people import InvitedUser, People
 from gossamer.flows.tenants.sign_in import SignIn
+from gossamer.flows.tenants.tenant_list import TenantList
 from gossamer.flows.upkeep import queue, upkeep
+from gossamer.flows.upkeep.alerts import Alerts
 from gossamer.flows.upkeep.health import Checkup, Probe
+from gossamer.flows.upkeep.overview import Overviews
 from gossamer.flows.upkeep.stopping import Stopping
 from gossamer.flows.upkeep.supervision import Supervisor
+from gossamer.flows.upkeep.workers import Workers
 from gossamer.layers import asgi
 from gossamer.observe.logs import Log
 from gossamer.observe.metrics import Metrics
@@ -126,6 +131,8 @@ class Service:
         self.blobs: Blobs = open_blobs(settings.blobs_url, os.environ)
         self.admission = Admission(self.database, self.hot)
         self.keys = Keys(self.database, self.admission)
+        self.tenant_list = TenantList(self.database, time.time)
+        self.activity_log = ActivityLog(self.database)
         self.names = Names(settings.dns_servers)
         self.dialer = Dialer(self.names, allow=settings.egress_allow, ports=settings.egress_ports, log=log)
         bodies = BodyBudget(settings.body_megabytes * 1024**2)
@@ -213,6 +220,9 @@ class Service:
             },
             self.metrics,
         )
+        self.workers = Workers(self.database)
+        self.alerts = Alerts(self.checkup, time.time)
+        self.overviews = Overviews(self.database, self.crawl_stats, self.checkup, self.alerts, time.time)
         self.first_key: IssuedKey | None = None  # created by the first start, to be shown once
         self.first_link: InvitedUser | None = None  # signs the first admin in
         self.bootstrap_key_is_unknown = False  # it is set, but no key here matches it

@@ -8,11 +8,16 @@ from typing import TYPE_CHECKING, Protocol
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
+from gossamer.doors.http.api.admin.activity import ActivityEndpoints
+from gossamer.doors.http.api.admin.alerts import AlertsEndpoints
 from gossamer.doors.http.api.admin.jobs import JobsEndpoints
 from gossamer.doors.http.api.admin.keys import KeysEndpoints
 from gossamer.doors.http.api.admin.operations import OperationsEndpoints
+from gossamer.doors.http.api.admin.overview import OverviewEndpoints
 from gossamer.doors.http.api.admin.prices import PaymentsEndpoints, PricesEndpoints, with_price
+from gossamer.doors.http.api.admin.tenants import TenantsEndpoints
 from gossamer.doors.http.api.admin.usage import UsageEndpoints
+from gossamer.doors.http.api.admin.workers import WorkersEndpoints
 from gossamer.doors.http.api.audit.audits import AuditsEndpoints
 from gossamer.doors.http.api.auth.people import PeopleEndpoints
 from gossamer.doors.http.api.auth.sign_in import SignInEndpoints
@@ -26,6 +31,7 @@ from gossamer.doors.http.api.pages.capture import CaptureEndpoints
 from gossamer.doors.http.api.pages.extract import ExtractEndpoints
 from gossamer.doors.http.api.pages.fetch import FetchEndpoints
 from gossamer.doors.http.api.pages.search import SearchEndpoints
+from gossamer.doors.http.api.render.cached_pages import CachedPagesEndpoints
 from gossamer.doors.http.api.render.page_cache import PageCacheEndpoints
 from gossamer.doors.http.api.render.render import RenderEndpoints
 from gossamer.doors.http.core.cookies import SessionCookie
@@ -82,6 +88,7 @@ def routes(service: "Service") -> list[Route]:
             CacheClearer(service.page_cache, service.jobs, service.index, service.render_failures),
             service.warmer,
         ),
+        CachedPagesEndpoints(service.page_cache.listing),
         UsageEndpoints(service.usage, service.database, service.limits),
         PaymentsEndpoints(service.database),
         BatchEndpoints(service.batches, service.jobs, service.batch_lines),
@@ -91,10 +98,15 @@ def routes(service: "Service") -> list[Route]:
         StatsEndpoints(service.crawls, service.crawl_stats, time.time),
         FrontierEndpoints(service.crawls, service.frontier, service.seeder),
         AuditsEndpoints(service.audits),
+        ActivityEndpoints(service.activity_log),
+        WorkersEndpoints(service.workers),
+        AlertsEndpoints(service.alerts),
+        OverviewEndpoints(service.overviews),
         JobsEndpoints(service.jobs),
         KeysEndpoints(service.keys),
         SignInEndpoints(service.sign_in, cookie, service.settings.upgrade_url),
         PeopleEndpoints(service.people, service.settings.public_url),
+        TenantsEndpoints(service.tenant_list),
         OperationsEndpoints(service.checkup, service.metrics, service.stopping),
     ]
     taken = service.payments.settling.payees.values() if service.payments is not None else ()

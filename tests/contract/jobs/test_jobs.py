@@ -32,6 +32,7 @@ from gossamer.state.jobs.job_events import EventType, NewEvent
 from gossamer.state.jobs.job_retry import RetryPolicy
 from gossamer.state.jobs.jobs import Jobs
 from gossamer.state.tenants import once, tenants
+from gossamer.state.tenants.activity import Action, ActivityFilter, Actor, Via, list_activity
 from gossamer.state.wakeups.wakeups import open_wakeups
 
 NOW = 1_700_000_000_000
@@ -588,6 +589,27 @@ async def test_what_is_over_stays_as_it_is(jobs: Jobs, tenant: str) -> None:
     await jobs.finish(held, now=NOW)
     assert await jobs.cancel(held.job_id) == await jobs.get(held.job_id)
     assert await jobs.cancel(str(ULID())) is None
+
+
+async def test_the_first_cancelling_is_recorded_with_its_author(
+    jobs: Jobs, database: Database, tenant: str
+) -> None:
+    by = Actor("01KEY", "sk_live_a...", Via.KEY, "127.0.0.9", "wl_1")
+    await put(jobs, tenant)
+    held = await leased(jobs)
+    for _ in range(2):  # a running job may be asked again
+        canceled = await jobs.cancel(held.job_id, by=by, now=NOW + 1)
+        assert canceled is not None
+        assert canceled.cancel_requested
+    await jobs.finish(held, now=NOW + 2)
+    over = await jobs.cancel(held.job_id, by=by)
+    assert over == await jobs.get(held.job_id)
+    assert await jobs.cancel(str(ULID()), by=by) is None
+    async with database.read() as connection:
+        entries = await list_activity(connection, ActivityFilter(tenant_id=tenant))
+    assert [(entry.action, entry.subject, entry.actor, entry.at) for entry in entries] == [
+        (Action.JOB_CANCELED, held.job_id, by, NOW + 1)
+    ]
 
 
 # Looking at them.

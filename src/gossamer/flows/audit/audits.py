@@ -21,7 +21,8 @@ from gossamer.state.audits import Audit
 from gossamer.state.jobs import job_table
 from gossamer.state.jobs.job import Job, NewJob
 from gossamer.state.jobs.jobs import Jobs
-from gossamer.state.tenants import tenants
+from gossamer.state.tenants import activity, tenants
+from gossamer.state.tenants.activity import Action, ActivityEntry, Actor
 from gossamer.web.audit.check import Scope
 from gossamer.web.audit.comparison import Comparison, compare
 from gossamer.web.audit.report import AuditOptions, AuditReport
@@ -46,7 +47,7 @@ class Audits:
     auditor: Auditor
 
     async def start(
-        self, url: str, options: AuditOptions, *, tenant_id: str, request_id: str, remember: Remember
+        self, url: str, options: AuditOptions, *, tenant_id: str, by: Actor, remember: Remember
     ) -> tuple[Job, str]:
         """The job and the audit's id. `remember` runs in the transaction that stores both."""
         target = Url.parse(url)
@@ -57,7 +58,7 @@ class Audits:
             tenant_id=tenant_id,
             payload=AuditPayload(audit_id, target.href, options),
             idempotency_key=idempotency_key(tenant_id, target, options),
-            request_id=request_id,
+            request_id=by.request_id,
         )
         async with self.jobs.database.write() as connection:
             job = await job_table.put(connection, new)
@@ -70,6 +71,8 @@ class Audits:
                     url=target.href,
                     options=options,
                 )
+                started = ActivityEntry(tenant_id, Action.AUDIT_STARTED, audit_id, by, target.href)
+                await activity.record(connection, started)
             known = await audits.of_job(connection, job.job_id)
             audit_id = known.id if known else audit_id
             await remember(connection, job, audit_id)

@@ -23,6 +23,8 @@ from gossamer.state.db.database import Database
 from gossamer.state.jobs import job_table
 from gossamer.state.jobs.job import Job, NewJob, as_json
 from gossamer.state.jobs.jobs import Jobs
+from gossamer.state.tenants import activity
+from gossamer.state.tenants.activity import Action, ActivityEntry, Actor
 from gossamer.state.tenants.tenants import Role, Tier
 from gossamer.web.pages.page_request import PageOptions
 from gossamer.web.pages.reading import ReadingOptions
@@ -52,7 +54,7 @@ class Batches:
     capacity: RenderCapacity
 
     async def create(
-        self, request: BatchRequest, options: PageOptions, caller: Caller, request_id: str, also: OnCreated
+        self, request: BatchRequest, options: PageOptions, caller: Caller, by: Actor, also: OnCreated
     ) -> Batch:
         """Raises `Problem` for a bad selector, or if a browser is needed and there is none."""
         await self.parsers.check_selectors(ReadingOptions(include=options.include, exclude=options.exclude))
@@ -63,12 +65,16 @@ class Batches:
             tenant_id=caller.tenant_id,
             payload=BatchPayload(caller.key_id, caller.tier.value),
             max_attempts=MAX_ATTEMPTS,
-            request_id=request_id,
+            request_id=by.request_id,
+        )
+        started = ActivityEntry(
+            caller.tenant_id, Action.BATCH_STARTED, job.job_id, by, f"{len(request.urls):,} URLs"
         )
         batch = Batch(job.job_id, caller.tenant_id, request.tier, len(request.urls))
         async with self.jobs.database.write() as connection:
             await job_table.put(connection, job)
             await batches.add(connection, batch, _to_task(request.urls, options))
+            await activity.record(connection, started)
             await also(connection, batch)
         self.jobs.wake(job.kind)
         return batch

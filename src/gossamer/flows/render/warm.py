@@ -18,6 +18,8 @@ from gossamer.reach.page.visit import Step
 from gossamer.state.jobs import job_table
 from gossamer.state.jobs.job import Job, NewJob
 from gossamer.state.pages.page_cache import PageCache
+from gossamer.state.tenants import activity
+from gossamer.state.tenants.activity import Action, ActivityEntry, Actor
 from gossamer.state.tenants.tenants import Role, Tier
 from gossamer.web.pages.fetch_spec import FetchSpec
 from gossamer.web.render.request import RenderRequest, WarmRequest
@@ -69,7 +71,7 @@ class Warmer:
     render_service: RenderService
     parsers: ParserPool
 
-    async def queue(self, caller: Caller, request: WarmRequest, request_id: str, on_queued: OnQueued) -> Job:
+    async def queue(self, caller: Caller, request: WarmRequest, by: Actor, on_queued: OnQueued) -> Job:
         """The job that queues the renders: the active one for the same request, or a new one."""
         if request.sitemap:
             url = Url.parse(request.sitemap)
@@ -81,11 +83,15 @@ class Warmer:
             tenant_id=caller.tenant_id,
             payload=payload,
             idempotency_key=digest(f"{KIND}\n{msgspec.json.encode(payload).decode()}"),
-            request_id=request_id,
+            request_id=by.request_id,
         )
         jobs = self.render_service.jobs
         async with jobs.database.write() as connection:
             job = await job_table.put(connection, new)
+            if job.job_id == new.job_id:
+                wanted = request.sitemap or f"{len(request.urls):,} URLs"
+                warmed = ActivityEntry(caller.tenant_id, Action.CACHE_WARMED, job.job_id, by, wanted)
+                await activity.record(connection, warmed)
             await on_queued(connection, job)
         jobs.wake(job.kind)
         return job

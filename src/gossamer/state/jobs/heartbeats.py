@@ -13,6 +13,7 @@ from gossamer.state.db.tables import workers
 CRAWL: Final = "crawl"  # the kind of workers that crawl
 EVERY_SECONDS: Final = 15.0
 ALIVE_SECONDS: Final = 3 * EVERY_SECONDS
+DAY: Final = 86_400_000  # milliseconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,7 @@ class Heartbeat:
     running: int  # jobs
     started_at: int
     seen_at: int
+    is_alive: bool = True
 
 
 async def beat(
@@ -46,7 +48,25 @@ async def alive(connection: AsyncConnection, *, now: int | None = None) -> Seque
     return [Heartbeat(row[0], tuple(row[1].split(",")), *row[2:]) for row in rows]
 
 
+async def recent(connection: AsyncConnection, *, now: int | None = None) -> Sequence[Heartbeat]:
+    """The workers that are alive, and those that fell silent within a day."""
+    time = await connection.scalar(select(clock(now))) or 0
+    query = select(workers).where(workers.c.seen_at > time - DAY).order_by(workers.c.name)
+    alive_since = time - int(ALIVE_SECONDS * 1000)
+    return [
+        Heartbeat(
+            name=row.name,
+            kinds=tuple(row.kinds.split(",")),
+            running=row.running,
+            started_at=row.started_at,
+            seen_at=row.seen_at,
+            is_alive=row.seen_at > alive_since,
+        )
+        for row in await connection.execute(query)
+    ]
+
+
 async def forget_dead(connection: AsyncConnection, *, now: int | None = None) -> int:
     """Delete the traces of workers that have not been heard from for a day."""
-    since = clock(now) - 86_400_000
+    since = clock(now) - DAY
     return (await connection.execute(delete(workers).where(workers.c.seen_at <= since))).rowcount

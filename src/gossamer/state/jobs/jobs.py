@@ -41,6 +41,8 @@ from gossamer.state.jobs.job import (
     success,
 )
 from gossamer.state.jobs.job_events import Event, NewEvent
+from gossamer.state.tenants import activity
+from gossamer.state.tenants.activity import Action, ActivityEntry, Actor
 from gossamer.state.wakeups.wakeups import Wakeups
 
 LEASE_SECONDS: Final = 60.0
@@ -213,11 +215,25 @@ class Jobs:
             if not await lease_statements.settle(connection, [done], now):
                 raise LeaseLost
 
-    async def cancel(self, job_id: str, *, now: int | None = None) -> Job | None:
-        """Cancel a queued job at once, and ask the worker of a running one to stop. The job as it now is."""
+    async def cancel(self, job_id: str, *, by: Actor | None = None, now: int | None = None) -> Job | None:
+        """Cancel a queued job at once, and ask the worker of a running one to stop. The job as it now is.
+        With `by`, the first time is recorded in the log of activity."""
+        if by is not None:
+            return await self._cancel_and_record(job_id, by, now)
         async with self.database.executor() as executor:
             row = await lease_statements.cancel(executor, job_id, now)
         return await self.get(job_id) if row is None else job_of(row)
+
+    async def _cancel_and_record(self, job_id: str, by: Actor, now: int | None) -> Job | None:
+        async with self.database.write() as connection:
+            before = await job_table.get(connection, job_id)
+            row = await lease_statements.cancel(connection, job_id, now)
+            if before is None or row is None or before.cancel_requested:
+                return before if row is None else job_of(row)
+            job = job_of(row)
+            entry = ActivityEntry(job.tenant_id, Action.JOB_CANCELED, job.job_id, by, job.kind)
+            await activity.record(connection, entry, now=now)
+            return job
 
     async def find_canceled(self, job_ids: Collection[str]) -> set[str]:
         """Which of these are to be canceled."""

@@ -42,8 +42,9 @@ from gossamer.state.pages.cached_page import (
 )
 from gossamer.state.pages.cold_pages import ColdPages, PageUploads, Upload
 from gossamer.state.pages.hot_pages import HotPages, NearPage, NearPages, PageChanges, Promotions
-from gossamer.state.pages.page_drops import PageDrops, UncertainPages
+from gossamer.state.pages.page_drops import AlsoInTransaction, PageDrops, UncertainPages
 from gossamer.state.pages.page_key import PageKey, PagePrefix
+from gossamer.state.pages.page_list import PageListing
 from gossamer.state.pages.page_repair import PageRepair
 from gossamer.state.pages.page_rows import CachedPageRow
 from gossamer.state.pages.write_behind import WriteBehind
@@ -103,6 +104,7 @@ class PageCache:
         self._repair = PageRepair(self._hot, self._cold, self._uploads, database, log)
         self._promotions = Promotions(self._hot, database, log, metrics)
         self._behind = WriteBehind(database)
+        self.listing = PageListing(database, self._hot, self._behind)
 
     # Getting.
 
@@ -305,15 +307,17 @@ class PageCache:
                 await self._hot.drop(key.name, 0)
         return dropped
 
-    async def drop_url(self, tenant: str, url: str) -> Dropped:
-        """Drop every variant of a page."""
-        return await self._drops.drop(page_rows.of_url(tenant, url))
+    async def drop_url(self, tenant: str, url: str, also: AlsoInTransaction | None = None) -> Dropped:
+        """Drop every variant of a page. `also` joins the first transaction of a drop."""
+        return await self._drops.drop(page_rows.of_url(tenant, url), also)
 
-    async def drop_prefix(self, tenant: str, prefix: PagePrefix) -> Dropped:
-        return await self._drops.drop(page_rows.of_prefix(tenant, prefix))
+    async def drop_prefix(
+        self, tenant: str, prefix: PagePrefix, also: AlsoInTransaction | None = None
+    ) -> Dropped:
+        return await self._drops.drop(page_rows.of_prefix(tenant, prefix), also)
 
-    async def drop_tenant(self, tenant: str) -> Dropped:
-        return await self._drops.drop(page_rows.of_tenant(tenant))
+    async def drop_tenant(self, tenant: str, also: AlsoInTransaction | None = None) -> Dropped:
+        return await self._drops.drop(page_rows.of_tenant(tenant), also)
 
     # Now and then.
 

@@ -1,11 +1,12 @@
 """Drops pages: first the row, which decides, then both tiers; repair asks a tier again that failed."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.observe.logs import Log
 from gossamer.problems import Unavailable
@@ -19,6 +20,8 @@ from gossamer.state.pages.page_rows import DeletedPage, Which
 
 BATCH: Final = 500
 MAX_UNCERTAIN: Final = 100_000
+
+AlsoInTransaction = Callable[[AsyncConnection], Awaitable[None]]
 
 
 class UncertainPages:
@@ -56,8 +59,8 @@ class PageDrops:
     near: NearPages
     uncertain: UncertainPages
 
-    async def drop(self, which: Which) -> Dropped:
-        """Pages that are put while this runs stay."""
+    async def drop(self, which: Which, also: AlsoInTransaction | None = None) -> Dropped:
+        """Pages that are put while this runs stay. `also` joins the first transaction."""
         async with self.database.read() as connection:
             before = await connection.scalar(select(clock())) or 0
         dropped = Dropped()
@@ -65,6 +68,9 @@ class PageDrops:
             async with self.database.write() as connection:
                 deleted_pages = await page_rows.delete_pages(connection, which, BATCH, before=before)
                 await orphan_blobs.mark(connection, [page.blob for page in deleted_pages if page.blob])
+                if also is not None:
+                    await also(connection)
+            also = None
             dropped = dropped.plus(await self._clear(deleted_pages))
             if len(deleted_pages) < BATCH:
                 return dropped

@@ -53,6 +53,9 @@ class PagePrefix:
             )
         return cls(site, form if starred else form.rstrip("/"), starred)
 
+    def __str__(self) -> str:
+        return f"{self.text}*" if self.starred else self.text
+
     def matches(self, url: str) -> bool:
         """`url` is in its cache form."""
         if self.starred:

@@ -29,8 +29,8 @@ _TAGS: Final[Mapping[str, str]] = {
     "Payments": "The price of a call without a key, the networks for payment, and the ledger.",
     "Audits": "Reports on what search engines and AI agents see of a page, with fixes.",
     "Jobs": "Long-running work: its progress and its result.",
-    "Keys": "API keys: admins create, list, replace and disable them.",
-    "Operations": "For operators: health, readiness and metrics.",
+    "Keys": "API keys and the tenants that they belong to.",
+    "Operations": "For operators: health, metrics, and what goes on.",
     "Documentation": "For people: these pages, and the document that they are made from.",
 }
 _EVERYWHERE: Final = (

@@ -41,7 +41,7 @@ class AuditsEndpoints:
             body.url,
             body.options,
             tenant_id=exchange.caller.tenant_id,
-            request_id=exchange.request_id,
+            by=exchange.actor,
             remember=remember,
         )
         return answer(shapes.to_accepted(job, audit_id), 202)

@@ -97,7 +97,7 @@ class BatchEndpoints:
             await exchange.remember(connection, answer(_to_accepted(batch), 202))
 
         options = body.options(cache=query.cache).with_format(query.format)
-        batch = await self.batches.create(body, options, exchange.caller, exchange.request_id, remember)
+        batch = await self.batches.create(body, options, exchange.caller, exchange.actor, remember)
         return answer(_to_accepted(batch), 202)
 
     async def get_batch(self, exchange: Exchange, id: str) -> ShownBatch:

@@ -121,15 +121,15 @@ class PageCacheEndpoints:
             raise validation_error("Give one of url, prefix and all=true.")
         if query.url is not None:
             url = Url.parse(query.url)
-            cleared = _to_cleared(await self.clearer.clear_url(tenant, url))
+            cleared = _to_cleared(await self.clearer.clear_url(tenant, url, exchange.actor))
             cleared.normalized_url = cache_form(url)
             cleared.message = _describe_url(cleared)
         elif query.prefix is not None:
             prefix = PagePrefix.parse(query.prefix)
-            cleared = _to_cleared(await self.clearer.clear_prefix(tenant, prefix))
+            cleared = _to_cleared(await self.clearer.clear_prefix(tenant, prefix, exchange.actor))
             cleared.prefix = query.prefix
         else:
-            cleared = _to_cleared(await self.clearer.clear_all(tenant))
+            cleared = _to_cleared(await self.clearer.clear_all(tenant, exchange.actor))
         return answer(cleared, 200 if cleared.success else 207)
 
     async def warm_cache(self, exchange: Exchange, body: WarmRequest) -> Response:
@@ -139,7 +139,7 @@ class PageCacheEndpoints:
         async def remember(connection: AsyncConnection, job: Job) -> None:
             await exchange.remember(connection, _to_accepted(job))
 
-        job = await self.warmer.queue(exchange.caller, body, exchange.request_id, remember)
+        job = await self.warmer.queue(exchange.caller, body, exchange.actor, remember)
         return _to_accepted(job)
 
     def routes(self) -> list[Route]:

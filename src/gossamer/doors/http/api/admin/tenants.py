@@ -1,0 +1,100 @@
+"""Endpoint for the tenants, for admins."""
+
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta
+
+from gossamer.doors.http.api.admin.jobs import Cursor
+from gossamer.doors.http.core import timestamps
+from gossamer.doors.http.core.exchange import Exchange
+from gossamer.doors.http.core.routing import Route
+from gossamer.flows.tenants.tenant_list import TenantList
+from gossamer.state.tenants.tenant_rows import CountedTenant
+from gossamer.state.tenants.tenants import Role
+
+MAX_LISTED: Final = 100
+
+
+class ShownTenant(msgspec.Struct, rename="camel"):
+    """A customer, and how much it has."""
+
+    id: str
+    email: str
+    name: str
+    created_at: str
+    keys: Annotated[int, Meta(description="Keys that are accepted.")]
+    users: Annotated[int, Meta(description="People who may sign in.")]
+    crawls: int
+    last_used_at: Annotated[str | None, Meta(description="The last use of one of its keys.")]
+    renders_today: int
+
+
+class ShownTenants(msgspec.Struct, rename="camel"):
+    """Tenants, newest first."""
+
+    tenants: list[ShownTenant]
+    next_cursor: Annotated[str | None, Meta(description="Give it as `cursor` for the next page.")]
+
+
+class TenantQuery(msgspec.Struct, forbid_unknown_fields=True):
+    """Which tenants to list."""
+
+    email: Annotated[
+        Annotated[str, Meta(max_length=254)] | None,
+        Meta(description="Only tenants whose email begins like this."),
+    ] = None
+    cursor: Annotated[Cursor | None, Meta(description="The `nextCursor` of the page before.")] = None
+    limit: Annotated[int, Meta(ge=1, le=MAX_LISTED, description="Tenants in a page.")] = 50
+
+
+@dataclass(frozen=True, slots=True)
+class TenantsEndpoints:
+    tenants: TenantList
+
+    async def list_tenants(self, exchange: Exchange, query: TenantQuery) -> ShownTenants:
+        page = await self.tenants.list_page(email=query.email, cursor=query.cursor, limit=query.limit)
+        return ShownTenants([_to_api(one) for one in page.tenants], page.cursor)
+
+    def routes(self) -> list[Route]:
+        return [
+            Route(
+                method="GET",
+                path="/api/admin/tenants",
+                handler=self.list_tenants,
+                needs=Role.ADMIN,
+                tag="Keys",
+                summary="List tenants, newest first",
+                description="Uses and renders appear within a minute.",
+                example=ShownTenants([_EXAMPLE], None),
+            )
+        ]
+
+
+def _to_api(counted: CountedTenant) -> ShownTenant:
+    tenant, counts = counted.tenant, counted.counts
+    return ShownTenant(
+        id=tenant.id,
+        email=tenant.email,
+        name=tenant.name,
+        created_at=timestamps.from_ms(tenant.created_at),
+        keys=counts.keys,
+        users=counts.users,
+        crawls=counts.crawls,
+        last_used_at=timestamps.from_ms(counts.last_used_at),
+        renders_today=counts.renders_today,
+    )
+
+
+_EXAMPLE: Final = ShownTenant(
+    id="01JGGR2Z3W0000000000000000",
+    email="team@example.com",
+    name="",
+    created_at="2026-01-01T12:00:00.000Z",
+    keys=2,
+    users=1,
+    crawls=14,
+    last_used_at="2026-01-02T08:30:00.000Z",
+    renders_today=120,
+)

@@ -1,0 +1,30 @@
+"""The list of tenants, a page at a time."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gossamer.state.db.database import Database
+from gossamer.state.tenants import tenant_rows
+from gossamer.state.tenants.tenant_rows import CountedTenant
+from gossamer.state.tenants.usage import DAY
+
+
+@dataclass(frozen=True, slots=True)
+class TenantPage:
+    tenants: list[CountedTenant]  # newest first
+    cursor: str | None  # where the next page begins; None on the last one
+
+
+@dataclass(frozen=True, slots=True)
+class TenantList:
+    database: Database
+    clock: Callable[[], float]
+
+    async def list_page(self, *, email: str | None, cursor: str | None, limit: int) -> TenantPage:
+        """`email` is the beginning of the addresses to look for, in any case."""
+        prefix = None if email is None else email.strip().lower()
+        async with self.database.scan() as connection:
+            found = await tenant_rows.list_tenants(connection, prefix=prefix, before=cursor, limit=limit + 1)
+            day = int(self.clock() // DAY)
+            page = await tenant_rows.count(connection, found[:limit], day)
+        return TenantPage(page, page[-1].tenant.id if len(found) > limit else None)

@@ -1,0 +1,90 @@
+"""Tenants for a list, each with its counts. Only the tenants of a page are counted."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, func, or_, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from gossamer.state.crawl.crawl_tables import crawls
+from gossamer.state.db.database import clock
+from gossamer.state.db.tables import api_keys, tenants, usage_days, users
+from gossamer.state.tenants.tenants import PUBLIC, Tenant
+
+
+@dataclass(frozen=True, slots=True)
+class TenantCounts:
+    """What a tenant has, and when it was last here."""
+
+    keys: int  # that are accepted
+    users: int  # who may sign in
+    crawls: int
+    renders_today: int
+    last_used_at: int | None  # a key of it
+
+
+@dataclass(frozen=True, slots=True)
+class CountedTenant:
+    tenant: Tenant
+    counts: TenantCounts
+
+
+async def list_tenants(
+    connection: AsyncConnection, *, prefix: str | None = None, before: str | None = None, limit: int = 50
+) -> list[Tenant]:
+    """The newest first, without the tenant of callers who have no account; `prefix` begins their email,
+    `before` is the id of the last one already seen."""
+    query = select(tenants).where(tenants.c.id != PUBLIC).order_by(tenants.c.id.desc()).limit(limit)
+    if prefix is not None:
+        query = query.where(tenants.c.email.startswith(prefix, autoescape=True))
+    if before is not None:
+        query = query.where(tenants.c.id < before)
+    return [Tenant(*row) for row in await connection.execute(query)]
+
+
+async def count(
+    connection: AsyncConnection, found: Sequence[Tenant], day: int, *, now: int | None = None
+) -> list[CountedTenant]:
+    """The same tenants with their counts; `day` is today."""
+    ids = [tenant.id for tenant in found]
+    lasting = or_(api_keys.c.expires_at.is_(None), api_keys.c.expires_at > clock(now))
+    keys = await _by_tenant(
+        connection, _counting(api_keys.c.tenant_id, ids).where(api_keys.c.disabled_at.is_(None), lasting)
+    )
+    people = await _by_tenant(
+        connection, _counting(users.c.tenant_id, ids).where(users.c.disabled_at.is_(None))
+    )
+    crawling = await _by_tenant(connection, _counting(crawls.c.tenant_id, ids))
+    renders = await _by_tenant(
+        connection,
+        _grouped(usage_days.c.tenant_id, func.sum(usage_days.c.renders), ids).where(usage_days.c.day == day),
+    )
+    used = await _by_tenant(
+        connection, _grouped(api_keys.c.tenant_id, func.max(api_keys.c.last_used_at), ids)
+    )
+    return [
+        CountedTenant(
+            tenant,
+            TenantCounts(
+                keys=keys.get(tenant.id, 0),
+                users=people.get(tenant.id, 0),
+                crawls=crawling.get(tenant.id, 0),
+                renders_today=int(renders.get(tenant.id, 0)),
+                last_used_at=used.get(tenant.id),
+            ),
+        )
+        for tenant in found
+    ]
+
+
+def _counting(column: ColumnElement[str], ids: Sequence[str]) -> Select[Any]:
+    return _grouped(column, func.count(), ids)
+
+
+def _grouped(column: ColumnElement[str], value: ColumnElement[Any], ids: Sequence[str]) -> Select[Any]:
+    return select(column, value).where(column.in_(ids)).group_by(column)
+
+
+async def _by_tenant(connection: AsyncConnection, query: Select[Any]) -> dict[str, Any]:
+    return {row[0]: row[1] for row in await connection.execute(query)}

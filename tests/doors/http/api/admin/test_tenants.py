@@ -1,0 +1,37 @@
+"""The list of tenants over HTTP."""
+
+from typing import Any
+
+from tests.doors.http.layers.test_problems import assert_problem
+from tests.doors.services import AS_ADMIN, Visit, bearer
+
+from gossamer.state.tenants.tenants import Role
+
+
+async def listed(visit: Visit, **query: Any) -> dict[str, Any]:
+    answer = await visit.client.get("/api/admin/tenants", params=query, headers=AS_ADMIN)
+    assert answer.status_code == 200, answer.text
+    shown: dict[str, Any] = answer.json()
+    return shown
+
+
+async def test_admins_list_and_find_tenants(visit: Visit) -> None:
+    await visit.key(Role.USER)
+    await visit.key(Role.USER)
+    shown = await listed(visit)
+    assert [(one["email"], one["keys"]) for one in shown["tenants"]] == [
+        ("someone@example.com", 2),
+        ("admin@localhost", 1),
+    ]
+    assert shown["tenants"][0]["lastUsedAt"] is None
+    assert shown["nextCursor"] is None
+    assert [one["email"] for one in (await listed(visit, email="ADMIN"))["tenants"]] == ["admin@localhost"]
+    first = await listed(visit, limit=1)
+    rest = await listed(visit, limit=1, cursor=first["nextCursor"])
+    assert [*first["tenants"], *rest["tenants"]] == shown["tenants"]
+
+
+async def test_tenants_are_the_admins_business(visit: Visit) -> None:
+    user = bearer(await visit.key(Role.USER))
+    assert_problem(await visit.client.get("/api/admin/tenants", headers=user), "FORBIDDEN")
+    assert_problem(await visit.client.get("/api/admin/tenants"), "UNAUTHORIZED")
