@@ -41,6 +41,8 @@ from gossamer.doors.http.dashboard.core.assets import load_assets
 from gossamer.doors.http.dashboard.core.dashboard import Dashboard
 from gossamer.doors.http.dashboard.core.notices import NOTICES
 from gossamer.doors.http.dashboard.sign_in import SignInPages
+from gossamer.doors.http.dashboard.start.health import HealthPages
+from gossamer.doors.http.dashboard.start.overview import OverviewPages
 from gossamer.doors.http.dashboard.start.playground import PlaygroundPages
 from gossamer.doors.http.dashboard.start.search import SearchPages
 from gossamer.doors.http.docs.pages import DocsEndpoints
@@ -107,7 +109,7 @@ def routes(service: "Service") -> list[Route]:
         SignInEndpoints(service.sign_in, cookie, service.settings.upgrade_url),
         PeopleEndpoints(service.people, service.settings.public_url),
         TenantsEndpoints(service.tenant_list),
-        OperationsEndpoints(service.checkup, service.metrics, service.stopping),
+        operations_endpoints(service),
     ]
     taken = service.payments.settling.payees.values() if service.payments is not None else ()
     known = [route for subject in subjects for route in subject.routes()]
@@ -184,13 +186,27 @@ def dashboard_routes(service: "Service", dashboard: Dashboard, cookie: SessionCo
     subjects: list[Endpoints] = [
         dashboard.assets,
         SignInPages(dashboard, service.sign_in, cookie),
-        playground(service, dashboard),
-        SearchPages(
-            dashboard,
-            SearchEndpoints(Finder({"index": IndexSource(service.index)}, service.cache, service.log)),
-        ),
+        overview_pages(service, dashboard),
+        playground_pages(service, dashboard),
+        SearchPages(dashboard, SearchEndpoints(index_finder(service))),
+        HealthPages(dashboard, operations_endpoints(service), WorkersEndpoints(service.workers)),
     ]
     return [route for subject in subjects for route in subject.routes()]
+
+
+def operations_endpoints(service: "Service") -> OperationsEndpoints:
+    return OperationsEndpoints(service.checkup, service.metrics, service.stopping)
+
+
+def overview_pages(service: "Service", dashboard: Dashboard) -> OverviewPages:
+    return OverviewPages(
+        dashboard,
+        OverviewEndpoints(service.overviews),
+        WorkersEndpoints(service.workers),
+        AlertsEndpoints(service.alerts),
+        CrawlsEndpoints(service.crawls, service.seeder),
+        takes_payments=service.payments is not None,
+    )
 
 
 def index_finder(service: "Service") -> Finder:
@@ -198,7 +214,7 @@ def index_finder(service: "Service") -> Finder:
     return Finder({"index": IndexSource(service.index)}, service.cache, service.log)
 
 
-def playground(service: "Service", dashboard: Dashboard) -> PlaygroundPages:
+def playground_pages(service: "Service", dashboard: Dashboard) -> PlaygroundPages:
     upgrade_url = service.settings.upgrade_url
     return PlaygroundPages(
         dashboard,

@@ -2,6 +2,7 @@
 import { enhanceCopy } from "./copy.js";
 import { enhanceForms } from "./forms.js";
 import { enhanceLive } from "./live.js";
+import { enhanceOverview } from "./overview.js";
 import { enhancePlayground } from "./playground.js";
 import { enhanceTables } from "./tables.js";
 import { enhanceTabs } from "./tabs.js";
@@ -13,6 +14,7 @@ export function enhance(root) {
   enhanceTables(root);
   enhanceTabs(root);
   enhancePlayground(root);
+  enhanceOverview(root);
   enhanceForms(root, enhance);
   enhanceLive(root, enhance);
 }
