@@ -53,6 +53,10 @@ from gossamer.doors.http.dashboard.records.cache import CachePages
 from gossamer.doors.http.dashboard.records.jobs import JobPages
 from gossamer.doors.http.dashboard.sign_in import SignInPages
 from gossamer.doors.http.dashboard.single_sign_on import SingleSignOnPages
+from gossamer.doors.http.dashboard.start.health import HealthPages
+from gossamer.doors.http.dashboard.start.overview import OverviewPages
+from gossamer.doors.http.dashboard.start.playground import PlaygroundPages
+from gossamer.doors.http.dashboard.start.search import SearchPages
 from gossamer.doors.http.docs.pages import DocsEndpoints
 from gossamer.doors.http.layers.access import Authenticate, Authorise
 from gossamer.doors.http.layers.clients import Clients
@@ -66,6 +70,7 @@ from gossamer.doors.http.layers.problem_documents import Problems
 from gossamer.doors.http.layers.request_log import RequestLog
 from gossamer.doors.http.layers.routing import Routing
 from gossamer.doors.http.layers.shedding import Shedding
+from gossamer.flows.pages.search import Finder, IndexSource
 from gossamer.flows.pay.pay import Payments
 from gossamer.flows.pay.quotes import prices
 from gossamer.flows.render.clear import CacheClearer
@@ -112,7 +117,7 @@ def routes(service: "Service") -> list[Route]:
         SignInEndpoints(service.sign_in, cookie, service.settings.upgrade_url),
         PeopleEndpoints(service.people, service.settings.public_url),
         TenantsEndpoints(service.tenant_list),
-        OperationsEndpoints(service.checkup, service.metrics, service.stopping),
+        operations_endpoints(service),
     ]
     taken = service.payments.settling.payees.values() if service.payments is not None else ()
     known = [route for subject in subjects for route in subject.routes()]
@@ -221,10 +226,48 @@ def dashboard_routes(service: "Service", dashboard: Dashboard, cookie: SessionCo
             service.settings.upgrade_url,
         ),
         JobPages(dashboard, JobsEndpoints(service.jobs)),
+        overview_pages(service, dashboard),
+        playground_pages(service, dashboard),
+        SearchPages(dashboard, SearchEndpoints(index_finder(service))),
+        HealthPages(dashboard, operations_endpoints(service), WorkersEndpoints(service.workers)),
     ]
     if service.single_sign_on is not None:
         subjects.append(SingleSignOnPages(dashboard, service.single_sign_on, cookie))
     return [route for subject in subjects for route in subject.routes()]
+
+
+def operations_endpoints(service: "Service") -> OperationsEndpoints:
+    return OperationsEndpoints(service.checkup, service.metrics, service.stopping)
+
+
+def overview_pages(service: "Service", dashboard: Dashboard) -> OverviewPages:
+    return OverviewPages(
+        dashboard,
+        OverviewEndpoints(service.overviews),
+        WorkersEndpoints(service.workers),
+        AlertsEndpoints(service.alerts),
+        CrawlsEndpoints(service.crawls, service.seeder),
+        takes_payments=service.payments is not None,
+    )
+
+
+def index_finder(service: "Service") -> Finder:
+    """Searches the pages that were read here, and asks no provider."""
+    return Finder({"index": IndexSource(service.index)}, service.cache, service.log)
+
+
+def playground_pages(service: "Service", dashboard: Dashboard) -> PlaygroundPages:
+    upgrade_url = service.settings.upgrade_url
+    return PlaygroundPages(
+        dashboard,
+        FetchEndpoints(service.reader, upgrade_url),
+        CaptureEndpoints(service.capturer, service.dialer, upgrade_url),
+        ExtractEndpoints(service.extractor, upgrade_url),
+        SearchEndpoints(service.finder),
+        service.render_service,
+        prices(service.settings),
+        takes_payments=service.payments is not None,
+    )
 
 
 def paying_layer(service: "Service", payments: Payments) -> Callable[[ASGIApp], ASGIApp]:

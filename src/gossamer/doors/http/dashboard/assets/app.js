@@ -3,13 +3,19 @@ import { enhanceCopy } from "./copy.js";
 import { enhanceForms } from "./forms.js";
 import { enhanceJobEvents } from "./job_events.js";
 import { enhanceLive } from "./live.js";
+import { enhanceOverview } from "./overview.js";
+import { enhancePlayground } from "./playground.js";
 import { enhanceTables } from "./tables.js";
+import { enhanceTabs } from "./tabs.js";
 import { enhanceTimes } from "./times.js";
 
 export function enhance(root) {
   enhanceTimes(root);
   enhanceCopy(root);
   enhanceTables(root);
+  enhanceTabs(root);
+  enhancePlayground(root);
+  enhanceOverview(root);
   enhanceForms(root, enhance);
   enhanceLive(root, enhance);
   enhanceJobEvents(root, enhance);

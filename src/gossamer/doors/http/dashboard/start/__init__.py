@@ -1,0 +1,1 @@
+"""The pages to start from: the overview, the playground, search, and health."""
