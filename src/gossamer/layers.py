@@ -35,6 +35,7 @@ from gossamer.doors.http.dashboard.core.assets import load_assets
 from gossamer.doors.http.dashboard.core.dashboard import Dashboard
 from gossamer.doors.http.dashboard.core.notices import NOTICES
 from gossamer.doors.http.dashboard.sign_in import SignInPages
+from gossamer.doors.http.dashboard.work.crawl_list import CrawlListPages
 from gossamer.doors.http.docs.pages import DocsEndpoints
 from gossamer.doors.http.layers.access import Authenticate, Authorise
 from gossamer.doors.http.layers.clients import Clients
@@ -169,6 +170,7 @@ def dashboard_routes(service: "Service", dashboard: Dashboard, cookie: SessionCo
     subjects: list[Endpoints] = [
         dashboard.assets,
         SignInPages(dashboard, service.sign_in, cookie),
+        CrawlListPages(dashboard, CrawlsEndpoints(service.crawls, service.seeder)),
     ]
     return [route for subject in subjects for route in subject.routes()]
 
