@@ -34,6 +34,7 @@ from gossamer.flows.audit.audits import Audits
 from gossamer.flows.audit.probe import SiteProbe
 from gossamer.flows.batch.batch import Batcher
 from gossamer.flows.batch.batch_job import Batches, BatchRunner
+from gossamer.flows.crawl.control import CrawlControl
 from gossamer.flows.crawl.frontier_batcher import FrontierBatcher
 from gossamer.flows.crawl.host import CrawlParts
 from gossamer.flows.crawl.indexing import Indexing
@@ -174,9 +175,16 @@ class Service:
         self.batch_lines = BatchLines(self.database, self.blobs)
         self.batches = Batches(self.jobs, self.parsers, self.render_capacity)
         self.crawls = Crawls(self.database)
-        self.seeder = Seeder(self.crawls, self.dialer, self.render_capacity, settings.crawl_delay)
+        self.seeder = Seeder(
+            self.crawls,
+            self.dialer,
+            self.render_capacity,
+            settings.crawl_delay,
+            settings.default_crawl_pages,
+        )
         self.hosts = Hosts(self.database)
         self.frontier = Frontier(self.database)
+        self.crawl_control = CrawlControl(self.crawls, self.frontier, self.hosts, self.hot)
         self.indexing = Indexing(self.database, self.index, self.crawls, self.blobs, self.crawl_parsers, log)
         self.crawl_stats = CrawlStats(self.database)
         self.crawl_results = CrawlResults(self.database, self.crawls, self.blobs, self.parsers)

@@ -214,6 +214,7 @@ class Settings:
     crawl_hosts: int = setting(200, "Hosts that a process crawls at the same time", parse=whole(1, 10_000))
     crawl_delay: float = setting(1.0, "Seconds between two requests to a host, unless the crawl or its robots.txt says otherwise", parse=duration(0, 3600))
     crawl_longest_delay: float = setting(300.0, "Longest Crawl-delay in robots.txt that is honoured, in seconds; a longer one counts as this", parse=duration(0, 86_400))
+    default_crawl_pages: int = setting(10_000, "Pages that a tenant's default crawl stores, for URLs that are added to no other; then another one begins", parse=whole(1, 100_000_000))
     crawl_address_connections: int = setting(8, "Concurrent requests to one address, over all its hosts and all crawling processes; networks in egress_allow have no limit", parse=whole(1, 10_000))
 
     network: str = setting("base-sepolia", "Chain of payments: base (real money) or base-sepolia (test)", parse=choice("base", "base-sepolia"), alias="NETWORK")

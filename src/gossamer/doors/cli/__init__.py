@@ -14,6 +14,7 @@ from gossamer import __version__
 from gossamer.doors.http.server.fast_path import HitFastPath
 from gossamer.doors.worker.worker import Worker
 from gossamer.flows.audit.audits import Audits
+from gossamer.flows.crawl.control import CrawlControl
 from gossamer.flows.crawl.indexing import Indexing
 from gossamer.flows.crawl.results import CrawlResults
 from gossamer.flows.crawl.seeds import Seeder
@@ -64,6 +65,7 @@ class CommandService(Protocol):
     indexing: Indexing
     crawls: Crawls
     seeder: Seeder
+    crawl_control: CrawlControl
     crawl_results: CrawlResults
 
     def app(self) -> ASGIApp: ...

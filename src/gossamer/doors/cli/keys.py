@@ -1,7 +1,6 @@
 """`gossamer keys create|list|disable|rotate`."""
 
 import asyncio
-import getpass
 from collections.abc import Awaitable, Callable
 from typing import Any, Literal, TypeVar
 
@@ -9,9 +8,9 @@ import click
 import msgspec
 
 from gossamer.doors.cli import Build, CommandService, load, quiet_log, with_settings
+from gossamer.doors.cli.shared.actor import command_actor
 from gossamer.doors.cli.shared.columns import minute, print_table
 from gossamer.flows.tenants.keys import IssuedKey, NewKey
-from gossamer.state.tenants.activity import Actor
 from gossamer.state.tenants.tenants import Key, Role, Tier
 
 T = TypeVar("T")
@@ -49,7 +48,7 @@ def create(
     new = NewKey(email=email, tier=Tier(tier), role=role, label=label)
 
     async def work(service: CommandService) -> IssuedKey:
-        return await service.keys.create(new, _actor())
+        return await service.keys.create(new, command_actor())
 
     _print_issued(_run(build, flags, work), as_json)
 
@@ -77,7 +76,7 @@ def disable(build: Build, /, id: str, as_json: bool, **flags: Any) -> None:
     """Disable the key with this ID (see `gossamer keys list`)."""
 
     async def work(service: CommandService) -> Key:
-        return await service.keys.disable(id, _actor())
+        return await service.keys.disable(id, command_actor())
 
     _print_keys([_run(build, flags, work)], as_json)
 
@@ -91,7 +90,7 @@ def rotate(build: Build, /, id: str, as_json: bool, **flags: Any) -> None:
     """Replace the key with this ID with a new one. The old one stops working."""
 
     async def work(service: CommandService) -> IssuedKey:
-        return await service.keys.rotate(id, _actor())
+        return await service.keys.rotate(id, command_actor())
 
     _print_issued(_run(build, flags, work), as_json)
 
@@ -107,10 +106,6 @@ def _run(build: Build, /, flags: dict[str, Any], work: Callable[[CommandService]
             await service.close()
 
     return asyncio.run(inside())
-
-
-def _actor() -> Actor:
-    return Actor(f"cli:{getpass.getuser()}")
 
 
 def _print_issued(issued: IssuedKey, as_json: bool) -> None:

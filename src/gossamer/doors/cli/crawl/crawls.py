@@ -10,10 +10,13 @@ import msgspec
 
 from gossamer.doors.cli import Build, CommandService, load, quiet_log, with_settings
 from gossamer.doors.cli.crawl.crawl_output import Output, OutputFormat, output_for
+from gossamer.doors.cli.shared.actor import command_actor
 from gossamer.doors.cli.shared.columns import minute, print_table
 from gossamer.doors.http.api.crawl.crawl_shapes import to_line
+from gossamer.flows.crawl.control import CrawlControl
 from gossamer.state.crawl.crawled_pages import PageFilter
-from gossamer.state.crawl.crawls import Crawl, Crawls
+from gossamer.state.crawl.crawls import Crawl
+from gossamer.state.tenants.activity import Actor
 from gossamer.web.crawl.progress import CrawlState
 
 T = TypeVar("T")
@@ -83,7 +86,7 @@ def pages(
 @click.pass_obj
 def pause(build: Build, /, id: str, as_json: bool, **flags: Any) -> None:
     """Pause the crawl with this ID. Pages that are being fetched are still stored."""
-    _print([_run(build, flags, lambda service: _change(service, id, Crawls.pause))], as_json)
+    _print([_run(build, flags, lambda service: _change(service, id, CrawlControl.pause))], as_json)
 
 
 @crawls_group.command()
@@ -93,7 +96,7 @@ def pause(build: Build, /, id: str, as_json: bool, **flags: Any) -> None:
 @click.pass_obj
 def resume(build: Build, /, id: str, as_json: bool, **flags: Any) -> None:
     """Let a server or worker continue the crawl with this ID; `gossamer crawl --resume` does it here."""
-    _print([_run(build, flags, lambda service: _change(service, id, Crawls.resume))], as_json)
+    _print([_run(build, flags, lambda service: _change(service, id, CrawlControl.resume))], as_json)
 
 
 @crawls_group.command()
@@ -102,8 +105,8 @@ def resume(build: Build, /, id: str, as_json: bool, **flags: Any) -> None:
 @with_settings(_WHERE)
 @click.pass_obj
 def stop(build: Build, /, id: str, as_json: bool, **flags: Any) -> None:
-    """Stop the crawl with this ID for good. Stored pages stay. A default crawl can only be paused."""
-    _print([_run(build, flags, lambda service: _change(service, id, Crawls.cancel))], as_json)
+    """Stop the crawl with this ID for good. Stored pages stay."""
+    _print([_run(build, flags, lambda service: _change(service, id, CrawlControl.stop))], as_json)
 
 
 def _run(build: Build, /, flags: dict[str, Any], work: Callable[[CommandService], Awaitable[T]]) -> T:
@@ -120,9 +123,9 @@ def _run(build: Build, /, flags: dict[str, Any], work: Callable[[CommandService]
 
 
 async def _change(
-    service: CommandService, crawl_id: str, change: Callable[[Crawls, str], Awaitable[bool]]
+    service: CommandService, crawl_id: str, change: Callable[[CrawlControl, Crawl, Actor], Awaitable[bool]]
 ) -> Crawl:
-    await change(service.crawls, crawl_id)
+    await change(service.crawl_control, await find_crawl(service, crawl_id), command_actor())
     return await find_crawl(service, crawl_id)
 
 

@@ -22,9 +22,11 @@ from gossamer.doors.http.api.crawl.crawl_shapes import (
 )
 from gossamer.doors.http.core.exchange import Exchange, answer
 from gossamer.doors.http.core.routing import Route
+from gossamer.flows.crawl.control import CrawlControl
 from gossamer.flows.crawl.seeds import Seeder
 from gossamer.problems import Problem
 from gossamer.state.crawl.crawls import Crawl, Crawls
+from gossamer.state.tenants.activity import Actor
 from gossamer.state.tenants.tenants import Role
 
 
@@ -32,6 +34,7 @@ from gossamer.state.tenants.tenants import Role
 class CrawlsEndpoints:
     crawls: Crawls
     seeder: Seeder
+    control: CrawlControl
 
     async def create_crawl(self, exchange: Exchange, body: NewCrawl) -> Response:
         async def remember(connection: AsyncConnection, crawl: Crawl) -> None:
@@ -39,7 +42,12 @@ class CrawlsEndpoints:
 
         return _to_accepted(
             await self.seeder.start(
-                exchange.caller, body.spec, name=body.name, request_id=exchange.request_id, remember=remember
+                exchange.caller,
+                body.spec,
+                exchange.actor,
+                name=body.name,
+                request_id=exchange.request_id,
+                remember=remember,
             )
         )
 
@@ -57,20 +65,20 @@ class CrawlsEndpoints:
         return to_api(crawl, await self.crawls.waiting(crawl))
 
     async def pause_crawl(self, exchange: Exchange, id: str) -> ShownCrawl:
-        return await self._change(exchange, id, self.crawls.pause)
+        return await self._change(exchange, id, self.control.pause)
 
     async def resume_crawl(self, exchange: Exchange, id: str) -> ShownCrawl:
-        return await self._change(exchange, id, self.crawls.resume)
+        return await self._change(exchange, id, self.control.resume)
 
     async def stop_crawl(self, exchange: Exchange, id: str) -> ShownCrawl:
-        return await self._change(exchange, id, self.crawls.cancel)
+        return await self._change(exchange, id, self.control.stop)
 
     async def _change(
-        self, exchange: Exchange, crawl_id: str, change: Callable[[str], Awaitable[Any]]
+        self, exchange: Exchange, crawl_id: str, change: Callable[[Crawl, Actor], Awaitable[bool]]
     ) -> ShownCrawl:
         """A crawl that is over, or already in that state, stays as it is."""
         crawl = await crawl_of(self.crawls, exchange, crawl_id)
-        await change(crawl.id)
+        await change(crawl, exchange.actor)
         return to_api(await crawl_of(self.crawls, exchange, crawl_id))
 
     def routes(self) -> list[Route]:
@@ -135,8 +143,8 @@ class CrawlsEndpoints:
                 handler=self.stop_crawl,
                 control=True,
                 summary="Stop a crawl for good",
-                description="Stored pages stay. Your default crawl cannot be stopped, only paused.",
-                **{**one, "problems": (problems.NOT_FOUND, problems.UNPROCESSABLE_ENTITY)},
+                description="Stored pages stay.",
+                **one,
             ),
         ]
 
@@ -156,6 +164,13 @@ async def crawl_of(crawls: Crawls, exchange: Exchange, crawl_id: str) -> Crawl:
 
 async def asked_crawl(crawls: Crawls, exchange: Exchange, crawl_id: str | None) -> Crawl:
     """The crawl that is named, or the caller's default one."""
-    if crawl_id is None:
-        return await crawls.default(exchange.caller.tenant_id)
-    return await crawl_of(crawls, exchange, crawl_id)
+    if crawl_id is not None:
+        return await crawl_of(crawls, exchange, crawl_id)
+    crawl = await crawls.default(exchange.caller.tenant_id)
+    if crawl is None:
+        raise Problem(
+            problems.NOT_FOUND,
+            "You have no default crawl: it begins with the first URLs that are added without `crawl`.",
+            hint="Name a crawl with `crawl`, or add URLs with POST /api/frontier/seed.",
+        )
+    return crawl
