@@ -35,6 +35,7 @@ from gossamer.doors.http.dashboard.core.assets import load_assets
 from gossamer.doors.http.dashboard.core.dashboard import Dashboard
 from gossamer.doors.http.dashboard.core.notices import NOTICES
 from gossamer.doors.http.dashboard.sign_in import SignInPages
+from gossamer.doors.http.dashboard.work.crawl import CrawlPages
 from gossamer.doors.http.dashboard.work.crawl_list import CrawlListPages
 from gossamer.doors.http.docs.pages import DocsEndpoints
 from gossamer.doors.http.layers.access import Authenticate, Authorise
@@ -170,9 +171,23 @@ def dashboard_routes(service: "Service", dashboard: Dashboard, cookie: SessionCo
     subjects: list[Endpoints] = [
         dashboard.assets,
         SignInPages(dashboard, service.sign_in, cookie),
-        CrawlListPages(dashboard, CrawlsEndpoints(service.crawls, service.seeder)),
+        *work_pages(service, dashboard),
     ]
     return [route for subject in subjects for route in subject.routes()]
+
+
+def work_pages(service: "Service", dashboard: Dashboard) -> list[Endpoints]:
+    """The pages for crawls and what they have stored."""
+    control = service.crawl_control
+    crawls = CrawlsEndpoints(service.crawls, service.seeder, control)
+    pages = CrawlPagesEndpoints(service.crawls, service.crawl_results)
+    domains = DomainsEndpoints(service.crawls, service.hosts, control)
+    stats = StatsEndpoints(service.crawls, service.crawl_stats, time.time)
+    frontier = FrontierEndpoints(service.crawls, service.frontier, service.seeder, control)
+    return [
+        CrawlListPages(dashboard, crawls),
+        CrawlPages(dashboard, crawls, pages, domains, stats, frontier),
+    ]
 
 
 def paying_layer(service: "Service", payments: Payments) -> Callable[[ASGIApp], ASGIApp]:

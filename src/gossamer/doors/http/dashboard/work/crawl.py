@@ -24,10 +24,12 @@ from gossamer.doors.http.dashboard.work.struct_form import fields_of
 from gossamer.doors.http.dashboard.work.words import WAITS, explain
 from gossamer.web.outcome.outcome import Outcome
 
+Change = Callable[[Exchange, str], Awaitable[Any]]  # of a crawl, by its id
 ONE: Final = f"{CRAWLS}/{{id}}"
 LISTED: Final = 50
 HOSTS_LOOKED_AT: Final = 200
 HOSTS_SHOWN: Final = 8
+NEWEST: Final = 8  # pages that the overview shows
 POINTS: Final = 60  # of the chart, at most
 URL_STATES: Final = {
     "failed": "Failed",
@@ -44,6 +46,7 @@ class CrawlPagesShown(msgspec.Struct):
     outcome: str = ""
     status_code: str = ""
     host: str = ""
+    contains: str = ""
     cursor: str = ""
 
 
@@ -82,6 +85,7 @@ class CrawlPages:
             has_more_hosts=hosts.next_cursor is not None,
             has_other_hosts=len(hosts.domains) > HOSTS_SHOWN,
             options=_options(crawl.options),
+            newest=await self.pages.find_newest(exchange, id, NEWEST),
             waits=WAITS,
         )
 
@@ -129,9 +133,7 @@ class CrawlPages:
     async def stop(self, exchange: Exchange, form: Form, id: str) -> Response:
         return await self._change(exchange, id, self.crawls.stop_crawl, "crawl-stopped")
 
-    async def _change(
-        self, exchange: Exchange, crawl_id: str, change: Callable[[Exchange, str], Awaitable[Any]], notice: str
-    ) -> Response:
+    async def _change(self, exchange: Exchange, crawl_id: str, change: Change, notice: str) -> Response:
         await change(exchange, crawl_id)
         return self.dashboard.see(f"{CRAWLS}/{crawl_id}", notice=notice)
 
@@ -175,9 +177,7 @@ def _minutes(step: int) -> int:
 
 def _options(options: ShownOptions) -> list[tuple[str, str]]:
     """The options in force, as they are shown: what they are called in the form, and their values."""
-    return [
-        (field.label, _text(getattr(options, name))) for name, field in fields_of(type(options)).items()
-    ]
+    return [(field.label, _text(getattr(options, name))) for name, field in fields_of(type(options)).items()]
 
 
 def _text(value: object) -> str:

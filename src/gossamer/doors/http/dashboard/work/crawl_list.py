@@ -76,7 +76,12 @@ class CrawlListPages:
 
         return self._started(
             await self.crawls.seeder.start(
-                exchange.caller, new.spec, name=new.name, request_id=exchange.request_id, remember=remember
+                exchange.caller,
+                new.spec,
+                exchange.actor,
+                name=new.name,
+                request_id=exchange.request_id,
+                remember=remember,
             )
         )
 
