@@ -35,8 +35,11 @@ from gossamer.doors.http.dashboard.core.assets import load_assets
 from gossamer.doors.http.dashboard.core.dashboard import Dashboard
 from gossamer.doors.http.dashboard.core.notices import NOTICES
 from gossamer.doors.http.dashboard.sign_in import SignInPages
+from gossamer.doors.http.dashboard.work.all_pages import AllPagesPages
 from gossamer.doors.http.dashboard.work.crawl import CrawlPages
 from gossamer.doors.http.dashboard.work.crawl_list import CrawlListPages
+from gossamer.doors.http.dashboard.work.domains import DomainPages
+from gossamer.doors.http.dashboard.work.stored_page import StoredPagePages
 from gossamer.doors.http.docs.pages import DocsEndpoints
 from gossamer.doors.http.layers.access import Authenticate, Authorise
 from gossamer.doors.http.layers.clients import Clients
@@ -187,6 +190,9 @@ def work_pages(service: "Service", dashboard: Dashboard) -> list[Endpoints]:
     return [
         CrawlListPages(dashboard, crawls),
         CrawlPages(dashboard, crawls, pages, domains, stats, frontier),
+        StoredPagePages(dashboard, pages),
+        AllPagesPages(dashboard, pages),
+        DomainPages(dashboard, domains, pages),
     ]
 
 
