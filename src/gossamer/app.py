@@ -35,6 +35,7 @@ from gossamer.flows.audit.probe import SiteProbe
 from gossamer.flows.batch.batch import Batcher
 from gossamer.flows.batch.batch_job import Batches, BatchRunner
 from gossamer.flows.crawl.control import CrawlControl
+from gossamer.flows.crawl.delete import CrawlDeleter
 from gossamer.flows.crawl.frontier_batcher import FrontierBatcher
 from gossamer.flows.crawl.host import CrawlParts
 from gossamer.flows.crawl.indexing import Indexing
@@ -185,6 +186,7 @@ class Service:
         self.hosts = Hosts(self.database)
         self.frontier = Frontier(self.database)
         self.crawl_control = CrawlControl(self.crawls, self.frontier, self.hosts, self.hot)
+        self.crawl_deleter = CrawlDeleter(self.jobs, self.blobs)
         self.indexing = Indexing(self.database, self.index, self.crawls, self.blobs, self.crawl_parsers, log)
         self.crawl_stats = CrawlStats(self.database)
         self.crawl_results = CrawlResults(self.database, self.crawls, self.blobs, self.parsers)
@@ -247,7 +249,8 @@ class Service:
         start("upkeep", partial(upkeep.keep_clean, self.database, self.admission, self.log))
         start("pages", partial(upkeep.keep_pages, self.page_cache, self.usage, self.log))
         start("index", partial(upkeep.keep_indexed, self.index, self.log))
-        start("crawls", partial(upkeep.keep_crawling, self.crawls, self.frontier, self.log))
+        crawling = partial(upkeep.keep_crawling, self.crawls, self.frontier, self.crawl_deleter, self.log)
+        start("crawls", crawling)
         start("crawl_metrics", CrawlWatch(self.crawl_stats, self.metrics, self.log).run)
         if self.payments is not None:
             start("payments", self.payments.keep_up)
@@ -287,7 +290,9 @@ class Service:
         batches = BatchRunner(
             self.batcher, self.reader, self.database, self.batch_lines, self.settings.upgrade_url
         )
-        done = handlers(self.auditor, rendering, self.warmer, batches, places=places, kinds=kinds)
+        done = handlers(
+            self.auditor, rendering, self.warmer, batches, self.crawl_deleter, places=places, kinds=kinds
+        )
         return Worker(
             self.jobs,
             done,

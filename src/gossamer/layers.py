@@ -87,7 +87,7 @@ def routes(service: "Service") -> list[Route]:
         UsageEndpoints(service.usage, service.database, service.limits),
         PaymentsEndpoints(service.database),
         BatchEndpoints(service.batches, service.jobs, service.batch_lines),
-        CrawlsEndpoints(service.crawls, service.seeder, service.crawl_control),
+        CrawlsEndpoints(service.crawls, service.seeder, service.crawl_control, service.crawl_deleter),
         CrawlPagesEndpoints(service.crawls, service.crawl_results),
         DomainsEndpoints(service.crawls, service.hosts, service.crawl_control),
         StatsEndpoints(service.crawls, service.crawl_stats, time.time),

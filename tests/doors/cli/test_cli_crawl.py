@@ -167,6 +167,19 @@ def test_crawls_are_listed_and_printed_again(tmp_path: Path, web: Web) -> None:
     assert (unknown.returncode, "There is no crawl" in unknown.stderr) == (1, True)
 
 
+def test_a_crawl_is_deleted(tmp_path: Path, web: Web) -> None:
+    gossamer("crawl", *FAST, web.seed, folder=tmp_path)
+    crawl_id = gossamer("crawls", "list", folder=tmp_path).stdout.splitlines()[1].split()[0]
+    assert any((tmp_path / "blobs").rglob("crawls*"))
+    done = gossamer("crawls", "delete", crawl_id, folder=tmp_path)
+    assert done.stdout.startswith(f"Deleted {crawl_id}: 3 pages, ")
+    assert json.loads(gossamer("crawls", "list", "--json", folder=tmp_path).stdout) == []
+    assert not any((tmp_path / "blobs").rglob("crawls*"))
+    assert gossamer("search", "orb weavers", "--format", "json", folder=tmp_path, check=False).stdout == ""
+    again = gossamer("crawls", "delete", crawl_id, folder=tmp_path, check=False)
+    assert (again.returncode, "There is no crawl" in again.stderr) == (1, True)
+
+
 def test_it_does_not_wait_for_hosts_that_do_not_answer(tmp_path: Path) -> None:
     done = gossamer("crawl", *FAST, "http://127.0.0.1:9/", folder=tmp_path, check=False)
     assert (done.returncode, done.stdout) == (1, "")

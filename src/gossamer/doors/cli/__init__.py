@@ -15,6 +15,7 @@ from gossamer.doors.http.server.fast_path import HitFastPath
 from gossamer.doors.worker.worker import Worker
 from gossamer.flows.audit.audits import Audits
 from gossamer.flows.crawl.control import CrawlControl
+from gossamer.flows.crawl.delete import CrawlDeleter
 from gossamer.flows.crawl.indexing import Indexing
 from gossamer.flows.crawl.results import CrawlResults
 from gossamer.flows.crawl.seeds import Seeder
@@ -66,6 +67,7 @@ class CommandService(Protocol):
     crawls: Crawls
     seeder: Seeder
     crawl_control: CrawlControl
+    crawl_deleter: CrawlDeleter
     crawl_results: CrawlResults
 
     def app(self) -> ASGIApp: ...

@@ -1,7 +1,7 @@
 """Which crawls have pages in a blob. A blob goes with the last crawl that has one."""
 
-from collections.abc import Collection
-from typing import Final
+from collections.abc import Collection, Sequence
+from typing import Final, NamedTuple
 
 from sqlalchemy import delete, select
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -24,13 +24,20 @@ async def add(connection: AsyncConnection, stored: Collection[tuple[str, str]]) 
     await _ADD(connection, None, sorted(stored))
 
 
-async def release(connection: AsyncConnection, crawl_id: str, most: int) -> int:
-    """The crawl has no pages any more: forget up to `most` of its blobs, and mark those that no other crawl
-    needs. Returns how many were forgotten."""
+class ReleasedBlobs(NamedTuple):
+    """How many blobs a crawl has given up, and which of them nobody needs any more."""
+
+    number: int
+    orphans: Sequence[str]
+
+
+async def release(connection: AsyncConnection, crawl_id: str, most: int) -> ReleasedBlobs:
+    """The crawl has no pages any more: give up to `most` of its blobs, and mark those that no other crawl
+    needs."""
     own = select(_blobs.blob).where(_blobs.crawl_id == crawl_id).order_by(_blobs.blob).limit(most)
     names = (await connection.scalars(own)).all()
     if not names:
-        return 0
+        return ReleasedBlobs(0, ())
     # The rows of all crawls are locked, in one order: of two crawls that are deleted at once, the second one
     # sees that it is the last.
     every = select(_blobs.blob).where(_blobs.blob.in_(names)).order_by(_blobs.blob, _blobs.crawl_id)
@@ -39,5 +46,6 @@ async def release(connection: AsyncConnection, crawl_id: str, most: int) -> int:
     await connection.execute(mine)
     kept = select(_blobs.blob).where(_blobs.blob.in_(names))
     needed = set((await connection.scalars(kept)).all())
-    await orphan_blobs.mark(connection, [name for name in names if name not in needed])
-    return len(names)
+    orphans = [name for name in names if name not in needed]
+    await orphan_blobs.mark(connection, orphans)
+    return ReleasedBlobs(len(names), orphans)

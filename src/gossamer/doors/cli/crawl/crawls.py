@@ -1,4 +1,4 @@
-"""`gossamer crawls list|pages|pause|resume|stop`: manages crawls that were started here or by a server."""
+"""`gossamer crawls list|pages|pause|resume|stop|delete`: manages crawls that began here or on a server."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -12,6 +12,7 @@ from gossamer.doors.cli import Build, CommandService, load, quiet_log, with_sett
 from gossamer.doors.cli.crawl.crawl_output import Output, OutputFormat, output_for
 from gossamer.doors.cli.shared.actor import command_actor
 from gossamer.doors.cli.shared.columns import minute, print_table
+from gossamer.doors.cli.shared.progress import ProgressLine
 from gossamer.doors.http.api.crawl.crawl_shapes import to_line
 from gossamer.flows.crawl.control import CrawlControl
 from gossamer.state.crawl.crawled_pages import PageFilter
@@ -28,7 +29,7 @@ _JSON: Final = click.option("--json", "as_json", is_flag=True, help="Print JSON 
 
 @click.group("crawls")
 def crawls_group() -> None:
-    """List crawls, print their pages, and pause, resume or stop them."""
+    """List crawls, print their pages, and pause, resume, stop or delete them."""
 
 
 @crawls_group.command("list")
@@ -109,6 +110,16 @@ def stop(build: Build, /, id: str, as_json: bool, **flags: Any) -> None:
     _print([_run(build, flags, lambda service: _change(service, id, CrawlControl.stop))], as_json)
 
 
+@crawls_group.command()
+@click.argument("id")
+@click.option("--quiet", "-q", is_flag=True, help="No progress on the terminal.")
+@with_settings(_WHERE)
+@click.pass_obj
+def delete(build: Build, /, id: str, quiet: bool, **flags: Any) -> None:
+    """Delete the crawl with this ID and everything that it has stored. A crawl that runs is stopped first."""
+    _run(build, flags, lambda service: _delete(service, id, ProgressLine(is_wanted=not quiet)))
+
+
 def _run(build: Build, /, flags: dict[str, Any], work: Callable[[CommandService], Awaitable[T]]) -> T:
     async def inside() -> T:
         settings = load(flags)
@@ -129,6 +140,17 @@ async def _change(
     return await find_crawl(service, crawl_id)
 
 
+async def _delete(service: CommandService, crawl_id: str, progress: ProgressLine) -> None:
+    async def step(name: str, percent: int | None = None, data: Any = None) -> None:
+        progress.show(f"{percent or 0} %: {name}")
+
+    done = await service.crawl_deleter.delete_here(crawl_id, command_actor(), step)
+    progress.clear()
+    if done is None:
+        raise _unknown(crawl_id)
+    click.echo(f"Deleted {crawl_id}: {done.pages:,} pages, {done.urls:,} URLs.")
+
+
 async def _print_pages(service: CommandService, crawl_id: str, written: Output) -> None:
     which = PageFilter(crawl_id=(await find_crawl(service, crawl_id)).id)
     written.open()
@@ -143,8 +165,12 @@ async def _print_pages(service: CommandService, crawl_id: str, written: Output) 
 async def find_crawl(service: CommandService, crawl_id: str) -> Crawl:
     crawl = await service.crawls.get(crawl_id)
     if crawl is None:
-        raise click.ClickException(f"There is no crawl {crawl_id}.")
+        raise _unknown(crawl_id)
     return crawl
+
+
+def _unknown(crawl_id: str) -> click.ClickException:
+    return click.ClickException(f"There is no crawl {crawl_id}.")
 
 
 def _print(found: list[Crawl], as_json: bool) -> None:

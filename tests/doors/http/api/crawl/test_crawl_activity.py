@@ -49,6 +49,16 @@ async def test_a_crawl_is_started_paused_resumed_and_stopped_by_somebody(visit: 
     assert len({line.tenant_id for line in lines}) == 1
 
 
+async def test_a_crawl_is_deleted_by_somebody(visit: Visit, web: Web) -> None:
+    begun = await begin(visit, web.seed)
+    for _ in range(2):  # the second one finds that it is done
+        answer = await visit.client.delete(begun["statusUrl"], headers=AS_ADMIN)
+        assert answer.status_code == 202
+    lines = await logged(visit, begun["crawlId"])
+    assert [line.action.value for line in lines] == ["crawl.started", "crawl.deleted"]
+    assert (lines[1].actor.via, lines[1].detail) == (Via.KEY, "0 pages")
+
+
 async def test_seeds_are_added_and_the_frontier_is_cleared(visit: Visit, web: Web) -> None:
     body = {"urls": [web.seed, f"{web.seed}?2"]}
     crawl = (await post(visit, "/api/frontier/seed", body)).json()["crawlId"]
