@@ -182,7 +182,7 @@ def dashboard_routes(service: "Service", dashboard: Dashboard, cookie: SessionCo
 def work_pages(service: "Service", dashboard: Dashboard) -> list[Endpoints]:
     """The pages for crawls and what they have stored."""
     control = service.crawl_control
-    crawls = CrawlsEndpoints(service.crawls, service.seeder, control)
+    crawls = CrawlsEndpoints(service.crawls, service.seeder, control, service.crawl_deleter)
     pages = CrawlPagesEndpoints(service.crawls, service.crawl_results)
     domains = DomainsEndpoints(service.crawls, service.hosts, control)
     stats = StatsEndpoints(service.crawls, service.crawl_stats, time.time)

@@ -58,6 +58,12 @@ async def test_a_crawl_is_paused_resumed_and_stopped(visit: Visit, admin: httpx.
     assert "It cannot be resumed." in asked
     stopped = await admin.post(f"{here}/stop")
     assert "The crawl is stopped for good." in (await admin.get(stopped.headers["location"])).text
+    assert "This cannot be undone." in (await admin.get(f"{here}/delete")).text
+    deleted = await admin.post(f"{here}/delete")
+    listed = (await admin.get(deleted.headers["location"])).text
+    assert "The crawl is being deleted" in listed
+    assert here not in listed
+    assert (await admin.get(here)).status_code == 404
 
 
 async def test_the_pages_of_a_crawl_with_filters(visit: Visit, web: Web, admin: httpx.AsyncClient) -> None:
@@ -113,9 +119,9 @@ async def test_crawls_of_others_are_not_there(
     visit: Visit, admin: httpx.AsyncClient, user: httpx.AsyncClient
 ) -> None:
     crawl_id = (await begin(visit, "https://example.com/"))["crawlId"]
-    for path in ("", "/pages", "/urls", "/stop"):
+    for path in ("", "/pages", "/urls", "/stop", "/delete"):
         assert (await user.get(f"/app/crawls/{crawl_id}{path}")).status_code == 404
-    for path in ("pause", "resume", "stop"):
+    for path in ("pause", "resume", "stop", "delete"):
         assert (await user.post(f"/app/crawls/{crawl_id}/{path}")).status_code == 404
     assert (await admin.get("/app/crawls/01JGGR2Z3W8Q4T6V9X0Y1B2C3D")).status_code == 404
 

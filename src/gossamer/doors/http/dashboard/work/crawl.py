@@ -121,8 +121,10 @@ class CrawlPages:
         )
 
     async def ask_to_stop(self, exchange: Exchange, id: str, form: Form = NO_FORM) -> Response:
-        crawl = await self.crawls.get_crawl(exchange, id)
-        return self._render(exchange, "work/crawl_stop.html", crawl, form=form)
+        return await self._ask(exchange, id, form, "stop")
+
+    async def ask_to_delete(self, exchange: Exchange, id: str, form: Form = NO_FORM) -> Response:
+        return await self._ask(exchange, id, form, "delete")
 
     async def pause(self, exchange: Exchange, form: Form, id: str) -> Response:
         return await self._change(exchange, id, self.crawls.pause_crawl, "crawl-paused")
@@ -132,6 +134,15 @@ class CrawlPages:
 
     async def stop(self, exchange: Exchange, form: Form, id: str) -> Response:
         return await self._change(exchange, id, self.crawls.stop_crawl, "crawl-stopped")
+
+    async def delete(self, exchange: Exchange, form: Form, id: str) -> Response:
+        await self.crawls.delete_crawl(exchange, id)
+        return self.dashboard.see(CRAWLS, notice="crawl-deleting")
+
+    async def _ask(self, exchange: Exchange, crawl_id: str, form: Form, action: str) -> Response:
+        """The second step before something that cannot be undone."""
+        crawl = await self.crawls.get_crawl(exchange, crawl_id)
+        return self._render(exchange, "work/crawl_confirm.html", crawl, form=form, action=action)
 
     async def _change(self, exchange: Exchange, crawl_id: str, change: Change, notice: str) -> Response:
         await change(exchange, crawl_id)
@@ -153,6 +164,8 @@ class CrawlPages:
             form(f"{ONE}/resume", self.resume, "Resume a crawl", show=self.show),
             page(f"{ONE}/stop", self.ask_to_stop, "Ask before a crawl is stopped"),
             form(f"{ONE}/stop", self.stop, "Stop a crawl", show=self.ask_to_stop),
+            page(f"{ONE}/delete", self.ask_to_delete, "Ask before a crawl is deleted"),
+            form(f"{ONE}/delete", self.delete, "Delete a crawl", show=self.ask_to_delete),
         ]
 
 
