@@ -28,10 +28,8 @@ class NewUser(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_
     email: Annotated[str, Meta(max_length=254, description="The person's address. It is their name here.")]
     role: Annotated[Literal["user", "admin"], Meta(description="An admin may do everything.")] = "user"
     tenant: Annotated[
-        str | None,
-        Meta(
-            max_length=254, description="The email of the tenant that the person joins; their own if empty."
-        ),
+        Annotated[str, Meta(max_length=254)] | None,
+        Meta(description="The email of the tenant that the person joins; their own if empty."),
     ] = None
 
 
