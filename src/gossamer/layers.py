@@ -57,6 +57,11 @@ from gossamer.doors.http.dashboard.start.health import HealthPages
 from gossamer.doors.http.dashboard.start.overview import OverviewPages
 from gossamer.doors.http.dashboard.start.playground import PlaygroundPages
 from gossamer.doors.http.dashboard.start.search import SearchPages
+from gossamer.doors.http.dashboard.work.all_pages import AllPagesPages
+from gossamer.doors.http.dashboard.work.crawl import CrawlPages
+from gossamer.doors.http.dashboard.work.crawl_list import CrawlListPages
+from gossamer.doors.http.dashboard.work.domains import DomainPages
+from gossamer.doors.http.dashboard.work.stored_page import StoredPagePages
 from gossamer.doors.http.docs.pages import DocsEndpoints
 from gossamer.doors.http.layers.access import Authenticate, Authorise
 from gossamer.doors.http.layers.clients import Clients
@@ -230,6 +235,7 @@ def dashboard_routes(service: "Service", dashboard: Dashboard, cookie: SessionCo
         playground_pages(service, dashboard),
         SearchPages(dashboard, SearchEndpoints(index_finder(service))),
         HealthPages(dashboard, operations_endpoints(service), WorkersEndpoints(service.workers)),
+        *work_pages(service, dashboard),
     ]
     if service.single_sign_on is not None:
         subjects.append(SingleSignOnPages(dashboard, service.single_sign_on, cookie))
@@ -268,6 +274,23 @@ def playground_pages(service: "Service", dashboard: Dashboard) -> PlaygroundPage
         prices(service.settings),
         takes_payments=service.payments is not None,
     )
+
+
+def work_pages(service: "Service", dashboard: Dashboard) -> list[Endpoints]:
+    """The pages for crawls and what they have stored."""
+    control = service.crawl_control
+    crawls = CrawlsEndpoints(service.crawls, service.seeder, control, service.crawl_deleter)
+    pages = CrawlPagesEndpoints(service.crawls, service.crawl_results)
+    domains = DomainsEndpoints(service.crawls, service.hosts, control)
+    stats = StatsEndpoints(service.crawls, service.crawl_stats, time.time)
+    frontier = FrontierEndpoints(service.crawls, service.frontier, service.seeder, control)
+    return [
+        CrawlListPages(dashboard, crawls),
+        CrawlPages(dashboard, crawls, pages, domains, stats, frontier),
+        StoredPagePages(dashboard, pages),
+        AllPagesPages(dashboard, pages),
+        DomainPages(dashboard, domains, pages),
+    ]
 
 
 def paying_layer(service: "Service", payments: Payments) -> Callable[[ASGIApp], ASGIApp]:

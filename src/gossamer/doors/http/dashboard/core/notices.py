@@ -16,4 +16,10 @@ NOTICES: Final[dict[str, str]] = {
     "render-failed": "The last render failed a moment ago. Another one would end alike, so none was queued.",
     "render-queued": "The page is being rendered.",
     "warming": "The renders are being queued.",
+    "crawl-started": "The crawl has begun.",
+    "crawl-paused": "The crawl is paused. Pages that were being fetched are still stored.",
+    "crawl-resumed": "The crawl goes on.",
+    "crawl-stopped": "The crawl is stopped for good. Its pages stay.",
+    "crawl-deleting": "The crawl is being deleted, with all its pages.",
+    "domain-reset": "The host is tried again. Its failures and its robots.txt are forgotten.",
 }
