@@ -1,4 +1,4 @@
-"""The HTTP application: the routes of the API, the dashboard and the docs, and one list of layers around them."""
+"""The HTTP application: routes of the API, the dashboard and the docs, and one list of layers around them."""
 
 from collections.abc import Callable, Iterable
 from functools import partial

@@ -10,7 +10,7 @@ import pytest
 import schemathesis
 from tests.doors.services import PUBLIC_URL, Visit
 
-from gossamer import layers, problems
+from gossamer import api, problems
 from gossamer.app import Service
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.routing import Route, path_parameters
@@ -23,7 +23,7 @@ Document = dict[str, Any]
 
 def all_routes(service: Service) -> list[Route]:
     """Every route of the application, as it is put together in `app.py`."""
-    others = layers.routes(service)
+    others = api.routes(service)
     return [*others, *DocsEndpoints(PUBLIC_URL, others, service.limits.table).routes()]
 
 
