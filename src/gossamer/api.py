@@ -18,7 +18,9 @@ from gossamer.doors.http.api.admin.workers import WorkersEndpoints
 from gossamer.doors.http.api.audit.audits import AuditsEndpoints
 from gossamer.doors.http.api.auth.people import PeopleEndpoints
 from gossamer.doors.http.api.auth.sign_in import SignInEndpoints
+from gossamer.doors.http.api.crawl.crawl_events import CrawlEventsEndpoints
 from gossamer.doors.http.api.crawl.crawl_pages import CrawlPagesEndpoints
+from gossamer.doors.http.api.crawl.crawl_preview import CrawlPreviewEndpoints
 from gossamer.doors.http.api.crawl.crawl_stats import StatsEndpoints
 from gossamer.doors.http.api.crawl.crawls import CrawlsEndpoints
 from gossamer.doors.http.api.crawl.domains import DomainsEndpoints
@@ -60,6 +62,8 @@ class Api:
     batch: BatchEndpoints
     crawls: CrawlsEndpoints
     crawl_pages: CrawlPagesEndpoints
+    crawl_events: CrawlEventsEndpoints
+    crawl_preview: CrawlPreviewEndpoints
     domains: DomainsEndpoints
     stats: StatsEndpoints
     frontier: FrontierEndpoints
@@ -96,6 +100,8 @@ def open_api(service: "Service") -> Api:
         batch=BatchEndpoints(service.batches, service.jobs, service.batch_lines),
         crawls=CrawlsEndpoints(crawls, service.seeder, control, service.crawl_deleter),
         crawl_pages=CrawlPagesEndpoints(crawls, service.crawl_results),
+        crawl_events=CrawlEventsEndpoints(crawls, service.crawl_feed),
+        crawl_preview=CrawlPreviewEndpoints(service.crawl_previewer, service.seeder),
         domains=DomainsEndpoints(crawls, service.hosts, control),
         stats=StatsEndpoints(crawls, service.crawl_stats, time.time),
         frontier=FrontierEndpoints(crawls, service.frontier, service.seeder, control),
