@@ -10,6 +10,7 @@ from tests.doors.services import Visit
 from gossamer.flows.tenants.keys import NewKey
 from gossamer.state.db.tables import past_usage
 from gossamer.state.tenants.activity import Actor
+from gossamer.state.tenants.usage import What
 
 
 def stat(page: str, label: str) -> str:
@@ -31,7 +32,7 @@ async def come_by_link(visit: Visit, tenant: str) -> httpx.AsyncClient:
 async def test_counts_hit_rate_and_limits_are_shown(visit: Visit) -> None:
     user = await sign_in(visit, "user")
     me = (await user.get("/api/me")).json()
-    counted = ("render", "render", "hot", "hot", "hot", "cold", "miss", "miss", "failed")
+    counted: tuple[What, ...] = ("render", "render", "hot", "hot", "hot", "cold", "miss", "miss", "failed")
     for what in counted:
         visit.service.usage.count(me["tenantId"], me["keyId"], what)
     page = (await user.get("/app/usage")).text
