@@ -13,6 +13,7 @@ from gossamer.doors.http.api.admin.jobs import JobsEndpoints
 from gossamer.doors.http.api.admin.keys import KeysEndpoints
 from gossamer.doors.http.api.admin.operations import OperationsEndpoints
 from gossamer.doors.http.api.admin.overview import OverviewEndpoints
+from gossamer.doors.http.api.admin.own_keys import OwnKeysEndpoints
 from gossamer.doors.http.api.admin.prices import PaymentsEndpoints, PricesEndpoints, with_price
 from gossamer.doors.http.api.admin.tenants import TenantsEndpoints
 from gossamer.doors.http.api.admin.usage import UsageEndpoints
@@ -48,6 +49,7 @@ from gossamer.doors.http.layers.shedding import Shedding
 from gossamer.flows.pay.pay import Payments
 from gossamer.flows.pay.quotes import prices
 from gossamer.flows.render.clear import CacheClearer
+from gossamer.flows.tenants.own_keys import OwnKeys
 
 if TYPE_CHECKING:
     from gossamer.app import Service
@@ -90,6 +92,7 @@ def routes(service: "Service") -> list[Route]:
         OverviewEndpoints(service.overviews),
         JobsEndpoints(service.jobs),
         KeysEndpoints(service.keys),
+        OwnKeysEndpoints(OwnKeys(service.keys)),
         TenantsEndpoints(service.tenant_list),
         OperationsEndpoints(service.checkup, service.metrics, service.stopping),
     ]
