@@ -72,6 +72,7 @@ from gossamer.flows.tenants.tenant_list import TenantList
 from gossamer.flows.upkeep import queue, upkeep
 from gossamer.flows.upkeep.alerts import Alerts
 from gossamer.flows.upkeep.health import Checkup, Probe
+from gossamer.flows.upkeep.overview import Overviews
 from gossamer.flows.upkeep.stopping import Stopping
 from gossamer.flows.upkeep.supervision import Supervisor
 from gossamer.flows.upkeep.workers import Workers
@@ -221,6 +222,7 @@ class Service:
         )
         self.workers = Workers(self.database)
         self.alerts = Alerts(self.checkup, time.time)
+        self.overviews = Overviews(self.database, self.crawl_stats, self.checkup, self.alerts, time.time)
         self.first_key: IssuedKey | None = None  # created by the first start, to be shown once
         self.first_link: InvitedUser | None = None  # signs the first admin in
         self.bootstrap_key_is_unknown = False  # it is set, but no key here matches it

@@ -13,6 +13,8 @@ from gossamer.doors.http.api.admin.alerts import AlertsEndpoints
 from gossamer.doors.http.api.admin.jobs import JobsEndpoints
 from gossamer.doors.http.api.admin.keys import KeysEndpoints
 from gossamer.doors.http.api.admin.operations import OperationsEndpoints
+from gossamer.doors.http.api.admin.overview import OverviewEndpoints
+from gossamer.doors.http.api.admin.own_keys import OwnKeysEndpoints
 from gossamer.doors.http.api.admin.prices import PaymentsEndpoints, PricesEndpoints, with_price
 from gossamer.doors.http.api.admin.tenants import TenantsEndpoints
 from gossamer.doors.http.api.admin.usage import UsageEndpoints
@@ -30,6 +32,7 @@ from gossamer.doors.http.api.pages.capture import CaptureEndpoints
 from gossamer.doors.http.api.pages.extract import ExtractEndpoints
 from gossamer.doors.http.api.pages.fetch import FetchEndpoints
 from gossamer.doors.http.api.pages.search import SearchEndpoints
+from gossamer.doors.http.api.render.cached_pages import CachedPagesEndpoints
 from gossamer.doors.http.api.render.page_cache import PageCacheEndpoints
 from gossamer.doors.http.api.render.render import RenderEndpoints
 from gossamer.doors.http.core.cookies import SessionCookie
@@ -62,6 +65,7 @@ from gossamer.doors.http.layers.shedding import Shedding
 from gossamer.flows.pay.pay import Payments
 from gossamer.flows.pay.quotes import prices
 from gossamer.flows.render.clear import CacheClearer
+from gossamer.flows.tenants.own_keys import OwnKeys
 from gossamer.problems import Problem
 
 if TYPE_CHECKING:
@@ -90,6 +94,7 @@ def routes(service: "Service") -> list[Route]:
             CacheClearer(service.page_cache, service.jobs, service.index, service.render_failures),
             service.warmer,
         ),
+        CachedPagesEndpoints(service.page_cache.listing),
         UsageEndpoints(service.usage, service.database, service.limits),
         PaymentsEndpoints(service.database),
         BatchEndpoints(service.batches, service.jobs, service.batch_lines),
@@ -102,10 +107,12 @@ def routes(service: "Service") -> list[Route]:
         ActivityEndpoints(service.activity_log),
         WorkersEndpoints(service.workers),
         AlertsEndpoints(service.alerts),
+        OverviewEndpoints(service.overviews),
         JobsEndpoints(service.jobs),
         KeysEndpoints(service.keys),
         SignInEndpoints(service.sign_in, cookie, service.settings.upgrade_url),
         PeopleEndpoints(service.people, service.settings.public_url),
+        OwnKeysEndpoints(OwnKeys(service.keys)),
         TenantsEndpoints(service.tenant_list),
         OperationsEndpoints(service.checkup, service.metrics, service.stopping),
     ]

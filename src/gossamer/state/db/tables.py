@@ -307,6 +307,7 @@ cached_pages: Final = Table(
     CheckConstraint("deleted_at IS NULL OR blob IS NULL", name="deleted_everywhere"),
     Index(None, "tenant_id", "site"),
     Index(None, "edition"),
+    Index("ix_cached_pages_rendered", "tenant_id", "rendered_at", "name", **where_("deleted_at IS NULL")),
     Index("ix_cached_pages_due", "due_at", **where_("due_at IS NOT NULL")),
 )
 
@@ -332,6 +333,7 @@ usage_days: Final = Table(
     Column("cold", BigInteger, nullable=False),
     Column("misses", BigInteger, nullable=False),
     Column("failures", BigInteger, nullable=False),
+    Index(None, "day"),
 )
 
 # The counts of deleted pages, by URL; see `past_usage.py`.

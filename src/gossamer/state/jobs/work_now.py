@@ -1,12 +1,12 @@
-"""What the workers do now: the jobs that run, and the hosts that are leased for crawls."""
+"""What goes on now: the jobs and the crawls that run, and the hosts that are leased for crawls."""
 
 from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import func, select
+from sqlalchemy import func, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from gossamer.state.crawl.crawl_tables import hosts
+from gossamer.state.crawl.crawl_tables import crawls, hosts
 from gossamer.state.db.database import clock
 from gossamer.state.db.tables import jobs
 
@@ -28,6 +28,25 @@ class LeasedHosts:
 
     count: int = 0
     names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RunningCrawls:
+    """How many crawls run, and how many URLs they have left."""
+
+    count: int
+    pending: int
+    in_progress: int
+
+
+async def running_crawls(connection: AsyncConnection, tenant_id: str | None = None) -> RunningCrawls:
+    """Of a tenant, or of all."""
+    left = [func.coalesce(func.sum(column), 0) for column in (crawls.c.pending, crawls.c.in_progress)]
+    # In the words of the index, or SQLite would not use it.
+    query = select(func.count(), *left).where(text("state = 'running'"))
+    if tenant_id is not None:
+        query = query.where(crawls.c.tenant_id == tenant_id)
+    return RunningCrawls(*(int(value) for value in (await connection.execute(query)).one()))
 
 
 async def running_jobs(connection: AsyncConnection) -> dict[str, list[JobAtWork]]:

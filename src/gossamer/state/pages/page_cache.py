@@ -44,6 +44,7 @@ from gossamer.state.pages.cold_pages import ColdPages, PageUploads, Upload
 from gossamer.state.pages.hot_pages import HotPages, NearPage, NearPages, PageChanges, Promotions
 from gossamer.state.pages.page_drops import AlsoInTransaction, PageDrops, UncertainPages
 from gossamer.state.pages.page_key import PageKey, PagePrefix
+from gossamer.state.pages.page_list import PageListing
 from gossamer.state.pages.page_repair import PageRepair
 from gossamer.state.pages.page_rows import CachedPageRow
 from gossamer.state.pages.write_behind import WriteBehind
@@ -103,6 +104,7 @@ class PageCache:
         self._repair = PageRepair(self._hot, self._cold, self._uploads, database, log)
         self._promotions = Promotions(self._hot, database, log, metrics)
         self._behind = WriteBehind(database)
+        self.listing = PageListing(database, self._hot, self._behind)
 
     # Getting.
 

@@ -47,6 +47,16 @@ class UsageTotals(NamedTuple):
     failures: int
 
 
+class UsageDay(NamedTuple):
+    """Counters of one day, in the order of `COUNTERS`."""
+
+    renders: int
+    hot: int
+    cold: int
+    misses: int
+    failures: int
+
+
 async def add(connection: AsyncConnection, counts: Mapping[UsageScope, list[int]]) -> None:
     """Add counts. Rows are written in order, so that two transactions cannot deadlock."""
     new = insert_into(connection, usage_days)
@@ -69,6 +79,14 @@ async def totals(
     ]
     row = (await connection.execute(select(*columns).where(*asked))).one()
     return UsageTotals(*(int(value) for value in row))
+
+
+async def of_day(connection: AsyncConnection, day: int, tenant: str | None = None) -> UsageDay:
+    """What a tenant used on that day; None is all tenants together."""
+    query = select(*(_total(_days[name]) for name in COUNTERS)).where(_days.day == day)
+    if tenant is not None:
+        query = query.where(_days.tenant_id == tenant)
+    return UsageDay(*(int(value) for value in (await connection.execute(query)).one()))
 
 
 async def by_tier(connection: AsyncConnection, day: int) -> list[tuple[str, str, int]]:

@@ -16,7 +16,7 @@ from tests.servers.postgres import PostgresServer
 from tests.site.paths import head, path
 from tests.site.server import Reply, Request, Site
 
-from gossamer.doors.http.api.admin import jobs as job_endpoints
+from gossamer.doors.http.core import streaming
 from gossamer.flows.audit.audits import idempotency_key
 from gossamer.state.jobs.job import NewJob
 from gossamer.state.tenants.tenants import Role
@@ -247,7 +247,7 @@ async def test_events_are_streamed_live_and_resumed(visit: Visit, site: Site) ->
 async def test_a_key_may_have_so_many_streams_at_a_time(
     visit: Visit, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(job_endpoints, "MAX_STREAMS", 2)
+    monkeypatch.setattr(streaming, "MAX_STREAMS", 2)
     user = {**bearer(await visit.key(Role.ADMIN)), "Accept": "text/event-stream"}
     headers = {**AS_ADMIN, "Accept": "text/event-stream"}
     async with serving(visit) as port, httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}") as client:

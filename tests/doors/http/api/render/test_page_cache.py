@@ -174,3 +174,45 @@ async def test_what_to_warm_must_be_said_clearly(idle: Rendering, body: dict[str
         "/api/cache/warm", json={"sitemap": "http://127.0.0.2/"}, headers=AS_ADMIN
     )
     assert_problem(blocked, "INVALID_URL")
+
+
+async def listed(service: Rendering, **query: Any) -> dict[str, Any]:
+    answer = await service.get("/api/cache/pages", **query)
+    assert answer.status_code == 200, answer.text
+    shown: dict[str, Any] = answer.json()
+    return shown
+
+
+async def test_cached_pages_are_listed_and_found(idle: Rendering) -> None:
+    for age, target in enumerate(("/docs/a", "/docs/b", "/blog")):
+        await idle.keep(target, "x" * 100, age=age)
+    shown = await listed(idle)
+    site = (await idle.key("/")).form.rstrip("/")
+    assert [page["url"] for page in shown["pages"]] == [
+        f"{site}{path}" for path in ("/docs/a", "/docs/b", "/blog")
+    ]
+    assert (shown["pages"][0]["tiers"], shown["pages"][0]["size"]) == (["hot", "cold"], 100)
+    assert shown["nextCursor"] is None
+    assert len((await listed(idle, search="DOCS"))["pages"]) == 2
+    assert len((await listed(idle, prefix=idle.site.url("/docs")))["pages"]) == 2
+    assert len((await listed(idle, site=site.removeprefix("https://")))["pages"]) == 3
+    assert (await listed(idle, site="other.example"))["pages"] == []
+    first = await listed(idle, limit=2)
+    rest = await listed(idle, limit=2, cursor=first["nextCursor"])
+    assert [*first["pages"], *rest["pages"]] == shown["pages"]
+    user = bearer(await idle.visit.key(Role.USER))
+    assert (await listed(idle, sent=user))["pages"] == []
+
+
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [
+        ({"search": "a"}, "VALIDATION_ERROR"),
+        ({"cursor": "x"}, "VALIDATION_ERROR"),
+        ({"limit": "101"}, "VALIDATION_ERROR"),
+        ({"site": "not a host"}, "INVALID_URL"),
+        ({"prefix": "nonsense"}, "INVALID_URL"),
+    ],
+)
+async def test_what_to_list_must_be_said_clearly(idle: Rendering, query: dict[str, Any], code: str) -> None:
+    assert_problem(await idle.get("/api/cache/pages", **query), code)

@@ -1,9 +1,7 @@
 """Endpoints for jobs and their events, as JSON or as a stream."""
 
 import asyncio
-from collections import Counter
 from collections.abc import AsyncIterator
-from functools import partial
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -14,7 +12,13 @@ from gossamer import problems
 from gossamer.doors.http.core import timestamps
 from gossamer.doors.http.core.exchange import Exchange, answer
 from gossamer.doors.http.core.routing import Route
-from gossamer.doors.http.core.streaming import Streaming
+from gossamer.doors.http.core.streaming import (
+    BEAT,
+    BEAT_SECONDS,
+    EVENTS,
+    MAX_STREAMS,
+    EventStreams,
+)
 from gossamer.flows.tenants.admit import Caller
 from gossamer.problems import Problem, validation_error
 from gossamer.state.jobs.event_feed import EventFeed
@@ -26,10 +30,7 @@ from gossamer.state.tenants.tenants import Role
 MAX_JOBS_LISTED: Final = 100
 MAX_EVENTS_LISTED: Final = 1_000
 MAX_SEQ: Final = 2**31 - 1  # the maximum of the column
-BEAT_SECONDS: Final = 15.0  # between the comments that keep a stream open
-MAX_STREAM_SECONDS: Final = 900.0  # then the client reconnects with Last-Event-ID
-MAX_STREAMS: Final = 100  # of one key at a time, in one process
-RETRY_SECONDS: Final = 5  # after a stream was refused
+MAX_STREAM_SECONDS: Final = 900.0  # then the client reconnects
 _EXAMPLE_ID: Final = "01JGGR2Z3W8Q4T6V9X0Y1B2C3D"
 
 Cursor = Annotated[str, Meta(max_length=26)]
@@ -104,7 +105,7 @@ class JobsEndpoints:
     def __init__(self, jobs: Jobs) -> None:
         self._jobs = jobs
         self._feed = EventFeed(jobs)
-        self._streams: Counter[str] = Counter()  # open streams by the caller's key
+        self._streams = EventStreams()
 
     async def list_jobs(self, exchange: Exchange, query: JobQuery) -> JobList:
         which = JobFilter(tenant_seen_by(exchange.caller), query.kind, query.status)
@@ -122,8 +123,8 @@ class JobsEndpoints:
     async def get_events(self, exchange: Exchange, id: str, query: EventQuery) -> Response:
         job = await self._job(exchange, id)
         after = _last_seen(exchange, query)
-        if "text/event-stream" in (exchange.header(b"accept") or ""):
-            return self._streaming(exchange.caller.key_id, job.job_id, after)
+        if EVENTS in (exchange.header(b"accept") or ""):
+            return self._streams.start(exchange.caller.key_id, self._stream(job.job_id, after))
         found = await self._jobs.events(job.job_id, after_seq=after, limit=query.limit)
         return answer(EventList([_to_event(event) for event in found], found[-1].seq if found else after))
 
@@ -133,21 +134,6 @@ class JobsEndpoints:
         if job is None or (tenant is not None and job.tenant_id != tenant):
             raise Problem(problems.NOT_FOUND, "There is no job with this id.")
         return job
-
-    def _streaming(self, key_id: str, job_id: str, after: int) -> Streaming:
-        if self._streams[key_id] >= MAX_STREAMS:
-            raise _too_many_streams()
-        self._streams[key_id] += 1
-        return Streaming(
-            self._stream(job_id, after),
-            media_type="text/event-stream",
-            at_end=partial(self._end_stream, key_id),
-        )
-
-    def _end_stream(self, key_id: str) -> None:
-        self._streams[key_id] -= 1
-        if not self._streams[key_id]:
-            del self._streams[key_id]
 
     async def _stream(self, job_id: str, after: int) -> AsyncIterator[bytes]:
         """Yield events until the job is over. A client can continue from the id of any of them."""
@@ -162,7 +148,7 @@ class JobsEndpoints:
                     after = event.seq
                     yield _to_sse(event)
                 if not events:
-                    yield b": still here\n\n"
+                    yield BEAT
 
     def routes(self) -> list[Route]:
         common: dict[str, Any] = {"needs": Role.USER, "tag": "Jobs"}
@@ -197,7 +183,7 @@ class JobsEndpoints:
                 "the job; a client that reconnects with `Last-Event-ID` continues from there. A key may have "
                 f"{MAX_STREAMS} open streams.",
                 answers=EventList,
-                also={"text/event-stream": None},
+                also={EVENTS: None},
                 deadline=MAX_STREAM_SECONDS + 30,
                 example=EventList([_EXAMPLE_EVENT], 2),
                 **one,
@@ -257,19 +243,6 @@ def _last_seen(exchange: Exchange, query: EventQuery) -> int:
     if not last.isdecimal() or len(last) > 9:
         raise validation_error("Last-Event-ID is not the id of an event.", hint="Leave it out to start over.")
     return int(last)
-
-
-def _too_many_streams() -> Problem:
-    return Problem(
-        problems.RATE_LIMITED,
-        f"{MAX_STREAMS} streams of events are open with this key, which is the maximum.",
-        hint="Close streams that you no longer read, or ask for the events as JSON.",
-        headers={"Retry-After": str(RETRY_SECONDS)},
-        retryAfter=RETRY_SECONDS,
-        details={"reason": "too_many_streams"},
-        limit=MAX_STREAMS,
-        used=MAX_STREAMS,
-    )
 
 
 def _to_event(event: Event) -> ShownEvent:

@@ -315,6 +315,12 @@ def _cached_pages() -> None:
     )
     op.create_index("ix_cached_pages_due", "cached_pages", ["due_at"], **_where("due_at IS NOT NULL"))
     op.create_index(None, "cached_pages", ["edition"])
+    op.create_index(
+        "ix_cached_pages_rendered",
+        "cached_pages",
+        ["tenant_id", "rendered_at", "name"],
+        **_where("deleted_at IS NULL"),
+    )
     op.create_index(None, "cached_pages", ["tenant_id", "site"])
 
 
@@ -337,6 +343,7 @@ def _usage_days() -> None:
         *_columns(sa.BigInteger, "renders", "hot", "cold", "misses", "failures"),
         sa.PrimaryKeyConstraint("tenant_id", "key_id", "day"),
     )
+    op.create_index(None, "usage_days", ["day"])
 
 
 def _past_usage() -> None:
