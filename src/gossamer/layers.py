@@ -40,6 +40,7 @@ from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.routing import Route, Router, endpoint
 from gossamer.doors.http.dashboard.account.account import AccountPages
 from gossamer.doors.http.dashboard.account.activity import ActivityPages
+from gossamer.doors.http.dashboard.account.keys import KeysPages
 from gossamer.doors.http.dashboard.account.payments import PaymentsPages
 from gossamer.doors.http.dashboard.account.people import PeoplePages
 from gossamer.doors.http.dashboard.account.settings import SettingsPages
@@ -200,6 +201,7 @@ def dashboard_routes(service: "Service", dashboard: Dashboard, cookie: SessionCo
         AccountPages(dashboard, signing, people),
         TenantsPages(dashboard, tenants, keys, people, usage, service.crawls),
         PaymentsPages(dashboard, PaymentsEndpoints(service.database), payments_are_on),
+        KeysPages(dashboard, keys, OwnKeysEndpoints(OwnKeys(service.keys)), usage),
         UsagePages(dashboard, usage, service.tenant_list),
         SettingsPages(dashboard, service.settings),
         ActivityPages(dashboard, ActivityEndpoints(service.activity_log), service.tenant_list),

@@ -37,6 +37,14 @@ class OwnKeys:
     async def disable(self, key_id: str, owner: Caller, by: Actor) -> Key:
         return await self.keys.disable(key_id, by, check=partial(_check, owner))
 
+    async def get(self, key_id: str, owner: Caller) -> Key:
+        """A key of the owner's tenant; admins see all."""
+        async with self.keys.database.read() as connection:
+            key = await tenants.get_key(connection, key_id)
+        if key is None or not (owner.role is Role.ADMIN or key.tenant_id == owner.tenant_id):
+            raise keys.unknown_key()
+        return key
+
     async def list_page(self, owner: Caller, *, cursor: str | None, limit: int) -> KeyPage:
         return await self.keys.list_page(tenant=owner.tenant_id, cursor=cursor, limit=limit)
 
