@@ -15,6 +15,7 @@ from gossamer.doors.http.api.admin.operations import OperationsEndpoints
 from gossamer.doors.http.api.admin.overview import OverviewEndpoints
 from gossamer.doors.http.api.admin.own_keys import OwnKeysEndpoints
 from gossamer.doors.http.api.admin.prices import PaymentsEndpoints, PricesEndpoints, with_price
+from gossamer.doors.http.api.admin.settings import SettingsEndpoints
 from gossamer.doors.http.api.admin.tenants import TenantsEndpoints
 from gossamer.doors.http.api.admin.usage import UsageEndpoints
 from gossamer.doors.http.api.admin.workers import WorkersEndpoints
@@ -94,6 +95,7 @@ def routes(service: "Service") -> list[Route]:
         KeysEndpoints(service.keys),
         OwnKeysEndpoints(OwnKeys(service.keys)),
         TenantsEndpoints(service.tenant_list),
+        SettingsEndpoints(service.settings),
         OperationsEndpoints(service.checkup, service.metrics, service.stopping),
     ]
     taken = service.payments.settling.payees.values() if service.payments is not None else ()
