@@ -16,6 +16,7 @@ from gossamer.doors.http.api.admin.operations import OperationsEndpoints
 from gossamer.doors.http.api.admin.overview import OverviewEndpoints
 from gossamer.doors.http.api.admin.own_keys import OwnKeysEndpoints
 from gossamer.doors.http.api.admin.prices import PaymentsEndpoints, PricesEndpoints, with_price
+from gossamer.doors.http.api.admin.settings import SettingsEndpoints
 from gossamer.doors.http.api.admin.tenants import TenantsEndpoints
 from gossamer.doors.http.api.admin.usage import UsageEndpoints
 from gossamer.doors.http.api.admin.workers import WorkersEndpoints
@@ -115,6 +116,7 @@ def routes(service: "Service") -> list[Route]:
         PeopleEndpoints(service.people, service.settings.public_url),
         OwnKeysEndpoints(OwnKeys(service.keys)),
         TenantsEndpoints(service.tenant_list),
+        SettingsEndpoints(service.settings),
         OperationsEndpoints(service.checkup, service.metrics, service.stopping),
     ]
     taken = service.payments.settling.payees.values() if service.payments is not None else ()
@@ -203,7 +205,7 @@ def dashboard_routes(service: "Service", dashboard: Dashboard, cookie: SessionCo
         PaymentsPages(dashboard, PaymentsEndpoints(service.database), payments_are_on),
         KeysPages(dashboard, keys, OwnKeysEndpoints(OwnKeys(service.keys)), usage),
         UsagePages(dashboard, usage, service.tenant_list),
-        SettingsPages(dashboard, service.settings),
+        SettingsPages(dashboard, SettingsEndpoints(service.settings)),
         ActivityPages(dashboard, ActivityEndpoints(service.activity_log), service.tenant_list),
     ]
     return [route for subject in subjects for route in subject.routes()]

@@ -189,7 +189,7 @@ async def test_it_is_logged_measured_and_counted_like_any_other(served: Served) 
     caller = await served.visit.service.admission.identify(ADMIN_KEY)
     await served.visit.service.usage.flush()
     report = await served.visit.service.usage.report(caller.tenant_id)
-    assert report.hits == 3
+    assert report.totals.hits == 3
 
 
 async def test_a_disabled_key_gets_no_fast_answer(served: Served) -> None:
@@ -336,7 +336,7 @@ async def test_the_limit_holds(visiting: Visiting) -> None:
         report = await visit.service.usage.report(served.key.tenant)
     assert [answer.status for answer in answers] == [200, 200, 200, 429, 429]
     assert json.loads(answers[-1].body)["details"]["policy"] == "hits-pro"
-    assert report.hits == 3  # what was refused was not served
+    assert report.totals.hits == 3  # what was refused was not served
 
 
 async def test_other_bytes_take_the_ordinary_path(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:

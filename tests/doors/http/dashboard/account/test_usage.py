@@ -45,6 +45,26 @@ async def test_counts_hit_rate_and_limits_are_shown(visit: Visit) -> None:
     assert "Nothing yet" not in page
 
 
+async def test_usage_is_told_apart_by_key(visit: Visit) -> None:
+    user = await sign_in(visit, "user")
+    me = (await user.get("/api/me")).json()
+    new = NewKey(email=me["prefix"], label=HOSTILE)
+    key = (await visit.service.keys.create(new, Actor("test"))).key
+    for key_id, times in ((key.id, 3), (me["keyId"], 1)):
+        for _ in range(times):
+            visit.service.usage.count(me["tenantId"], key_id, "render")
+    page = (await user.get("/app/usage")).text
+    table = page.partition('aria-label="Usage by key"')[2].partition("</table>")[0]
+    rows = [re.findall(r'data-value="(\d+)">', row)[:3] for row in table.split("<tr>")[2:]]
+    assert rows == [["3", "3", "3"], ["1", "1", "1"]]
+    assert f'href="/app/usage?key={key.id}">{key.prefix}<' in table
+    assert "without a key" in table
+    assert ESCAPED in table
+    one = (await user.get("/app/usage", params={"key": key.id})).text
+    assert stat(one, "Today") == "3"
+    assert "Only requests with one key" in one
+
+
 async def test_the_first_page_begins_with_a_request_to_copy(visit: Visit) -> None:
     page = (await (await sign_in(visit, "user")).get("/app/usage")).text
     assert "curl -s https://gossamer.example/api/render" in page
