@@ -11,7 +11,9 @@ from gossamer.doors.http.api.admin.jobs import JobsEndpoints
 from gossamer.doors.http.api.admin.keys import KeysEndpoints
 from gossamer.doors.http.api.admin.operations import OperationsEndpoints
 from gossamer.doors.http.api.admin.overview import OverviewEndpoints
+from gossamer.doors.http.api.admin.own_keys import OwnKeysEndpoints
 from gossamer.doors.http.api.admin.prices import PaymentsEndpoints, PricesEndpoints
+from gossamer.doors.http.api.admin.settings import SettingsEndpoints
 from gossamer.doors.http.api.admin.tenants import TenantsEndpoints
 from gossamer.doors.http.api.admin.usage import UsageEndpoints
 from gossamer.doors.http.api.admin.workers import WorkersEndpoints
@@ -37,6 +39,7 @@ from gossamer.doors.http.core.cookies import SessionCookie
 from gossamer.doors.http.core.routing import Route
 from gossamer.flows.pay.quotes import prices
 from gossamer.flows.render.clear import CacheClearer
+from gossamer.flows.tenants.own_keys import OwnKeys
 
 if TYPE_CHECKING:
     from gossamer.app import Service
@@ -74,9 +77,11 @@ class Api:
     overview: OverviewEndpoints
     jobs: JobsEndpoints
     keys: KeysEndpoints
+    own_keys: OwnKeysEndpoints
     sign_in: SignInEndpoints
     people: PeopleEndpoints
     tenants: TenantsEndpoints
+    settings: SettingsEndpoints
     operations: OperationsEndpoints
 
     def subjects(self) -> list[Endpoints]:
@@ -112,9 +117,11 @@ def open_api(service: "Service") -> Api:
         overview=OverviewEndpoints(service.overviews),
         jobs=JobsEndpoints(service.jobs),
         keys=KeysEndpoints(service.keys),
+        own_keys=OwnKeysEndpoints(OwnKeys(service.keys)),
         sign_in=SignInEndpoints(service.sign_in, SessionCookie.of(public_url), upgrade_url),
         people=PeopleEndpoints(service.people, public_url),
         tenants=TenantsEndpoints(service.tenant_list),
+        settings=SettingsEndpoints(service.settings),
         operations=OperationsEndpoints(service.checkup, service.metrics, service.stopping),
     )
 

@@ -8,6 +8,7 @@ from gossamer.doors.http.core.cookies import SessionCookie
 from gossamer.doors.http.core.routing import Route
 from gossamer.doors.http.dashboard.account.account import AccountPages
 from gossamer.doors.http.dashboard.account.activity import ActivityPages
+from gossamer.doors.http.dashboard.account.keys import KeysPages
 from gossamer.doors.http.dashboard.account.payments import PaymentsPages
 from gossamer.doors.http.dashboard.account.people import PeoplePages
 from gossamer.doors.http.dashboard.account.settings import SettingsPages
@@ -113,6 +114,7 @@ def _account(service: "Service", dashboard: Dashboard, api: Api) -> list[Endpoin
         TenantsPages(dashboard, api.tenants, api.keys, api.people, api.usage, service.crawls),
         PaymentsPages(dashboard, api.payments, service.payments is not None),
         UsagePages(dashboard, api.usage, service.tenant_list),
-        SettingsPages(dashboard, service.settings),
+        KeysPages(dashboard, api.keys, api.own_keys, api.usage),
+        SettingsPages(dashboard, api.settings),
         ActivityPages(dashboard, api.activity, service.tenant_list),
     ]

@@ -309,8 +309,12 @@ KEY_DISABLED = ProblemKind(
     name="key-disabled",
     status=403,
     title="API Key Disabled",
-    when="The API key exists but is disabled.",
-    causes=("An admin disabled the key.", "The key was replaced by rotation."),
+    when="The API key exists but is disabled, or it has expired.",
+    causes=(
+        "An admin disabled the key.",
+        "The key was replaced by rotation.",
+        "`expired`: the time that the key was created for is over.",
+    ),
     fixes=("Use another key of the same tenant.", "Ask an admin for a new one."),
     detail="The API key sk_live_abc1234... is disabled",
 )

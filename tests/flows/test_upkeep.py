@@ -33,7 +33,7 @@ async def test_settling_writes_down_and_mends(tiers: Tiers) -> None:
     await upkeep.settle_pages(cache, usage, Log(stream))
     assert [(row.access_count, row.due_at) for row in await tiers.rows()] == [(1, None)]
     assert await tiers.rows(stray_blobs) == []
-    assert (await Usage(tiers.database, lambda: 0.0).report(tiers.tenant)).hits == 1
+    assert (await Usage(tiers.database, lambda: 0.0).report(tiers.tenant)).totals.hits == 1
     assert stream.getvalue() == ""
 
 
@@ -54,7 +54,7 @@ async def test_it_goes_on_when_the_database_comes_back(
     postgres.start()
     reading = Usage(tiers.database, lambda: 0.0)
     async with asyncio.timeout(10):
-        while (await reading.report(tiers.tenant)).hits != 1:
+        while (await reading.report(tiers.tenant)).totals.hits != 1:
             await asyncio.sleep(0.01)
     tending.cancel()
     await asyncio.gather(tending, return_exceptions=True)

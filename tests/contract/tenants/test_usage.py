@@ -12,15 +12,19 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from tests.servers.postgres import PostgresServer
 from tests.servers.tiers import Tiers, page_of
 
+from gossamer.flows.tenants import keys
+from gossamer.flows.tenants.keys import NewKey
 from gossamer.problems import Unavailable
 from gossamer.state.db.database import Database, open_database
 from gossamer.state.db.tables import usage_days
 from gossamer.state.pages.page_key import PageKey
 from gossamer.state.tenants import past_usage
+from gossamer.state.tenants.activity import Actor
 from gossamer.state.tenants.usage import Usage, UsageReport, What
-from gossamer.state.tenants.usage_rows import UsedUrl
+from gossamer.state.tenants.usage_rows import KeyUsage, UsageTotals, UsedUrl
 
-NOBODYS = UsageReport(0, 0, 0, 0, 0, 0, 0, 0, 0, ())
+NOTHING = UsageTotals(0, 0, 0, 0, 0, 0, 0)
+NOBODYS = UsageReport(NOTHING, 0, 0, (), ())
 
 
 class Clock:
@@ -62,7 +66,7 @@ async def rows(database: Database) -> list[tuple[object, ...]]:
 async def test_who_has_used_nothing(database: Database, clock: Clock) -> None:
     report = await Usage(database, clock).report("t")
     assert report == NOBODYS
-    assert report.hit_rate == 0.0
+    assert report.totals.hit_rate == 0.0
 
 
 async def test_today_this_month_and_all_time(database: Database, clock: Clock) -> None:
@@ -80,11 +84,11 @@ async def test_today_this_month_and_all_time(database: Database, clock: Clock) -
             usage.count("t", "k", "render")
     clock.set("2026-03-15T23:59:59")
     report = await usage.report("t")
-    assert (report.renders_today, report.renders_month, report.renders_total) == (5, 12, 15)
+    assert (report.totals.renders_today, report.totals.renders_month, report.totals.renders) == (5, 12, 15)
     clock.set("2026-04-01T00:00")
     report = await usage.report("t")
-    assert (report.renders_today, report.renders_month, report.renders_total) == (0, 0, 15)
-    assert (await usage.report("t", now=Clock("2026-02-28T12:00")())).renders_today == 2
+    assert (report.totals.renders_today, report.totals.renders_month, report.totals.renders) == (0, 0, 15)
+    assert (await usage.report("t", now=Clock("2026-02-28T12:00")())).totals.renders_today == 2
 
 
 async def test_tenants_and_keys_are_counted_apart(database: Database, clock: Clock) -> None:
@@ -93,13 +97,27 @@ async def test_tenants_and_keys_are_counted_apart(database: Database, clock: Clo
     for number, (tenant, key) in enumerate(product("tu", "kl"), 1):
         for counted in what * number:
             usage.count(tenant, key, counted)
-    assert await usage.report("t") == NOBODYS._replace(
-        renders_today=3, renders_month=3, renders_total=3, failures_total=3, hot=6, cold=3, misses=3
+    report = await usage.report("t")
+    assert report.totals == UsageTotals(3, 3, 3, hot=6, cold=3, misses=3, failures=3)
+    assert report.by_key == (
+        KeyUsage("l", "", "", UsageTotals(2, 2, 2, hot=4, cold=2, misses=2, failures=2)),
+        KeyUsage("k", "", "", UsageTotals(1, 1, 1, hot=2, cold=1, misses=1, failures=1)),
     )
-    assert (await usage.report("t", "l")).hits == 6
-    assert (await usage.report("u", "k")).hits == 9
-    assert (await usage.report("t")).hit_rate == 0.75
+    assert (await usage.report("t", "l")).by_key == ()
+    assert (await usage.report("t", "l")).totals.hits == 6
+    assert (await usage.report("u", "k")).totals.hits == 9
+    assert (await usage.report("t")).totals.hit_rate == 0.75
     assert await usage.report("t", "m") == NOBODYS
+
+
+async def test_the_usage_of_a_key_is_listed_with_its_name(database: Database, clock: Clock) -> None:
+    async with database.write() as connection:
+        issued = await keys.create(connection, NewKey(email="a@example.com", label="shop"), Actor("test"))
+    usage, key = Usage(database, clock), issued.key
+    usage.count(key.tenant_id, key.id, "render")
+    usage.count(key.tenant_id, "somebody", "hot")
+    found = (await usage.report(key.tenant_id)).by_key
+    assert [one[:3] for one in found] == [(key.id, key.prefix, "shop"), ("somebody", "", "")]
 
 
 async def test_many_processes_add_up(database_url: str, clock: Clock) -> None:
@@ -111,7 +129,7 @@ async def test_many_processes_add_up(database_url: str, clock: Clock) -> None:
             for key in "abc":
                 usage.count("t", key, "hot")
         await asyncio.gather(*(usage.flush() for usage in processes for _ in range(2)))
-    assert (await processes[0].report("t")).hits == 60
+    assert (await processes[0].report("t")).totals.hits == 60
     assert [row[:2] for row in await rows(databases[0])] == [("t", "a"), ("t", "b"), ("t", "c")]
     for database in databases:
         await database.close()
@@ -132,7 +150,7 @@ async def test_memory_is_bounded(database: Database, clock: Clock, monkeypatch: 
     for number in range(10):
         usage.count("t", str(number), "render")
         usage.count("t", "0", "render")
-    assert (await usage.report("t")).renders_total == 13
+    assert (await usage.report("t")).totals.renders == 13
 
 
 async def test_what_a_database_that_is_away_cannot_take_is_kept(
@@ -147,7 +165,7 @@ async def test_what_a_database_that_is_away_cannot_take_is_kept(
             await usage.flush()
         usage.count("t", "k", "render")
     postgres.start()
-    assert (await usage.report("t")).renders_total == 4
+    assert (await usage.report("t")).totals.renders == 4
     await database.close()
 
 
@@ -169,7 +187,7 @@ async def test_a_flush_of_which_nobody_knows_whether_it_was_made_is_made_once(
         await usage.flush()
     monkeypatch.undo()
     usage.count("t", "k", "render")
-    assert (await usage.report("t")).renders_total == 3
+    assert (await usage.report("t")).totals.renders == 3
     await database.close()
 
 
@@ -182,7 +200,7 @@ async def test_a_flush_that_is_cancelled_loses_and_doubles_nothing(database: Dat
             await asyncio.sleep(0)
         flushing.cancel()
         await asyncio.gather(flushing, return_exceptions=True)
-    assert (await usage.report("t")).renders_total == 20
+    assert (await usage.report("t")).totals.renders == 20
 
 
 async def test_storage_and_the_urls_that_were_rendered_most(tiers: Tiers, clock: Clock) -> None:

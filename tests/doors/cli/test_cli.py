@@ -37,6 +37,8 @@ def test_keys_from_create_to_rotate(folder: Path) -> None:
     [
         (("keys", "create", "--email", "nobody"), "is not an email address"),
         (("keys", "create"), "--email"),
+        (("keys", "create", "--email", "a@example.com", "--expires", "soon"), "2030-01-31T12:00:00Z"),
+        (("keys", "create", "--email", "a@example.com", "--expires", "2020-01-01"), "in the past"),
         (("keys", "disable", "none"), "no API key with this id"),
         (("nonsense",), "No such command"),
         (("serve", "--port", "high"), "port"),

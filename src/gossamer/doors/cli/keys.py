@@ -1,5 +1,7 @@
 """`gossamer keys create|list|disable|rotate`."""
 
+import time
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 import click
@@ -15,6 +17,16 @@ from gossamer.state.tenants.tenants import Key, Role, Tier
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 
 
+def _parse_end(_context: click.Context, _option: click.Parameter, text: str | None) -> datetime | None:
+    if text is None:
+        return None
+    try:
+        end = datetime.fromisoformat(text)
+    except ValueError:
+        raise click.BadParameter("give a time such as 2030-01-31T12:00:00Z") from None
+    return end if end.tzinfo else end.replace(tzinfo=UTC)
+
+
 @click.group("keys")
 def keys_group() -> None:
     """Create, list, disable and rotate API keys."""
@@ -27,6 +39,11 @@ def keys_group() -> None:
 @click.option("--tier", type=click.Choice([tier.value for tier in Tier]), default=Tier.PRO.value)
 @click.option("--role", type=click.Choice([Role.USER.value, Role.ADMIN.value]), default=Role.USER.value)
 @click.option("--label", default="", help="A note for people.")
+@click.option(
+    "--expires",
+    callback=_parse_end,
+    help="When it is refused from, such as 2030-01-31 or 2030-01-31T12:00:00Z. Without a zone it is UTC.",
+)
 @_JSON
 @with_settings(WHERE)
 @click.pass_obj
@@ -37,12 +54,13 @@ def create(
     tier: str,
     role: Literal["user", "admin"],
     label: str,
+    expires: datetime | None,
     as_json: bool,
     **flags: Any,
 ) -> None:
     """Create a key. It is shown once, and works at once."""
 
-    new = NewKey(email=email, tier=Tier(tier), role=role, label=label)
+    new = NewKey(email=email, tier=Tier(tier), role=role, label=label, expires_at=expires)
 
     async def work(service: CommandService) -> IssuedKey:
         return await service.keys.create(new, command_actor())
@@ -106,7 +124,7 @@ def _print_keys(found: list[Key], as_json: bool) -> None:
     if as_json:
         click.echo(msgspec.json.encode([_plain(key) for key in found]))
         return
-    rows = [("ID", "PREFIX", "EMAIL", "ROLE", "TIER", "CREATED", "LAST USED", "STATE", "LABEL")]
+    rows = [("ID", "PREFIX", "EMAIL", "ROLE", "TIER", "CREATED", "LAST USED", "EXPIRES", "STATE", "LABEL")]
     rows += [
         (
             key.id,
@@ -116,12 +134,19 @@ def _print_keys(found: list[Key], as_json: bool) -> None:
             key.tier.value,
             minute(key.created_at),
             minute(key.last_used_at),
-            "active" if key.disabled_at is None else "disabled",
+            minute(key.expires_at),
+            _state(key),
             key.label,
         )
         for key in found
     ]
     print_table(rows)
+
+
+def _state(key: Key) -> str:
+    if key.disabled_at is not None:
+        return "disabled"
+    return "expired" if key.expires_at is not None and key.expires_at <= time.time() * 1000 else "active"
 
 
 def _plain(key: Key) -> dict[str, Any]:

@@ -1,6 +1,8 @@
 """Admission: identify the caller behind an API key or a wallet."""
 
 import hmac
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
@@ -64,9 +66,10 @@ def wallet(address: str) -> Caller:
 class Admission:
     """Turns a secret into a caller. Hot answers first; the database is authoritative."""
 
-    def __init__(self, database: Database, hot: Hot) -> None:
+    def __init__(self, database: Database, hot: Hot, clock: Callable[[], float] = time.time) -> None:
         self._database = database
         self._hot = hot
+        self._clock = clock
         self._used: set[str] = set()  # written to the database now and then
         self._looking: SingleFlight[str, Key | None] = SingleFlight()
 
@@ -79,16 +82,28 @@ class Admission:
             raise unauthorized("The API key is not valid.")
         if key.disabled_at is not None:
             raise Problem(problems.KEY_DISABLED, f"The API key {key.prefix} is disabled.")
+        if self._is_over(key.expires_at):
+            raise Problem(
+                problems.KEY_DISABLED,
+                f"The API key {key.prefix} has expired.",
+                details={"reason": "expired"},
+            )
         self._used.add(key.id)
         return _caller(key)
 
     def recall(self, key_record: bytes) -> Caller | None:
         """The caller behind a key of which Hot has this record, if the key is good."""
-        return self._use(_decode_caller(key_record))
+        caller, expires_at = _decode_caller(key_record)
+        return None if self._is_over(expires_at) else self._use(caller)
 
     async def look_up(self, secret_hash: str) -> Caller | None:
         """The caller behind a key that Hot does not have."""
-        return self._use(_if_good(await self._look_up_once(secret_hash)))
+        key = await self._look_up_once(secret_hash)
+        return None if key is None or self._is_over(key.expires_at) else self._use(_if_good(key))
+
+    def _is_over(self, expires_at: int | None) -> bool:
+        """At every use: a key that was looked up before may have expired since."""
+        return expires_at is not None and self._clock() * 1000 >= expires_at
 
     def _use(self, caller: Caller | None) -> Caller | None:
         if caller is not None:
@@ -157,8 +172,10 @@ def _decode(kept: bytes) -> Key | None:
 
 
 @lru_cache(maxsize=4096)
-def _decode_caller(kept: bytes) -> Caller | None:
-    return _if_good(_decode(kept))
+def _decode_caller(kept: bytes) -> tuple[Caller | None, int | None]:
+    """The caller behind a key, and until when it is one."""
+    key = _decode(kept)
+    return _if_good(key), key.expires_at if key else None
 
 
 def _if_good(key: Key | None) -> Caller | None:

@@ -7,24 +7,33 @@ same transaction.
 import base64
 import re
 import secrets
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Annotated, Final, Literal
 
 import msgspec
 from msgspec import Meta
+from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
 
 from gossamer.flows.tenants.admit import Admission
-from gossamer.problems import INTERNAL_ERROR, NOT_FOUND, UNPROCESSABLE_ENTITY, Problem, validation_error
-from gossamer.state.db.database import Database
+from gossamer.problems import (
+    INTERNAL_ERROR,
+    NOT_FOUND,
+    UNPROCESSABLE_ENTITY,
+    Problem,
+    validation_error,
+)
+from gossamer.state.db.database import Database, clock
 from gossamer.state.tenants import activity, tenants
 from gossamer.state.tenants.activity import Action, ActivityEntry, Actor
 from gossamer.state.tenants.tenants import Key, Role, Tenant, Tier
 
 RandomBytes = Callable[[int], bytes]
+Check = Callable[[AsyncConnection, Key], Awaitable[None]]
 
 MAX_ATTEMPTS: Final = 3
 FIRST_EMAIL: Final = "admin@localhost"
@@ -44,13 +53,22 @@ _EMAIL: Final = re.compile(
 )
 
 
-class NewKey(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+class NewOwnKey(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """A key that a caller creates for their own tenant."""
+
+    label: Annotated[str, Meta(max_length=100, description="A note for people.")] = ""
+    expires_at: Annotated[
+        Annotated[datetime, Meta(tz=True)] | None,
+        Meta(description="From then on the key is refused; without it, it lasts until it is disabled."),
+    ] = None
+
+
+class NewKey(NewOwnKey, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """The owner and the rights of a new key."""
 
     email: Annotated[str, Meta(max_length=254, description="The customer; one may have several keys.")]
     tier: Annotated[Tier, Meta(description="Decides how many renders a day are allowed.")] = Tier.PRO
     role: Annotated[Literal["user", "admin"], Meta(description="An admin's key may do everything.")] = "user"
-    label: Annotated[str, Meta(max_length=100, description="A note for people.")] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +109,13 @@ class Keys:
             return issued
 
     @asynccontextmanager
-    async def rotating(self, key_id: str, by: Actor) -> AsyncIterator[tuple[AsyncConnection, IssuedKey]]:
+    async def rotating(
+        self, key_id: str, by: Actor, *, check: Check | None = None
+    ) -> AsyncIterator[tuple[AsyncConnection, IssuedKey]]:
+        """`check` may refuse, in the same transaction."""
         async with self.database.write() as connection:
+            if check is not None:
+                await check(connection, await _get(connection, key_id))
             rotation = await rotate(connection, key_id, by)
             yield connection, rotation.new
         await self.admission.refresh(rotation.old)
@@ -102,17 +125,25 @@ class Keys:
             pass
         return issued
 
-    async def disable(self, key_id: str, by: Actor) -> Key:
+    async def disable(self, key_id: str, by: Actor, *, check: Check | None = None) -> Key:
+        """`check` may refuse, in the same transaction."""
         async with self.database.write() as connection:
+            if check is not None:
+                await check(connection, await _get(connection, key_id))
             key = await disable(connection, key_id, by)
         await self.admission.refresh(key)
         return key
 
     async def list_page(
-        self, *, email: str | None = None, cursor: str | None = None, limit: int = 50
+        self,
+        *,
+        email: str | None = None,
+        tenant: str | None = None,
+        cursor: str | None = None,
+        limit: int = 50,
     ) -> KeyPage:
         async with self.database.read() as connection:
-            return await list_page(connection, email=email, cursor=cursor, limit=limit)
+            return await list_page(connection, email=email, tenant=tenant, cursor=cursor, limit=limit)
 
     async def list_all(self, email: str | None) -> list[Key]:
         async with self.database.read() as connection:
@@ -133,7 +164,18 @@ async def create(
     random_bytes: RandomBytes = secrets.token_bytes,
 ) -> IssuedKey:
     """A new key for the tenant of this email, which may have several."""
-    draft = await _draft(connection, new, now)
+    return await issue(connection, await _draft(connection, new, now), by, now=now, random_bytes=random_bytes)
+
+
+async def issue(
+    connection: AsyncConnection,
+    draft: Key,
+    by: Actor,
+    *,
+    now: int | None = None,
+    random_bytes: RandomBytes = secrets.token_bytes,
+) -> IssuedKey:
+    """Give a draft its secret, and record it."""
     issued = await _generate(connection, draft, random_bytes, now)
     await _record(connection, issued.key, Action.KEY_CREATED, by, now)
     return issued
@@ -158,7 +200,12 @@ async def register(
 
 
 async def list_page(
-    connection: AsyncConnection, *, email: str | None = None, cursor: str | None = None, limit: int = 50
+    connection: AsyncConnection,
+    *,
+    email: str | None = None,
+    tenant: str | None = None,
+    cursor: str | None = None,
+    limit: int = 50,
 ) -> KeyPage:
     """Keys of all tenants or of one, newest first."""
     if cursor is not None and not _ID.fullmatch(cursor):
@@ -168,7 +215,7 @@ async def list_page(
     if not 1 <= limit <= MAX_KEYS_LISTED:
         raise validation_error(f"limit is {limit}; it must be between 1 and {MAX_KEYS_LISTED}.")
     wanted = None if email is None else normalise_email(email)
-    keys = await tenants.list_keys(connection, email=wanted, before=cursor, limit=limit + 1)
+    keys = await tenants.list_keys(connection, email=wanted, tenant_id=tenant, before=cursor, limit=limit + 1)
     page = keys[:limit]
     return KeyPage(page, page[-1].id if len(keys) > limit else None)
 
@@ -192,8 +239,14 @@ async def rotate(
     now: int | None = None,
     random_bytes: RandomBytes = secrets.token_bytes,
 ) -> Rotation:
-    """A new key in the place of an old one, which is disabled."""
+    """A new key in the place of an old one, which is disabled. It expires when the old one would have."""
     old = await _get(connection, key_id)
+    if old.expires_at is not None and old.expires_at <= await _time(connection, now):
+        raise Problem(
+            UNPROCESSABLE_ENTITY,
+            f"The API key {old.prefix} has expired and cannot be rotated.",
+            hint="Create a new key instead.",
+        )
     # Disabling comes first: of two concurrent rotations only one succeeds.
     if not await tenants.disable_key(connection, old.id, "rotated", now=now):
         raise Problem(
@@ -249,19 +302,45 @@ def normalise_email(text: str) -> str:
 
 async def _draft(connection: AsyncConnection, new: NewKey, now: int | None) -> Key:
     """A key that lacks only its secret."""
-    label = _check_text("label", new.label)
+    _check_text("label", new.label)
     tenant = await tenants.ensure_tenant(connection, normalise_email(new.email), now=now)
+    return await draft_for(connection, tenant, new, Role(new.role), new.tier, now)
+
+
+async def draft_for(
+    connection: AsyncConnection, tenant: Tenant, new: NewOwnKey, role: Role, tier: Tier, now: int | None
+) -> Key:
+    """A key of this tenant that lacks only its secret."""
     return Key(
         id="",
         tenant_id=tenant.id,
         email=tenant.email,
         hash="",
         prefix="",
-        role=Role(new.role),
-        tier=new.tier,
-        label=label,
+        role=role,
+        tier=tier,
+        label=_check_text("label", new.label),
         created_at=0,
+        expires_at=await _check_end(connection, new.expires_at, now),
     )
+
+
+async def _check_end(connection: AsyncConnection, end: datetime | None, now: int | None) -> int | None:
+    """The end in milliseconds; it must be in the future."""
+    if end is None:
+        return None
+    expires_at = round(end.timestamp() * 1000)
+    if expires_at <= await _time(connection, now):
+        raise Problem(
+            UNPROCESSABLE_ENTITY,
+            "expiresAt is in the past.",
+            hint="Give a time in the future, or leave it out for a key that does not expire.",
+        )
+    return expires_at
+
+
+async def _time(connection: AsyncConnection, now: int | None) -> int:
+    return await connection.scalar(select(clock(now))) or 0
 
 
 async def _generate(
@@ -299,10 +378,14 @@ async def _get(connection: AsyncConnection, key_id: str) -> Key:
 
 def _require(key: Key | None) -> Key:
     if key is None:
-        raise Problem(
-            NOT_FOUND, "There is no API key with this id.", hint="List the keys and use an id from there."
-        )
+        raise unknown_key()
     return key
+
+
+def unknown_key() -> Problem:
+    return Problem(
+        NOT_FOUND, "There is no API key with this id.", hint="List the keys and use an id from there."
+    )
 
 
 async def _record(

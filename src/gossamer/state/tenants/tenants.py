@@ -43,6 +43,13 @@ class Tier(StrEnum):
     PRO = "pro"
     ENTERPRISE = "enterprise"
 
+    def covers(self, other: "Tier") -> bool:
+        """Whether a caller of this tier may do at least as much as one of the other."""
+        return _SIZE[self] >= _SIZE[other]
+
+
+_SIZE: Final = {tier: size for size, tier in enumerate(Tier)}
+
 
 @dataclass(frozen=True, slots=True)
 class Tenant:
@@ -92,6 +99,11 @@ async def find_tenant(connection: AsyncConnection, email: str) -> str | None:
     return found
 
 
+async def get_tenant(connection: AsyncConnection, tenant_id: str) -> Tenant | None:
+    row = (await connection.execute(select(tenants).where(tenants.c.id == tenant_id))).first()
+    return None if row is None else Tenant(*row)
+
+
 async def add_key(connection: AsyncConnection, key: Key, *, now: int | None = None) -> Key | None:
     """Add a key and return its row; None if there is one with the same hash."""
     new = insert_into(connection, api_keys).values(
@@ -123,10 +135,17 @@ async def get_key(connection: AsyncConnection, key_id: str) -> Key | None:
 
 
 async def list_keys(
-    connection: AsyncConnection, *, email: str | None = None, before: str | None = None, limit: int = 50
+    connection: AsyncConnection,
+    *,
+    email: str | None = None,
+    tenant_id: str | None = None,
+    before: str | None = None,
+    limit: int = 50,
 ) -> list[Key]:
     """The newest keys first, of all tenants or of one; `before` is the id of the last one already seen."""
     query = _keys().order_by(api_keys.c.id.desc()).limit(limit)
+    if tenant_id is not None:
+        query = query.where(api_keys.c.tenant_id == tenant_id)
     if email is not None:
         query = query.where(tenants.c.email == email)
     if before is not None:

@@ -16,7 +16,7 @@ from ulid import ULID
 
 from gossamer.state.db.database import Database
 from gossamer.state.tenants import once, usage_rows
-from gossamer.state.tenants.usage_rows import COUNTERS, UsageScope, UsedUrl
+from gossamer.state.tenants.usage_rows import COUNTERS, KeyUsage, UsageScope, UsageTotals, UsedUrl
 from gossamer.web.url.url import digest
 
 What = Literal["render", "hot", "cold", "miss", "failed"]
@@ -31,26 +31,11 @@ _EPOCH: Final = date(1970, 1, 1)
 
 
 class UsageReport(NamedTuple):
-    renders_today: int
-    renders_month: int
-    renders_total: int
-    failures_total: int
-    hot: int  # hits of each tier of the cache
-    cold: int
-    misses: int
-    pages: int  # of the whole tenant, as the two that follow
+    totals: UsageTotals
+    pages: int  # of the whole tenant, as what follows
     storage_bytes: int  # of HTML before compression
     top_urls: tuple[UsedUrl, ...]
-
-    @property
-    def hits(self) -> int:
-        return self.hot + self.cold
-
-    @property
-    def hit_rate(self) -> float:
-        """The part of requests that the cache answered, from 0 to 1."""
-        asked = self.hits + self.misses
-        return self.hits / asked if asked else 0.0
+    by_key: tuple[KeyUsage, ...]  # empty if one key was asked for
 
 
 @dataclass(slots=True)
@@ -95,18 +80,8 @@ class Usage:
             sums = await usage_rows.totals(connection, tenant, key, day, month)
             pages, size = await usage_rows.storage(connection, tenant)
             top = await usage_rows.top_urls(connection, tenant)
-        return UsageReport(
-            renders_today=sums.renders_today,
-            renders_month=sums.renders_month,
-            renders_total=sums.renders,
-            failures_total=sums.failures,
-            hot=sums.hot,
-            cold=sums.cold,
-            misses=sums.misses,
-            pages=pages,
-            storage_bytes=size,
-            top_urls=tuple(top),
-        )
+            keys = await usage_rows.by_key(connection, tenant, day, month) if key is None else ()
+        return UsageReport(sums, pages, size, tuple(top), tuple(keys))
 
     async def today(self) -> tuple[float, list[tuple[str, str, int]]]:
         """The start of the day (UTC), and the renders since: tenant, tier, number."""

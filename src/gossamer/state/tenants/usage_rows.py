@@ -13,6 +13,7 @@ from gossamer.state.db.tables import api_keys, cached_pages, past_usage, usage_d
 
 COUNTERS: Final = ("renders", "hot", "cold", "misses", "failures")
 TOP: Final = 10
+MAX_KEYS: Final = 100  # in the list by key
 
 _days: Final = usage_days.c
 _pages: Final = cached_pages.c
@@ -46,6 +47,25 @@ class UsageTotals(NamedTuple):
     misses: int
     failures: int
 
+    @property
+    def hits(self) -> int:
+        return self.hot + self.cold
+
+    @property
+    def hit_rate(self) -> float:
+        """The part of requests that the cache answered, from 0 to 1."""
+        asked = self.hits + self.misses
+        return self.hits / asked if asked else 0.0
+
+
+class KeyUsage(NamedTuple):
+    """What was used with one key."""
+
+    key_id: str
+    prefix: str  # empty: it is not an API key, or not here any more
+    label: str
+    totals: UsageTotals
+
 
 class UsageDay(NamedTuple):
     """Counters of one day, in the order of `COUNTERS`."""
@@ -72,13 +92,27 @@ async def totals(
 ) -> UsageTotals:
     """`day` is today, `month` the day on which this month began."""
     asked = [_days.tenant_id == tenant] if key is None else [_days.tenant_id == tenant, _days.key_id == key]
-    columns = [
+    row = (await connection.execute(select(*_totals(day, month)).where(*asked))).one()
+    return UsageTotals(*(int(value) for value in row))
+
+
+async def by_key(connection: AsyncConnection, tenant: str, day: int, month: int) -> list[KeyUsage]:
+    """The totals of each key, those that were used most first."""
+    renders, hot = _total(_days.renders), _total(_days.hot)
+    query = select(_days.key_id, *_totals(day, month)).where(_days.tenant_id == tenant)
+    query = query.group_by(_days.key_id).order_by(renders.desc(), hot.desc(), _days.key_id).limit(MAX_KEYS)
+    found = {row[0]: UsageTotals(*map(int, row[1:])) for row in await connection.execute(query)}
+    named = select(api_keys.c.id, api_keys.c.prefix, api_keys.c.label).where(api_keys.c.id.in_(found))
+    names = {row.id: (row.prefix, row.label) for row in await connection.execute(named)}
+    return [KeyUsage(key, *names.get(key, ("", "")), totals) for key, totals in found.items()]
+
+
+def _totals(day: int, month: int) -> list[ColumnElement[int]]:
+    return [
         _total(case((_days.day == day, _days.renders), else_=0)),
         _total(case((_days.day >= month, _days.renders), else_=0)),
         *(_total(_days[name]) for name in COUNTERS),
     ]
-    row = (await connection.execute(select(*columns).where(*asked))).one()
-    return UsageTotals(*(int(value) for value in row))
 
 
 async def of_day(connection: AsyncConnection, day: int, tenant: str | None = None) -> UsageDay:

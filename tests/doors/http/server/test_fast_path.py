@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 import pytest
 from tests.doors.services import ADMIN_KEY, Visit, Visiting
@@ -25,6 +26,7 @@ from gossamer.doors.http.server.server import server
 from gossamer.flows.render.render import page_key
 from gossamer.flows.tenants import keys
 from gossamer.flows.tenants.admit import key_record
+from gossamer.flows.tenants.keys import NewKey
 from gossamer.state.kv.resp import RespClient
 from gossamer.state.kv.resp_address import Address
 from gossamer.state.pages.cached_page import CachedPage
@@ -187,7 +189,7 @@ async def test_it_is_logged_measured_and_counted_like_any_other(served: Served) 
     caller = await served.visit.service.admission.identify(ADMIN_KEY)
     await served.visit.service.usage.flush()
     report = await served.visit.service.usage.report(caller.tenant_id)
-    assert report.hits == 3
+    assert report.totals.hits == 3
 
 
 async def test_a_disabled_key_gets_no_fast_answer(served: Served) -> None:
@@ -205,6 +207,27 @@ async def test_a_disabled_key_gets_no_fast_answer(served: Served) -> None:
     refused = await line.ask(request)
     assert refused.status == 403
     assert json.loads(refused.body)["code"] == "KEY_DISABLED"
+
+
+@pytest.mark.parametrize("hot_knows", [True, False])
+async def test_an_expired_key_gets_no_fast_answer(
+    served: Served, monkeypatch: pytest.MonkeyPatch, hot_knows: bool
+) -> None:
+    service, end = served.visit.service, datetime(2100, 1, 1, tzinfo=UTC)
+    new = NewKey(email="someone@example.com", expires_at=end)
+    issued = await service.keys.create(new, Actor("test"))
+    key = page_key(issued.key.tenant_id, Url.parse(URL))
+    await service.page_cache.put(key, CachedPage.of(HTML, url=URL, rendered_at=1))
+    line = await served.line()
+    watched = Watched(served.fast_path, monkeypatch)
+    assert [(await line.ask(asked(issued.secret))).status for _ in range(3)] == [200] * 3
+    assert watched.answered == 2
+    monkeypatch.setattr(service.admission, "_clock", end.timestamp)
+    if not hot_knows:
+        await service.hot.drop(key_record(issued.key.hash))
+    refused = await line.ask(asked(issued.secret))
+    assert (refused.status, json.loads(refused.body)["details"]) == (403, {"reason": "expired"})
+    assert watched.answered == 2
 
 
 async def test_a_key_that_hot_forgot_is_looked_up_once_for_all(
@@ -313,7 +336,7 @@ async def test_the_limit_holds(visiting: Visiting) -> None:
         report = await visit.service.usage.report(served.key.tenant)
     assert [answer.status for answer in answers] == [200, 200, 200, 429, 429]
     assert json.loads(answers[-1].body)["details"]["policy"] == "hits-pro"
-    assert report.hits == 3  # what was refused was not served
+    assert report.totals.hits == 3  # what was refused was not served
 
 
 async def test_other_bytes_take_the_ordinary_path(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:

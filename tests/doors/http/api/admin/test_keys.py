@@ -164,3 +164,69 @@ async def test_the_last_use_is_written_down(visit: Visit) -> None:
     await upkeep.clean_up(visit.service.database, visit.service.admission)
     listed = (await visit.client.get("/api/admin/keys", headers=AS_ADMIN)).json()["keys"]
     assert listed[0]["lastUsedAt"] is not None
+
+
+FUTURE = "2100-01-01T00:00:00.000Z"
+
+
+async def test_a_key_is_created_with_an_end_and_refused_after_it(
+    visit_on_each_hot: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    visit = visit_on_each_hot
+    created = await create(visit, expiresAt=FUTURE)
+    assert created["expiresAt"] == FUTURE
+    assert (await visit.client.get("/api/me", headers=bearer(created["key"]))).status_code == 200
+    end = 4_102_444_800.0
+    monkeypatch.setattr(visit.service.admission, "_clock", lambda: end - 0.001)
+    assert (await visit.client.get("/api/me", headers=bearer(created["key"]))).status_code == 200
+    monkeypatch.setattr(visit.service.admission, "_clock", lambda: end)
+    refused = await visit.client.get("/api/me", headers=bearer(created["key"]))
+    problem = assert_problem(refused, "KEY_DISABLED")
+    assert problem["details"] == {"reason": "expired"}
+
+
+@pytest.mark.parametrize(
+    ("expires", "code"),
+    [
+        ("2020-01-01T00:00:00Z", "UNPROCESSABLE_ENTITY"),
+        ("2100-01-01T00:00:00", "VALIDATION_ERROR"),  # of which zone?
+        ("tomorrow", "VALIDATION_ERROR"),
+    ],
+)
+async def test_the_end_of_a_key_must_be_a_time_in_the_future(visit: Visit, expires: str, code: str) -> None:
+    body = {"email": "team@example.com", "expiresAt": expires}
+    assert_problem(await visit.client.post("/api/admin/keys", json=body, headers=AS_ADMIN), code)
+
+
+async def test_admins_list_the_keys_of_a_tenant(visit: Visit) -> None:
+    created = await create(visit)
+    listed = await visit.client.get(f"/api/admin/keys?tenant={created['tenantId']}", headers=AS_ADMIN)
+    assert [key["id"] for key in listed.json()["keys"]] == [created["id"]]
+    assert (await visit.client.get("/api/admin/keys?tenant=none", headers=AS_ADMIN)).json()["keys"] == []
+
+
+async def test_users_manage_the_keys_of_their_own_tenant(visit: Visit) -> None:
+    own = await create(visit, tier="enterprise")
+    user = bearer(own["key"])
+    body = {"label": "ci", "expiresAt": FUTURE}
+    retry = {**user, "Idempotency-Key": "once"}
+    made = await visit.client.post("/api/keys", json=body, headers=retry)
+    assert made.status_code == 201, made.text
+    assert (await visit.client.post("/api/keys", json=body, headers=retry)).json() == made.json()
+    key = made.json()
+    assert (key["tenantId"], key["role"], key["tier"]) == (own["tenantId"], "user", "enterprise")
+    assert (key["label"], key["expiresAt"]) == ("ci", FUTURE)
+    listed = (await visit.client.get("/api/keys", headers=user)).json()
+    assert [each["id"] for each in listed["keys"]] == [key["id"], own["id"]]
+    assert "key" not in listed["keys"][0]
+    rotated = await visit.client.post(f"/api/keys/{key['id']}/rotate", headers=user)
+    assert rotated.json()["expiresAt"] == FUTURE
+    assert_problem(await visit.client.get("/api/me", headers=bearer(key["key"])), "KEY_DISABLED")
+    disabled = await visit.client.delete(f"/api/keys/{rotated.json()['id']}", headers=user)
+    assert disabled.json()["disabledAt"] is not None
+    admins = (await visit.client.get("/api/me", headers=AS_ADMIN)).json()["keyId"]
+    assert_problem(await visit.client.delete(f"/api/keys/{admins}", headers=user), "NOT_FOUND")
+    assert_problem(await visit.client.post(f"/api/keys/{admins}/rotate", headers=user), "NOT_FOUND")
+    refused = await visit.client.post("/api/keys", json={"role": "admin"}, headers=user)
+    assert_problem(refused, "VALIDATION_ERROR")
+    assert_problem(await visit.client.get("/api/keys"), "UNAUTHORIZED")

@@ -47,7 +47,11 @@ async def test_seed2_5_usage_is_exact_and_survives_a_stop(open_rendering: OpenRe
         assert (await usage(service))["renders"]["allTime"] == 0  # the admin's own tenant
         assert (await usage(service, tenant=tenant))["renders"]["allTime"] == 3  # which admins may ask for
         key = (await service.get("/api/me", sent=user)).json()["keyId"]
+        by_key = [(one["keyId"], one["renders"]["allTime"], one["cache"]["hitRate"]) for one in used["keys"]]
+        assert by_key == [(key, 3, 60.0)]
+        assert used["keys"][0]["prefix"].startswith("sk_test_")
         assert (await usage(service, user, key=key))["renders"]["allTime"] == 3
+        assert "keys" not in await usage(service, user, key=key)
         assert (await usage(service, key=key))["tenantId"] == tenant
         second = bearer(await service.visit.key(Role.USER))
         other_key = (await service.get("/api/me", sent=second)).json()["keyId"]

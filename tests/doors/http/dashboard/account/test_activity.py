@@ -42,7 +42,7 @@ async def test_filters_narrow_the_list_and_keep_their_values(visit: Visit) -> No
     assert '<option value="key" selected>' in page
     assert f'name="subject" value="{key.id}"' in page
     assert f'href="/app/keys/{key.id}"' in page
-    assert page.count("<td><time") == 1
+    assert page.count("<time ") == 1
     none = (await admin.get("/app/activity", params={"action": "crawl.deleted"})).text
     assert "No line of the log fits these filters." in none
 

@@ -10,6 +10,7 @@ from tests.doors.services import Visit
 from gossamer.flows.tenants.keys import NewKey
 from gossamer.state.db.tables import past_usage
 from gossamer.state.tenants.activity import Actor
+from gossamer.state.tenants.usage import What
 
 
 def stat(page: str, label: str) -> str:
@@ -31,7 +32,7 @@ async def come_by_link(visit: Visit, tenant: str) -> httpx.AsyncClient:
 async def test_counts_hit_rate_and_limits_are_shown(visit: Visit) -> None:
     user = await sign_in(visit, "user")
     me = (await user.get("/api/me")).json()
-    counted = ("render", "render", "hot", "hot", "hot", "cold", "miss", "miss", "failed")
+    counted: tuple[What, ...] = ("render", "render", "hot", "hot", "hot", "cold", "miss", "miss", "failed")
     for what in counted:
         visit.service.usage.count(me["tenantId"], me["keyId"], what)
     page = (await user.get("/app/usage")).text
@@ -42,6 +43,26 @@ async def test_counts_hit_rate_and_limits_are_shown(visit: Visit) -> None:
     assert '<meter min="0" max="1000"' in page
     assert "0 of 1,000 renders" in page
     assert "Nothing yet" not in page
+
+
+async def test_usage_is_told_apart_by_key(visit: Visit) -> None:
+    user = await sign_in(visit, "user")
+    me = (await user.get("/api/me")).json()
+    new = NewKey(email=me["prefix"], label=HOSTILE)
+    key = (await visit.service.keys.create(new, Actor("test"))).key
+    for key_id, times in ((key.id, 3), (me["keyId"], 1)):
+        for _ in range(times):
+            visit.service.usage.count(me["tenantId"], key_id, "render")
+    page = (await user.get("/app/usage")).text
+    table = page.partition('aria-label="Usage by key"')[2].partition("</table>")[0]
+    rows = [re.findall(r'data-value="(\d+)">', row)[:3] for row in table.split("<tr>")[2:]]
+    assert rows == [["3", "3", "3"], ["1", "1", "1"]]
+    assert f'href="/app/usage?key={key.id}">{key.prefix}<' in table
+    assert "without a key" in table
+    assert ESCAPED in table
+    one = (await user.get("/app/usage", params={"key": key.id})).text
+    assert stat(one, "Today") == "3"
+    assert "Only requests with one key" in one
 
 
 async def test_the_first_page_begins_with_a_request_to_copy(visit: Visit) -> None:

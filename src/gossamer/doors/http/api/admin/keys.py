@@ -29,6 +29,7 @@ class ShownKey(msgspec.Struct, rename="camel"):
     label: str
     created_at: str
     last_used_at: str | None
+    expires_at: Annotated[str | None, Meta(description="From then on it is refused.")]
     disabled_at: str | None
 
 
@@ -45,12 +46,20 @@ class KeyList(msgspec.Struct, rename="camel"):
     next_cursor: Annotated[str | None, Meta(description="Give it as `cursor` for the next page.")]
 
 
-class KeyQuery(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+class OwnKeyQuery(msgspec.Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
+    """Which of your keys to list."""
+
+    cursor: Annotated[str | None, Meta(description="The `nextCursor` of the page before.")] = None
+    limit: Annotated[int, Meta(ge=1, le=MAX_KEYS_LISTED, description="Keys in a page.")] = 50
+
+
+class KeyQuery(OwnKeyQuery, rename="camel", forbid_unknown_fields=True, kw_only=True):
     """Which keys to list."""
 
     email: Annotated[str | None, Meta(description="Only keys of this customer.")] = None
-    cursor: Annotated[str | None, Meta(description="The `nextCursor` of the page before.")] = None
-    limit: Annotated[int, Meta(ge=1, le=MAX_KEYS_LISTED, description="Keys in a page.")] = 50
+    tenant: Annotated[
+        Annotated[str, Meta(max_length=26)] | None, Meta(description="Only keys of the tenant with this id.")
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,22 +68,24 @@ class KeysEndpoints:
 
     async def create_key(self, exchange: Exchange, body: NewKey) -> Response:
         async with self.keys.creating(body, exchange.actor) as (connection, issued):
-            created = answer(_to_created(issued), 201)
+            created = answer(to_created(issued), 201)
             await exchange.remember(connection, created)
         return created
 
     async def list_keys(self, exchange: Exchange, query: KeyQuery) -> KeyList:
-        page = await self.keys.list_page(email=query.email, cursor=query.cursor, limit=query.limit)
-        return KeyList([_to_api(key) for key in page.keys], page.cursor)
+        page = await self.keys.list_page(
+            email=query.email, tenant=query.tenant, cursor=query.cursor, limit=query.limit
+        )
+        return KeyList([to_api(key) for key in page.keys], page.cursor)
 
     async def rotate_key(self, exchange: Exchange, id: str) -> Response:
         async with self.keys.rotating(id, exchange.actor) as (connection, issued):
-            created = answer(_to_created(issued), 201)
+            created = answer(to_created(issued), 201)
             await exchange.remember(connection, created)
         return created
 
     async def disable_key(self, exchange: Exchange, id: str) -> ShownKey:
-        return _to_api(await self.keys.disable(id, exchange.actor))
+        return to_api(await self.keys.disable(id, exchange.actor))
 
     def routes(self) -> list[Route]:
         admin: dict[str, Any] = {"needs": Role.ADMIN, "tag": "Keys"}
@@ -94,7 +105,7 @@ class KeysEndpoints:
                 answers=CreatedKey,
                 problems=(problems.UNPROCESSABLE_ENTITY,),
                 example_body=NewKey(email="team@example.com", label="production"),
-                example=_EXAMPLE_CREATED,
+                example=EXAMPLE_CREATED,
                 **admin,
             ),
             Route(
@@ -103,7 +114,7 @@ class KeysEndpoints:
                 handler=self.list_keys,
                 summary="List API keys, newest first",
                 problems=(problems.UNPROCESSABLE_ENTITY,),
-                example=KeyList([_EXAMPLE], None),
+                example=KeyList([EXAMPLE], None),
                 **admin,
             ),
             Route(
@@ -112,7 +123,7 @@ class KeysEndpoints:
                 handler=self.disable_key,
                 summary="Disable an API key",
                 description="It is refused from now on with `KEY_DISABLED`. A repeat changes nothing.",
-                example=_EXAMPLE_DISABLED,
+                example=EXAMPLE_DISABLED,
                 **one,
             ),
             Route(
@@ -120,16 +131,17 @@ class KeysEndpoints:
                 path="/api/admin/keys/{id}/rotate",
                 handler=self.rotate_key,
                 summary="Replace an API key with a new one",
-                description="The new key has the same tenant, role, tier and label; the old one is disabled.",
+                description="The new key has the same tenant, role, tier, label and end; the old one is "
+                "disabled.",
                 status=201,
                 answers=CreatedKey,
-                example=_EXAMPLE_CREATED,
+                example=EXAMPLE_CREATED,
                 **one,
             ),
         ]
 
 
-def _to_api(key: Key) -> ShownKey:
+def to_api(key: Key) -> ShownKey:
     return ShownKey(
         id=key.id,
         tenant_id=key.tenant_id,
@@ -140,15 +152,16 @@ def _to_api(key: Key) -> ShownKey:
         label=key.label,
         created_at=timestamps.from_ms(key.created_at),
         last_used_at=timestamps.from_ms(key.last_used_at),
+        expires_at=timestamps.from_ms(key.expires_at),
         disabled_at=timestamps.from_ms(key.disabled_at),
     )
 
 
-def _to_created(issued: IssuedKey) -> CreatedKey:
-    return CreatedKey(**msgspec.structs.asdict(_to_api(issued.key)), key=issued.secret)
+def to_created(issued: IssuedKey) -> CreatedKey:
+    return CreatedKey(**msgspec.structs.asdict(to_api(issued.key)), key=issued.secret)
 
 
-_EXAMPLE = ShownKey(
+EXAMPLE = ShownKey(
     id=_EXAMPLE_ID,
     tenant_id="01JGGR2Z3W0000000000000000",
     email="team@example.com",
@@ -158,9 +171,10 @@ _EXAMPLE = ShownKey(
     label="production",
     created_at="2026-01-01T12:00:00.000Z",
     last_used_at=None,
+    expires_at=None,
     disabled_at=None,
 )
-_EXAMPLE_DISABLED = msgspec.structs.replace(_EXAMPLE, disabled_at="2026-02-01T12:00:00.000Z")
-_EXAMPLE_CREATED = CreatedKey(
-    **msgspec.structs.asdict(_EXAMPLE), key="sk_live_Zk3Vq9x-this-is-only-an-example-0"
+EXAMPLE_DISABLED = msgspec.structs.replace(EXAMPLE, disabled_at="2026-02-01T12:00:00.000Z")
+EXAMPLE_CREATED = CreatedKey(
+    **msgspec.structs.asdict(EXAMPLE), key="sk_live_Zk3Vq9x-this-is-only-an-example-0"
 )

@@ -17,7 +17,7 @@ from gossamer.state.tenants import tenants
 from gossamer.state.tenants.limits import Limits, LimitStatus
 from gossamer.state.tenants.tenants import Role
 from gossamer.state.tenants.usage import Usage, UsageReport
-from gossamer.state.tenants.usage_rows import UsedUrl
+from gossamer.state.tenants.usage_rows import MAX_KEYS, KeyUsage, UsageTotals, UsedUrl
 from gossamer.web.pages.timestamps import iso
 
 Id = Annotated[str, Meta(min_length=1, max_length=26)]
@@ -70,6 +70,16 @@ class LimitLeft(msgspec.Struct, rename="camel"):
     reset_at: Annotated[str, Meta(description="When the oldest counted request leaves the window.")]
 
 
+class KeyUse(msgspec.Struct, rename="camel"):
+    """The usage of one key."""
+
+    key_id: str
+    prefix: Annotated[str, Meta(description="Empty if it is a user, or a key that is not there any more.")]
+    label: str
+    renders: Renders
+    cache: CacheUse
+
+
 class UsageAnswer(msgspec.Struct, rename="camel"):
     """The usage of a tenant or a key."""
 
@@ -82,6 +92,10 @@ class UsageAnswer(msgspec.Struct, rename="camel"):
     limits: Annotated[
         list[LimitLeft] | UnsetType,
         Meta(description="Your own limits; left out if you ask for another tenant or key."),
+    ] = UNSET
+    keys: Annotated[
+        list[KeyUse] | UnsetType,
+        Meta(description=f"The {MAX_KEYS} keys that were used most; left out if you ask for one key."),
     ] = UNSET
     key_id: str | UnsetType = UNSET
     message: str | UnsetType = UNSET
@@ -150,19 +164,32 @@ def _limit_left(status: LimitStatus) -> LimitLeft:
 
 
 def _to_api(tenant: str, key: str | None, report: UsageReport) -> UsageAnswer:
-    used = report.renders_total or report.hits or report.misses
+    totals = report.totals
+    used = totals.renders or totals.hits or totals.misses
     return UsageAnswer(
         tenant_id=tenant,
         key_id=key or UNSET,
-        renders=Renders(
-            report.renders_today, report.renders_month, report.renders_total, report.failures_total
-        ),
-        cache=CacheUse(report.hits, report.hot, report.cold, report.misses, round(report.hit_rate * 100, 2)),
+        keys=[_to_key(one) for one in report.by_key] if key is None else UNSET,
+        renders=_to_renders(totals),
+        cache=_to_cache(totals),
         storage=Storage(report.pages, report.storage_bytes, round(report.storage_bytes / _GIGABYTE, 6)),
         top_urls=list(report.top_urls),
         generated_at=timestamps.now(),
         message=UNSET if used else _NOTHING_YET,
     )
+
+
+def _to_key(usage: KeyUsage) -> KeyUse:
+    return KeyUse(usage.key_id, usage.prefix, usage.label, _to_renders(usage.totals), _to_cache(usage.totals))
+
+
+def _to_renders(totals: UsageTotals) -> Renders:
+    return Renders(totals.renders_today, totals.renders_month, totals.renders, totals.failures)
+
+
+def _to_cache(totals: UsageTotals) -> CacheUse:
+    hit_rate = round(totals.hit_rate * 100, 2)
+    return CacheUse(totals.hits, totals.hot, totals.cold, totals.misses, hit_rate)
 
 
 _EXAMPLE: Final = UsageAnswer(
@@ -172,5 +199,14 @@ _EXAMPLE: Final = UsageAnswer(
     storage=Storage(1_980, 486_000_000, 0.486),
     top_urls=[UsedUrl("https://example.com/", 31, 2_204)],
     generated_at="2026-01-01T12:00:00.000Z",
+    keys=[
+        KeyUse(
+            "01JGGR2Z3W0000000000000000",
+            "sk_live_Zk3Vq9x...",
+            "production",
+            Renders(12, 340, 2_105, 14),
+            CacheUse(9_120, 8_300, 820, 2_105, 81.25),
+        )
+    ],
     limits=[LimitLeft("hits-pro", "API key", 6_000, 5_213, 60, "2026-01-01T12:00:01.500Z")],
 )

@@ -6,11 +6,11 @@ from typing import Final
 import msgspec
 from starlette.responses import Response
 
+from gossamer.doors.http.api.admin.settings import SettingInForce, SettingsEndpoints
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.routing import Route
 from gossamer.doors.http.dashboard.account.filters import filters
 from gossamer.doors.http.dashboard.core.dashboard import Dashboard
-from gossamer.settings.settings import Settings, ShownSetting, variable
 from gossamer.state.tenants.tenants import Role
 
 _PATH: Final = "/app/settings"
@@ -27,17 +27,17 @@ class SettingsView(msgspec.Struct):
 @dataclass(frozen=True, slots=True)
 class SettingsPages:
     dashboard: Dashboard
-    settings: Settings
+    endpoints: SettingsEndpoints
 
     async def show(self, exchange: Exchange, query: SettingsView) -> Response:
         chosen = filters(query)
-        every = self.settings.describe()
+        every = (await self.endpoints.list_settings(exchange)).settings
         found = [line for line in every if _fits(line, chosen["text"].lower(), chosen["only"])]
         return self.dashboard.render(
             exchange,
             "account/settings.html",
             here="settings",
-            settings=[(variable(line.name), line, line.source == DEFAULT) for line in found],
+            settings=found,
             total=len(every),
             chosen=chosen,
         )
@@ -46,7 +46,7 @@ class SettingsPages:
         return [self.dashboard.page(_PATH, self.show, "Settings", needs=Role.ADMIN)]
 
 
-def _fits(line: ShownSetting, text: str, only: str) -> bool:
+def _fits(line: SettingInForce, text: str, only: str) -> bool:
     if only == "set" and line.source == DEFAULT:
         return False
-    return any(text in part.lower() for part in (variable(line.name), line.value, line.source, line.about))
+    return any(text in part.lower() for part in (line.name, line.value, line.source, line.help))

@@ -11,9 +11,11 @@ from gossamer.doors.http.api.admin.tenants import TenantQuery, TenantsEndpoints
 from gossamer.doors.http.api.admin.usage import UsageEndpoints, UsageQuery
 from gossamer.doors.http.api.auth.people import PeopleEndpoints, UserQuery
 from gossamer.doors.http.api.crawl.crawl_shapes import to_line
+from gossamer.doors.http.core import timestamps
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.routing import Route
 from gossamer.doors.http.dashboard.account.filters import filters, pages
+from gossamer.doors.http.dashboard.account.keys import state_of
 from gossamer.doors.http.dashboard.core.dashboard import Dashboard
 from gossamer.state.crawl.crawls import Crawls
 from gossamer.state.tenants.tenants import Role
@@ -56,12 +58,15 @@ class TenantsPages:
     async def show_one(self, exchange: Exchange, id: str) -> Response:
         tenant = await self.endpoints.get_tenant(exchange, id)
         crawls = await self.crawls.listing(id, limit=_SHOWN)
+        found = await self.keys.list_keys(exchange, KeyQuery(tenant=id, limit=_SHOWN))
+        now = timestamps.now()
         return self.dashboard.render(
             exchange,
             "account/tenant.html",
             here=_HERE,
             tenant=tenant,
-            keys=await self.keys.list_keys(exchange, KeyQuery(email=tenant.email, limit=_SHOWN)),
+            keys=[(key, state_of(key, now)) for key in found.keys],
+            has_more_keys=found.next_cursor is not None,
             people=await self.people.list_people(exchange, UserQuery(tenant=id, limit=_SHOWN)),
             crawls=[to_line(crawl) for crawl in crawls],
             usage=await self.usage.get_usage(exchange, UsageQuery(tenant=id)),
