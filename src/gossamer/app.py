@@ -35,6 +35,7 @@ from gossamer.flows.audit.probe import SiteProbe
 from gossamer.flows.batch.batch import Batcher
 from gossamer.flows.batch.batch_job import Batches, BatchRunner
 from gossamer.flows.crawl.control import CrawlControl
+from gossamer.flows.crawl.crawl_feed import CrawlFeed
 from gossamer.flows.crawl.delete import CrawlDeleter
 from gossamer.flows.crawl.frontier_batcher import FrontierBatcher
 from gossamer.flows.crawl.host import CrawlParts
@@ -187,6 +188,7 @@ class Service:
         self.frontier = Frontier(self.database)
         self.crawl_control = CrawlControl(self.crawls, self.frontier, self.hosts, self.hot)
         self.crawl_deleter = CrawlDeleter(self.jobs, self.blobs)
+        self.crawl_feed = CrawlFeed(self.database)
         self.indexing = Indexing(self.database, self.index, self.crawls, self.blobs, self.crawl_parsers, log)
         self.crawl_stats = CrawlStats(self.database)
         self.crawl_results = CrawlResults(self.database, self.crawls, self.blobs, self.parsers)

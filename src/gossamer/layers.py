@@ -16,6 +16,7 @@ from gossamer.doors.http.api.admin.usage import UsageEndpoints
 from gossamer.doors.http.api.audit.audits import AuditsEndpoints
 from gossamer.doors.http.api.auth.people import PeopleEndpoints
 from gossamer.doors.http.api.auth.sign_in import SignInEndpoints
+from gossamer.doors.http.api.crawl.crawl_events import CrawlEventsEndpoints
 from gossamer.doors.http.api.crawl.crawl_pages import CrawlPagesEndpoints
 from gossamer.doors.http.api.crawl.crawl_stats import StatsEndpoints
 from gossamer.doors.http.api.crawl.crawls import CrawlsEndpoints
@@ -89,6 +90,7 @@ def routes(service: "Service") -> list[Route]:
         BatchEndpoints(service.batches, service.jobs, service.batch_lines),
         CrawlsEndpoints(service.crawls, service.seeder, service.crawl_control, service.crawl_deleter),
         CrawlPagesEndpoints(service.crawls, service.crawl_results),
+        CrawlEventsEndpoints(service.crawls, service.crawl_feed),
         DomainsEndpoints(service.crawls, service.hosts, service.crawl_control),
         StatsEndpoints(service.crawls, service.crawl_stats, time.time),
         FrontierEndpoints(service.crawls, service.frontier, service.seeder, service.crawl_control),

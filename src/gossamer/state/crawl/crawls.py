@@ -63,6 +63,11 @@ class Crawl:
     def is_over(self) -> bool:
         return self.state in ("done", "canceled")
 
+    @property
+    def may_wait(self) -> bool:
+        """It has URLs left, and none of them is being fetched."""
+        return self.state == "running" and not self.counts.in_progress and self.counts.pending > 0
+
 
 _COUNTS: Final = CrawlCounts.__struct_fields__
 _PLAIN: Final = tuple(
@@ -159,7 +164,7 @@ class Crawls:
 
     async def waiting(self, crawl: Crawl, *, now: int | None = None) -> Waiting | None:
         """What the crawl waits for while none of its URLs is being fetched."""
-        if crawl.state != "running" or crawl.counts.in_progress or not crawl.counts.pending:
+        if not crawl.may_wait:
             return None
         async with self.database.read() as connection:
             return await waiting.of_crawl(connection, crawl.id, now=now)

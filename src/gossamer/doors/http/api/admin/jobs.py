@@ -136,7 +136,7 @@ class JobsEndpoints:
 
     def _streaming(self, key_id: str, job_id: str, after: int) -> Streaming:
         if self._streams[key_id] >= MAX_STREAMS:
-            raise _too_many_streams()
+            raise too_many_streams()
         self._streams[key_id] += 1
         return Streaming(
             self._stream(job_id, after),
@@ -251,7 +251,7 @@ def _last_seen(exchange: Exchange, query: EventQuery) -> int:
     return int(last)
 
 
-def _too_many_streams() -> Problem:
+def too_many_streams() -> Problem:
     return Problem(
         problems.RATE_LIMITED,
         f"{MAX_STREAMS} streams of events are open with this key, which is the maximum.",
