@@ -186,12 +186,13 @@ def work_pages(service: "Service", dashboard: Dashboard) -> list[Endpoints]:
     control = service.crawl_control
     crawls = CrawlsEndpoints(service.crawls, service.seeder, control, service.crawl_deleter)
     pages = CrawlPagesEndpoints(service.crawls, service.crawl_results)
+    events = CrawlEventsEndpoints(service.crawls, service.crawl_feed)
     domains = DomainsEndpoints(service.crawls, service.hosts, control)
     stats = StatsEndpoints(service.crawls, service.crawl_stats, time.time)
     frontier = FrontierEndpoints(service.crawls, service.frontier, service.seeder, control)
     return [
         CrawlListPages(dashboard, crawls),
-        CrawlPages(dashboard, crawls, pages, domains, stats, frontier),
+        CrawlPages(dashboard, crawls, pages, events, stats, frontier),
         StoredPagePages(dashboard, pages),
         AllPagesPages(dashboard, pages),
         DomainPages(dashboard, domains, pages),

@@ -17,6 +17,7 @@ from gossamer.doors.http.api.admin.jobs import (
     MAX_STREAMS,
     too_many_streams,
 )
+from gossamer.doors.http.api.crawl.crawl_page_lines import EXAMPLE_PAGE
 from gossamer.doors.http.api.crawl.crawl_shapes import EXAMPLE_CRAWL, ShownCrawl, same_fields, to_api
 from gossamer.doors.http.api.crawl.crawls import crawl_of
 from gossamer.doors.http.core import timestamps
@@ -24,7 +25,7 @@ from gossamer.doors.http.core.exchange import Exchange, answer
 from gossamer.doors.http.core.routing import Route
 from gossamer.doors.http.core.streaming import Streaming
 from gossamer.flows.crawl.crawl_feed import CrawlFeed
-from gossamer.state.crawl.crawls import Crawls
+from gossamer.state.crawl.crawls import Crawl, Crawls
 from gossamer.state.crawl.live_crawl import LiveCrawl, NewestPage
 from gossamer.state.tenants.tenants import Role
 from gossamer.web.url.url import digest
@@ -45,6 +46,7 @@ class ShownBusyHost(msgspec.Struct, rename="camel"):
 class ShownNewPage(msgspec.Struct, rename="camel"):
     """A page that was stored lately."""
 
+    page_id: str
     url: str
     status_code: Annotated[int | None, Meta(description="`null` if there was no answer.")]
     outcome: Annotated[str, Meta(description="`ok`, or what it is instead of the page.")]
@@ -70,8 +72,15 @@ class CrawlEventsEndpoints:
         crawl = await crawl_of(self._crawls, exchange, id)
         if SSE in (exchange.header(b"accept") or ""):
             return self._streaming(exchange.caller.key_id, crawl.id, exchange.header(b"last-event-id") or "")
+        return answer(await self._look(crawl), headers={"Vary": "Accept"})
+
+    async def find_progress(self, exchange: Exchange, id: str) -> CrawlProgress:
+        """The same as JSON, for callers that show it in another way."""
+        return await self._look(await crawl_of(self._crawls, exchange, id))
+
+    async def _look(self, crawl: Crawl) -> CrawlProgress:
         live = await self._feed.look(crawl.id)
-        return answer(to_progress(live or LiveCrawl(crawl, None, 0.0, (), ())), headers={"Vary": "Accept"})
+        return to_progress(live or LiveCrawl(crawl, None, 0.0, (), ()))
 
     def _streaming(self, key_id: str, crawl_id: str, seen: str) -> Streaming:
         if self._streams[key_id] >= MAX_STREAMS:
@@ -139,7 +148,12 @@ def to_progress(live: LiveCrawl) -> CrawlProgress:
 
 def _to_page(page: NewestPage) -> ShownNewPage:
     return ShownNewPage(
-        page.url, page.status_code, page.outcome, page.title or None, timestamps.from_ms(page.crawled_at)
+        page_id=page.url_hash,
+        url=page.url,
+        status_code=page.status_code,
+        outcome=page.outcome,
+        title=page.title or None,
+        at=timestamps.from_ms(page.crawled_at),
     )
 
 
@@ -151,5 +165,14 @@ _EXAMPLE: Final = CrawlProgress(
     **_fields(EXAMPLE_CRAWL),
     rate=3.4,
     hosts=[ShownBusyHost("example.com:443", 38, 12, 214)],
-    pages=[ShownNewPage("https://example.com/", 200, "ok", "Example Domain", "2026-01-01T12:01:00.000Z")],
+    pages=[
+        ShownNewPage(
+            EXAMPLE_PAGE.page_id,
+            EXAMPLE_PAGE.url,
+            EXAMPLE_PAGE.status_code,
+            EXAMPLE_PAGE.outcome,
+            EXAMPLE_PAGE.title,
+            EXAMPLE_PAGE.crawled_at,
+        )
+    ],
 )

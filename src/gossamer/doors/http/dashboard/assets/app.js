@@ -1,5 +1,6 @@
 // Brings a page to life. Without it every page works: forms post, links lead on, times are in UTC.
 import { enhanceCopy } from "./copy.js";
+import { enhanceCrawl } from "./crawl.js";
 import { enhanceForms } from "./forms.js";
 import { enhanceLive } from "./live.js";
 import { enhanceTables } from "./tables.js";
@@ -10,6 +11,7 @@ export function enhance(root) {
   enhanceCopy(root);
   enhanceTables(root);
   enhanceForms(root, enhance);
+  enhanceCrawl(root);
   enhanceLive(root, enhance);
 }
 
