@@ -34,12 +34,13 @@ from gossamer.flows.audit.audits import Audits
 from gossamer.flows.audit.probe import SiteProbe
 from gossamer.flows.batch.batch import Batcher
 from gossamer.flows.batch.batch_job import Batches, BatchRunner
-from gossamer.flows.crawl.control import CrawlControl
-from gossamer.flows.crawl.crawl_feed import CrawlFeed
-from gossamer.flows.crawl.delete import CrawlDeleter
 from gossamer.flows.crawl.frontier_batcher import FrontierBatcher
 from gossamer.flows.crawl.host import CrawlParts
 from gossamer.flows.crawl.indexing import Indexing
+from gossamer.flows.crawl.managing.control import CrawlControl
+from gossamer.flows.crawl.managing.crawl_feed import CrawlFeed
+from gossamer.flows.crawl.managing.delete import CrawlDeleter
+from gossamer.flows.crawl.managing.preview import CrawlPreviewer
 from gossamer.flows.crawl.plan import Plans
 from gossamer.flows.crawl.politeness.gate import Gates
 from gossamer.flows.crawl.politeness.robots import RobotsFiles
@@ -177,18 +178,20 @@ class Service:
         self.batch_lines = BatchLines(self.database, self.blobs)
         self.batches = Batches(self.jobs, self.parsers, self.render_capacity)
         self.crawls = Crawls(self.database)
-        self.seeder = Seeder(
-            self.crawls,
-            self.dialer,
-            self.render_capacity,
-            settings.crawl_delay,
-            settings.default_crawl_pages,
-        )
+        bounds = (settings.crawl_delay, settings.default_crawl_pages)
+        self.seeder = Seeder(self.crawls, self.dialer, self.render_capacity, *bounds)
         self.hosts = Hosts(self.database)
         self.frontier = Frontier(self.database)
         self.crawl_control = CrawlControl(self.crawls, self.frontier, self.hosts, self.hot)
         self.crawl_deleter = CrawlDeleter(self.jobs, self.blobs)
         self.crawl_feed = CrawlFeed(self.database)
+        self.frontier_batcher = FrontierBatcher(self.frontier, self.hosts)
+        agent, longest = settings.user_agent, settings.crawl_longest_delay
+        self.robots_files = RobotsFiles(self.fetcher, self.frontier_batcher, self.hot, agent, longest)
+        plain = CrawlFetcher(self.fetcher, None)
+        self.crawl_previewer = CrawlPreviewer(
+            plain, self.robots_files, self.hosts, self.dialer, self.parsers, agent
+        )
         self.indexing = Indexing(self.database, self.index, self.crawls, self.blobs, self.crawl_parsers, log)
         self.crawl_stats = CrawlStats(self.database)
         self.crawl_results = CrawlResults(self.database, self.crawls, self.blobs, self.parsers)
@@ -307,15 +310,12 @@ class Service:
     def crawl_worker(self) -> CrawlWorker:
         settings, known = self.settings, KnownUrls()
         shared = self.hot if is_hot_shared(settings) else None
-        batcher = FrontierBatcher(self.frontier, self.hosts)
         parts = CrawlParts(
             frontier=self.frontier,
             hosts=self.hosts,
             plans=Plans(self.crawls, time.monotonic),
-            batcher=batcher,
-            robots=RobotsFiles(
-                self.fetcher, batcher, self.hot, settings.user_agent, settings.crawl_longest_delay
-            ),
+            batcher=self.frontier_batcher,
+            robots=self.robots_files,
             fetcher=CrawlFetcher(self.fetcher, self.browsing),
             parser=PageParser(self.crawl_parsers, settings.user_agent),
             processor=PageProcessor(known, settings.user_agent),

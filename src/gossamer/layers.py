@@ -18,6 +18,7 @@ from gossamer.doors.http.api.auth.people import PeopleEndpoints
 from gossamer.doors.http.api.auth.sign_in import SignInEndpoints
 from gossamer.doors.http.api.crawl.crawl_events import CrawlEventsEndpoints
 from gossamer.doors.http.api.crawl.crawl_pages import CrawlPagesEndpoints
+from gossamer.doors.http.api.crawl.crawl_preview import CrawlPreviewEndpoints
 from gossamer.doors.http.api.crawl.crawl_stats import StatsEndpoints
 from gossamer.doors.http.api.crawl.crawls import CrawlsEndpoints
 from gossamer.doors.http.api.crawl.domains import DomainsEndpoints
@@ -91,6 +92,7 @@ def routes(service: "Service") -> list[Route]:
         CrawlsEndpoints(service.crawls, service.seeder, service.crawl_control, service.crawl_deleter),
         CrawlPagesEndpoints(service.crawls, service.crawl_results),
         CrawlEventsEndpoints(service.crawls, service.crawl_feed),
+        CrawlPreviewEndpoints(service.crawl_previewer, service.seeder),
         DomainsEndpoints(service.crawls, service.hosts, service.crawl_control),
         StatsEndpoints(service.crawls, service.crawl_stats, time.time),
         FrontierEndpoints(service.crawls, service.frontier, service.seeder, service.crawl_control),

@@ -7,9 +7,10 @@ import pytest
 from sqlalchemy import event as sql
 from tests.contract.crawl.crawl_ground import NOW, SECOND, Ground, done, urls
 
-from gossamer.flows.crawl.crawl_feed import CrawlFeed
-from gossamer.state.crawl import deleting, live_crawl
-from gossamer.state.crawl.live_crawl import LiveCrawl
+from gossamer.flows.crawl.managing.crawl_feed import CrawlFeed
+from gossamer.state.crawl.reading import live_crawl
+from gossamer.state.crawl.reading.live_crawl import LiveCrawl
+from gossamer.state.crawl.removal import deleting
 from gossamer.state.db.database import Database
 
 FOLLOWERS = 20

@@ -13,15 +13,16 @@ from sqlalchemy import func, select, text
 from tests.contract.crawl.crawl_ground import NOW, SECOND, Ground, done, url, urls
 
 from gossamer.flows.crawl.content import pack
-from gossamer.flows.crawl.delete import KIND, CrawlDeleter
 from gossamer.flows.crawl.indexing import Indexing
+from gossamer.flows.crawl.managing.delete import KIND, CrawlDeleter
 from gossamer.flows.parsers.parser_pool import ParserPool
 from gossamer.observe.logs import Log
 from gossamer.state.blobs import orphan_blobs
 from gossamer.state.blobs.blobs import Blobs, open_blobs
-from gossamer.state.crawl import crawl_tables, deleting
+from gossamer.state.crawl import crawl_tables
 from gossamer.state.crawl.crawled_pages import CrawledPage
 from gossamer.state.crawl.crawls import Crawl
+from gossamer.state.crawl.removal import deleting
 from gossamer.state.crawl.settling import HostSettlement, TaskEnd
 from gossamer.state.db.columns import metadata
 from gossamer.state.db.database import Database

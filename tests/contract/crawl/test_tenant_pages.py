@@ -3,9 +3,9 @@
 import pytest
 from tests.contract.crawl.crawl_ground import NOW, SECOND, Ground, page, url
 
-from gossamer.state.crawl import tenant_pages
 from gossamer.state.crawl.crawled_pages import PageFilter, Position, StoredPage
 from gossamer.state.crawl.crawls import Crawl
+from gossamer.state.crawl.reading import tenant_pages
 from gossamer.state.crawl.settling import HostSettlement, TaskEnd
 from gossamer.state.db.database import Database
 from gossamer.state.tenants import tenants

@@ -7,7 +7,7 @@ from sqlalchemy import func, insert, select, text
 from tests.contract.crawl.crawl_ground import Ground, url
 from tests.doors.processes import Start
 
-from gossamer.flows.crawl.delete import CrawlDeleter
+from gossamer.flows.crawl.managing.delete import CrawlDeleter
 from gossamer.state.blobs.blobs import open_blobs
 from gossamer.state.crawl.crawl_tables import crawl_blobs, crawled_pages, crawls, frontier
 from gossamer.state.db.database import Database

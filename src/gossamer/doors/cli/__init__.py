@@ -14,9 +14,9 @@ from gossamer import __version__
 from gossamer.doors.http.server.fast_path import HitFastPath
 from gossamer.doors.worker.worker import Worker
 from gossamer.flows.audit.audits import Audits
-from gossamer.flows.crawl.control import CrawlControl
-from gossamer.flows.crawl.delete import CrawlDeleter
 from gossamer.flows.crawl.indexing import Indexing
+from gossamer.flows.crawl.managing.control import CrawlControl
+from gossamer.flows.crawl.managing.delete import CrawlDeleter
 from gossamer.flows.crawl.results import CrawlResults
 from gossamer.flows.crawl.seeds import Seeder
 from gossamer.flows.crawl.worker import CrawlWorker

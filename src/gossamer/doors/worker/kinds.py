@@ -9,8 +9,8 @@ from gossamer.flows.audit import audits
 from gossamer.flows.audit.audit import Auditor, AuditPayload
 from gossamer.flows.batch import batch_job
 from gossamer.flows.batch.batch_job import BatchRunner
-from gossamer.flows.crawl import delete
-from gossamer.flows.crawl.delete import CrawlDeleter
+from gossamer.flows.crawl.managing import delete
+from gossamer.flows.crawl.managing.delete import CrawlDeleter
 from gossamer.flows.render import render, warm
 from gossamer.flows.render.render_failure import RenderPolicy
 from gossamer.flows.render.render_job import RenderWork

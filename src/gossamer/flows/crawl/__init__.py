@@ -7,5 +7,6 @@
     watch <── counts ── database <── one transaction <── writer, content <─────────┘
                            └── pages that the search index lacks ──> indexing, in a process of its own
 
-`seeds` starts crawls, `known_urls` remembers what was written before, `results` reads what was stored.
+`seeds` starts crawls, `known_urls` remembers what was written before, `results` reads what was stored, and
+`managing` has what people do with crawls.
 """

@@ -241,7 +241,7 @@ class HostCrawl:
                 page = await self._time_answer(self._parts.fetcher.render(url, plan))
                 if page is not None:
                     return await self._process(task, plan, page, rules)
-            page = await self._time_answer(self._parts.fetcher.fetch(url, plan))
+            page = await self._time_answer(self._parts.fetcher.fetch(url, plan.spec))
             visited = await self._process(task, plan, page, rules)
             if rendering == "auto":
                 return await self._with_script(visited, url, rules)

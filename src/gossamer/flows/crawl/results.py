@@ -16,9 +16,10 @@ from gossamer.flows.crawl.content import unpack
 from gossamer.flows.parsers.parser_pool import ParserPool
 from gossamer.problems import Busy, Problem, Unavailable
 from gossamer.state.blobs.blobs import Blobs
-from gossamer.state.crawl import crawled_pages, tenant_pages
+from gossamer.state.crawl import crawled_pages
 from gossamer.state.crawl.crawled_pages import PageFilter, Position, StoredPage
 from gossamer.state.crawl.crawls import Crawls
+from gossamer.state.crawl.reading import tenant_pages
 from gossamer.state.db.database import Database
 from gossamer.web.html.links import Link
 from gossamer.web.pages.page import Page, is_text

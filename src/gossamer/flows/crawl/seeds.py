@@ -90,8 +90,7 @@ class Seeder:
         remember: Remember = _forget,
     ) -> Crawl:
         """Start a crawl. Raises `Problem` for what cannot be done, or not by this caller."""
-        check_headers(spec.headers)
-        self._check_delay(caller, spec)
+        self.check(caller, spec)
         urls = seeds_of(spec, self.dialer)
         if spec.render == "always":
             await self.capacity.demand()
@@ -173,7 +172,9 @@ class Seeder:
             await _record(connection, begun, Action.CRAWL_STARTED, by, "default")
         return begun
 
-    def _check_delay(self, caller: Caller, spec: CrawlSpec) -> None:
+    def check(self, caller: Caller, spec: CrawlSpec) -> None:
+        """Raises `Problem` for options that this caller cannot have."""
+        check_headers(spec.headers)
         if spec.delay is not None and spec.delay < self.min_delay and caller.role is not Role.ADMIN:
             raise Problem(
                 problems.FORBIDDEN,

@@ -5,8 +5,8 @@ from functools import partial
 from typing import Final
 
 from gossamer.concurrency.periodic import every
-from gossamer.flows.crawl.delete import CrawlDeleter
 from gossamer.flows.crawl.indexing import Indexing
+from gossamer.flows.crawl.managing.delete import CrawlDeleter
 from gossamer.flows.tenants.admit import Admission
 from gossamer.observe.logs import Log
 from gossamer.problems import Unavailable

@@ -8,11 +8,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.problems import Unavailable
 from gossamer.state.blobs import orphan_blobs
-from gossamer.state.crawl import crawl_blobs, crawl_counts, crawled_pages, new_urls
+from gossamer.state.crawl import crawl_counts, crawled_pages, new_urls
 from gossamer.state.crawl.crawl_counts import CountChange
 from gossamer.state.crawl.crawled_pages import CrawledPage
 from gossamer.state.crawl.hosts import HostLease
 from gossamer.state.crawl.new_urls import NewUrl
+from gossamer.state.crawl.removal import crawl_blobs
 from gossamer.state.db.bulk import bulk
 from gossamer.state.jobs.job import clean
 from gossamer.state.search import index_queue

@@ -14,7 +14,7 @@ from gossamer.doors.cli.shared.actor import command_actor
 from gossamer.doors.cli.shared.columns import minute, print_table
 from gossamer.doors.cli.shared.progress import ProgressLine
 from gossamer.doors.http.api.crawl.crawl_shapes import to_line
-from gossamer.flows.crawl.control import CrawlControl
+from gossamer.flows.crawl.managing.control import CrawlControl
 from gossamer.state.crawl.crawled_pages import PageFilter
 from gossamer.state.crawl.crawls import Crawl
 from gossamer.state.tenants.activity import Actor

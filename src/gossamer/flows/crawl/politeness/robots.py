@@ -79,6 +79,19 @@ class RobotsFiles:
         delay = None if robots.delay is None else min(robots.delay, self.max_delay)
         return Rules(robots, stored.status, delay, again), asked
 
+    async def peek(self, url: Url, stored: StoredRobots | None, now: int) -> Rules:
+        """The rules of a host that need not be leased: those that are known, or else it is asked once.
+        Raises `Problem` like `of`."""
+        if stored is None or stored.expires_at <= now:
+            stored = await self._get_hot(url.site, now)
+        if stored is None:
+            status, body = await self._attempt(url)
+            expires_at = now + int(VALID_SECONDS * 1000)
+            stored = StoredRobots(status=status, body=body, fetched_at=now, expires_at=expires_at)
+            await self._keep_hot(url.site, stored)
+        robots = self._parse(stored)
+        return Rules(robots, stored.status, robots.delay)
+
     def _parse(self, stored: StoredRobots) -> Robots:
         """Cached, because parsing many rules takes milliseconds, and many hosts have the same rules."""
         key = (stored.status, stored.body)
@@ -131,9 +144,12 @@ class RobotsFiles:
 
     async def _keep(self, lease: HostLease, stored: StoredRobots) -> None:
         await self.batcher.keep_robots(FoundRobots(lease, stored, self._parse(stored).allows("/")))
+        await self._keep_hot(lease.host, stored)
+
+    async def _keep_hot(self, host: str, stored: StoredRobots) -> None:
         if not _is_unknown(stored):
             with contextlib.suppress(Unavailable):
-                await self.hot.put(_key(lease.host), msgspec.msgpack.encode(stored), VALID_SECONDS)
+                await self.hot.put(_key(host), msgspec.msgpack.encode(stored), VALID_SECONDS)
 
 
 async def forget(hot: Hot, host: str) -> None:

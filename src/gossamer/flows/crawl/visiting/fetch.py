@@ -26,10 +26,8 @@ class CrawlFetcher:
     fetcher: Fetcher
     browsing: Browsing | None
 
-    async def fetch(self, url: Url, plan: CrawlPlan) -> Page:
-        ask = FetchSpec(
-            url=url, headers=_headers(url, plan.spec), timeout=TIMEOUT, attempts=1, max_redirects=0
-        )
+    async def fetch(self, url: Url, spec: CrawlSpec, timeout: float = TIMEOUT) -> Page:
+        ask = FetchSpec(url=url, headers=_headers(url, spec), timeout=timeout, attempts=1, max_redirects=0)
         return await self.fetcher.fetch(ask)
 
     async def render(self, url: Url, plan: CrawlPlan) -> Page | None:

@@ -144,7 +144,7 @@ class PageProcessor:
             self._admit(visited, seen.followed, rules, Discovery(task.depth + 1))
 
     def _redirect(self, visited: Visited, page: Page, rules: Robots) -> None:
-        task, target = visited.task, _target(page)
+        task, target = visited.task, redirect_target(page)
         if not task.as_sitemap:
             visited.row = CrawledPage(
                 final_url=target or page.final_url,
@@ -259,7 +259,8 @@ def _judge(
     return judgement
 
 
-def _target(page: Page) -> str:
+def redirect_target(page: Page) -> str:
+    """Where a redirect leads; empty if that is no URL."""
     if page.redirects:  # a browser was kept from following
         location = page.final_url
     else:

@@ -24,9 +24,9 @@ from gossamer.doors.http.core import timestamps
 from gossamer.doors.http.core.exchange import Exchange, answer
 from gossamer.doors.http.core.routing import Route
 from gossamer.doors.http.core.streaming import Streaming
-from gossamer.flows.crawl.crawl_feed import CrawlFeed
+from gossamer.flows.crawl.managing.crawl_feed import CrawlFeed
 from gossamer.state.crawl.crawls import Crawl, Crawls
-from gossamer.state.crawl.live_crawl import LiveCrawl, NewestPage
+from gossamer.state.crawl.reading.live_crawl import LiveCrawl, NewestPage
 from gossamer.state.tenants.tenants import Role
 from gossamer.web.url.url import digest
 

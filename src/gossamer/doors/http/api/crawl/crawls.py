@@ -24,8 +24,8 @@ from gossamer.doors.http.api.crawl.crawl_shapes import (
 )
 from gossamer.doors.http.core.exchange import Exchange, answer
 from gossamer.doors.http.core.routing import Route
-from gossamer.flows.crawl.control import CrawlControl
-from gossamer.flows.crawl.delete import KIND, CrawlDeleter
+from gossamer.flows.crawl.managing.control import CrawlControl
+from gossamer.flows.crawl.managing.delete import KIND, CrawlDeleter
 from gossamer.flows.crawl.seeds import Seeder
 from gossamer.problems import Problem
 from gossamer.state.crawl.crawls import Crawl, Crawls

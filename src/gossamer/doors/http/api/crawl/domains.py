@@ -14,7 +14,7 @@ from gossamer.doors.http.api.crawl.host_names import HostName, host_names
 from gossamer.doors.http.core import timestamps
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.routing import Route
-from gossamer.flows.crawl.control import CrawlControl
+from gossamer.flows.crawl.managing.control import CrawlControl
 from gossamer.problems import Problem
 from gossamer.state.crawl.crawls import Crawls
 from gossamer.state.crawl.hosts import Host, Hosts

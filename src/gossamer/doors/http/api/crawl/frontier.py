@@ -21,7 +21,7 @@ from gossamer.doors.http.api.crawl.host_names import HostName, host_names
 from gossamer.doors.http.core import timestamps
 from gossamer.doors.http.core.exchange import Exchange, answer
 from gossamer.doors.http.core.routing import Route
-from gossamer.flows.crawl.control import CrawlControl
+from gossamer.flows.crawl.managing.control import CrawlControl
 from gossamer.flows.crawl.seeds import Seeder, UrlsAdded
 from gossamer.state.crawl.crawls import Crawls
 from gossamer.state.crawl.frontier import Frontier, FrontierUrl

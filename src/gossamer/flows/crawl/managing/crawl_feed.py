@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from gossamer.problems import Unavailable
-from gossamer.state.crawl import live_crawl
-from gossamer.state.crawl.live_crawl import LiveCrawl
+from gossamer.state.crawl.reading import live_crawl
+from gossamer.state.crawl.reading.live_crawl import LiveCrawl
 from gossamer.state.db.database import Database
 
 LOOK_SECONDS: Final = 1.0

@@ -19,8 +19,9 @@ from gossamer.problems import Problem, Unavailable
 from gossamer.reach.page.visit import Step
 from gossamer.state.blobs import orphan_blobs
 from gossamer.state.blobs.blobs import Blobs
-from gossamer.state.crawl import crawl_blobs, crawl_tables, deleting
-from gossamer.state.crawl.deleting import MarkedCrawl, RemovedPage
+from gossamer.state.crawl import crawl_tables
+from gossamer.state.crawl.removal import crawl_blobs, deleting
+from gossamer.state.crawl.removal.deleting import MarkedCrawl, RemovedPage
 from gossamer.state.db.database import Database
 from gossamer.state.jobs import job_table
 from gossamer.state.jobs.job import Job, NewJob
@@ -59,7 +60,7 @@ class DeleteResult(msgspec.Struct, frozen=True, rename="camel"):
 
 
 @dataclass(slots=True)
-class _Progress:
+class _DeleteProgress:
     """Reports a part of the work, at its beginning and now and then."""
 
     step: Step
@@ -122,13 +123,13 @@ class CrawlDeleter:
             crawl = await deleting.find(connection, crawl_id)
         if crawl is None:
             return DeleteResult(crawl_id)
-        urls = _Progress(step, "removing its URLs", URLS, PAGES, crawl.urls)
+        urls = _DeleteProgress(step, "removing its URLs", URLS, PAGES, crawl.urls)
         await self._drop(crawl, deleting.drop_urls, crawl_tables.frontier, urls)
-        queue = _Progress(step, "taking it from the queue of the index", PAGES, PAGES, 0)
+        queue = _DeleteProgress(step, "taking it from the queue of the index", PAGES, PAGES, 0)
         await self._drop(crawl, deleting.drop_unindexed, crawl_tables.unindexed, queue)
-        await self._drop_pages(crawl, _Progress(step, "removing its pages", PAGES, BLOBS, crawl.pages))
-        await self._drop_blobs(crawl, _Progress(step, "removing their content", BLOBS, COUNTS, 0))
-        counts = _Progress(step, "removing its hosts and counts", COUNTS, 99, 0)
+        await self._drop_pages(crawl, _DeleteProgress(step, "removing its pages", PAGES, BLOBS, crawl.pages))
+        await self._drop_blobs(crawl, _DeleteProgress(step, "removing their content", BLOBS, COUNTS, 0))
+        counts = _DeleteProgress(step, "removing its hosts and counts", COUNTS, 99, 0)
         await self._drop(crawl, deleting.drop_hosts, crawl_tables.crawl_hosts, counts)
         await self._drop(crawl, deleting.drop_minutes, crawl_tables.crawl_minutes, counts)
         return DeleteResult(crawl_id, crawl.pages, crawl.urls)
@@ -148,7 +149,9 @@ class CrawlDeleter:
             await activity.record(connection, entry)
         return crawl
 
-    async def _drop(self, crawl: MarkedCrawl, drop: DropBatch, table: Table, progress: _Progress) -> None:
+    async def _drop(
+        self, crawl: MarkedCrawl, drop: DropBatch, table: Table, progress: _DeleteProgress
+    ) -> None:
         """Remove all rows of the crawl, also those that somebody has locked for the moment."""
         clock = asyncio.get_running_loop().time
         moved = clock()
@@ -168,7 +171,7 @@ class CrawlDeleter:
             else:
                 await asyncio.sleep(LOCKED_SECONDS)
 
-    async def _drop_pages(self, crawl: MarkedCrawl, progress: _Progress) -> None:
+    async def _drop_pages(self, crawl: MarkedCrawl, progress: _DeleteProgress) -> None:
         await progress.add(0)
         async with self.database.read() as connection:
             others = await deleting.siblings(connection, crawl)
@@ -184,7 +187,7 @@ class CrawlDeleter:
             await progress.add(removed)
             await _rest(began)
 
-    async def _drop_blobs(self, crawl: MarkedCrawl, progress: _Progress) -> None:
+    async def _drop_blobs(self, crawl: MarkedCrawl, progress: _DeleteProgress) -> None:
         await progress.add(0)
         while True:
             began = asyncio.get_running_loop().time()

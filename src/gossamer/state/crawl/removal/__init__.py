@@ -1,0 +1,1 @@
+"""Deleting what crawls have stored."""
