@@ -193,7 +193,7 @@ def work_pages(service: "Service", dashboard: Dashboard) -> list[Endpoints]:
     stats = StatsEndpoints(service.crawls, service.crawl_stats, time.time)
     frontier = FrontierEndpoints(service.crawls, service.frontier, service.seeder, control)
     return [
-        CrawlListPages(dashboard, crawls),
+        CrawlListPages(dashboard, crawls, CrawlPreviewEndpoints(service.crawl_previewer, service.seeder)),
         CrawlPages(dashboard, crawls, pages, events, stats, frontier),
         StoredPagePages(dashboard, pages),
         AllPagesPages(dashboard, pages),

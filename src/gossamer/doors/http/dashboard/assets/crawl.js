@@ -55,7 +55,14 @@ async function drawChart(section) {
   if (answer?.ok) renderChart(section.querySelector(".chart"), (await answer.json()).points.map((point) => point.fetched));
 }
 
+function showPreview(preview) {
+  preview.scrollIntoView();
+  preview.focus({ preventScroll: true });
+}
+
 export function enhanceCrawl(root) {
+  const preview = root.querySelector("[data-preview]");
+  if (preview) setTimeout(() => showPreview(preview)); // after the page has gone to its top
   for (const section of root.querySelectorAll("[data-crawl]")) {
     let drawn = Date.now();
     section.addEventListener("gossamer:data", ({ detail }) => {
