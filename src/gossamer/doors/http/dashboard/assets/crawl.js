@@ -64,7 +64,7 @@ export function enhanceCrawl(root) {
   const preview = root.querySelector("[data-preview]");
   if (preview) setTimeout(() => showPreview(preview)); // after the page has gone to its top
   for (const section of root.querySelectorAll("[data-crawl]")) {
-    let drawn = Date.now();
+    let drawn = 0;
     section.addEventListener("gossamer:data", ({ detail }) => {
       show(section, detail);
       if (Date.now() - drawn < CHART_MS) return;

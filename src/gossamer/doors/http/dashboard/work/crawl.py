@@ -190,4 +190,6 @@ def _text(value: object) -> str:
         return ", ".join(map(str, value)) or "none"
     if isinstance(value, int):
         return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:g}"
     return "the server's" if value is None else str(value)
