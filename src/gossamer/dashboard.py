@@ -90,8 +90,8 @@ def _start(service: "Service", dashboard: Dashboard, api: Api) -> list[Endpoints
 
 def _work(dashboard: Dashboard, api: Api) -> list[Endpoints]:
     return [
-        CrawlListPages(dashboard, api.crawls),
-        CrawlPages(dashboard, api.crawls, api.crawl_pages, api.domains, api.stats, api.frontier),
+        CrawlListPages(dashboard, api.crawls, api.crawl_preview),
+        CrawlPages(dashboard, api.crawls, api.crawl_pages, api.crawl_events, api.stats, api.frontier),
         StoredPagePages(dashboard, api.crawl_pages),
         AllPagesPages(dashboard, api.crawl_pages),
         DomainPages(dashboard, api.domains, api.crawl_pages),

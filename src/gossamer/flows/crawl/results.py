@@ -82,10 +82,6 @@ class CrawlResults:
                 rows = await tenant_pages.listing(connection, which, after=after, limit=limit)
         return [PageWithContent(row) for row in rows]
 
-    async def newest(self, crawl_id: str, limit: int) -> list[PageWithContent]:
-        async with self.database.read() as connection:
-            return [PageWithContent(row) for row in await crawled_pages.newest(connection, crawl_id, limit)]
-
     async def history(self, tenant: str, url_hash: str, limit: int) -> list[PageWithContent]:
         """The pages of one URL in all crawls of a tenant, the newest first."""
         async with self.database.read() as connection:

@@ -158,12 +158,6 @@ async def listing(
     return [StoredPage(**row._mapping) for row in await connection.execute(ordered)]
 
 
-async def newest(connection: AsyncConnection, crawl_id: str, limit: int) -> list[StoredPage]:
-    query = select(*COLUMNS).where(_pages.crawl_id == crawl_id)
-    ordered = query.order_by(_pages.crawled_at.desc(), _pages.url_hash.desc()).limit(limit)
-    return [StoredPage(**row._mapping) for row in await connection.execute(ordered)]
-
-
 async def get(connection: AsyncConnection, crawl_id: str, url_hash: str) -> StoredPage | None:
     query = select(*COLUMNS).where(_pages.crawl_id == crawl_id, _pages.url_hash == url_hash)
     row = (await connection.execute(query)).first()

@@ -40,6 +40,7 @@ class BusyHost:
 class NewestPage:
     """One of the pages that were stored last."""
 
+    url_hash: str
     url: str
     status_code: int | None
     outcome: str

@@ -4,8 +4,9 @@ import re
 
 import httpx
 import pytest
-from tests.doors.crawls import begin
+from tests.doors.crawls import begin, page
 from tests.doors.services import Visit
+from tests.site.server import Site
 
 from gossamer.doors.http.api.crawl.crawl_shapes import NewCrawl
 
@@ -14,10 +15,10 @@ SEED = "https://example.com/docs/"
 
 
 async def test_the_first_visit_says_what_to_do(visit: Visit, user: httpx.AsyncClient) -> None:
-    page = await user.get("/app/crawls")
-    assert page.status_code == 200
-    assert "There is no crawl yet" in page.text
-    assert 'href="/app/crawls/new"' in page.text
+    shown = await user.get("/app/crawls")
+    assert shown.status_code == 200
+    assert "There is no crawl yet" in shown.text
+    assert 'href="/app/crawls/new"' in shown.text
     assert "No crawl is in this state" in (await user.get("/app/crawls?status=paused")).text
     assert (await user.get("/app/crawls?status=nonsense")).status_code == 400
 
@@ -53,14 +54,14 @@ async def test_a_double_click_starts_one_crawl(visit: Visit, user: httpx.AsyncCl
 
 
 async def test_every_option_of_a_crawl_is_in_the_form(visit: Visit, user: httpx.AsyncClient) -> None:
-    page = (await user.get("/app/crawls/new?url=https://example.com/")).text
+    form = (await user.get("/app/crawls/new?url=https://example.com/")).text
     for name in NewCrawl.__struct_fields__:
-        assert re.search(rf'name="{name}"', page), name
-    assert "https://example.com/</textarea>" in page
-    assert '<option value="prefix">' in page
-    assert re.search(r'name="max_pages" value="1000"[^>]*min="1" max="100000000"', page)
-    assert re.search(r'name="sitemaps" checked', page)
-    assert "Follow links at most this far from a seed." in page
+        assert re.search(rf'name="{name}"', form), name
+    assert "https://example.com/</textarea>" in form
+    assert '<option value="prefix">' in form
+    assert re.search(r'name="max_pages" value="1000"[^>]*min="1" max="100000000"', form)
+    assert re.search(r'name="sitemaps" checked', form)
+    assert "Follow links at most this far from a seed." in form
 
 
 @pytest.mark.parametrize(
@@ -103,6 +104,27 @@ async def test_lists_have_pages_and_show_only_what_is_ones_own(
     assert [crawl_id in second for crawl_id in begun] == [True, False, False]
     assert "Back to the beginning" in second
     assert "There is no crawl yet" in (await user.get("/app/crawls")).text
+
+
+async def test_a_preview_shows_links_and_keeps_the_form(
+    visit: Visit, site: Site, admin: httpx.AsyncClient
+) -> None:
+    (origin,) = site.origins(1)
+    seed = origin + page("A root", "/said/in", "https://elsewhere.example/", "/private/x")
+    sent = {"seeds": seed, "exclude": "/private*", "name": HOSTILE, "max_depth": "3"}
+    shown = await admin.post("/app/crawls/new/preview", data=sent)
+    assert shown.status_code == 200, shown.text
+    assert "1 of 3 links are in the scope." in shown.text
+    assert "on another host than the seeds" in shown.text
+    assert "matches a pattern of exclude" in shown.text
+    assert "/private*</textarea>" in shown.text
+    assert re.search(r'name="max_depth" value="3"', shown.text)
+    assert HOSTILE not in shown.text
+    assert "There is no crawl yet" in (await admin.get("/app/crawls")).text  # nothing has begun
+    refused = await admin.post("/app/crawls/new/preview", data={**sent, "max_depth": "-1"})
+    assert refused.status_code == 400
+    assert "Max depth: expected" in refused.text
+    assert "/private*</textarea>" in refused.text
 
 
 async def test_somebody_who_has_not_signed_in_is_asked_to(visit: Visit) -> None:

@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from gossamer import problems
 from gossamer.doors.http.api.admin.jobs import MAX_STREAM_SECONDS
+from gossamer.doors.http.api.crawl.crawl_page_lines import EXAMPLE_PAGE
 from gossamer.doors.http.api.crawl.crawl_shapes import EXAMPLE_CRAWL, ShownCrawl, same_fields, to_api
 from gossamer.doors.http.api.crawl.crawls import crawl_of
 from gossamer.doors.http.core import timestamps
@@ -17,7 +18,7 @@ from gossamer.doors.http.core.exchange import Exchange, answer
 from gossamer.doors.http.core.routing import Route
 from gossamer.doors.http.core.streaming import BEAT, BEAT_SECONDS, EVENTS, MAX_STREAMS, EventStreams
 from gossamer.flows.crawl.managing.crawl_feed import CrawlFeed
-from gossamer.state.crawl.crawls import Crawls
+from gossamer.state.crawl.crawls import Crawl, Crawls
 from gossamer.state.crawl.reading.live_crawl import LiveCrawl, NewestPage
 from gossamer.state.tenants.tenants import Role
 from gossamer.web.url.url import digest
@@ -37,6 +38,7 @@ class ShownBusyHost(msgspec.Struct, rename="camel"):
 class ShownNewPage(msgspec.Struct, rename="camel"):
     """A page that was stored lately."""
 
+    page_id: str
     url: str
     status_code: Annotated[int | None, Meta(description="`null` if there was no answer.")]
     outcome: Annotated[str, Meta(description="`ok`, or what it is instead of the page.")]
@@ -63,8 +65,15 @@ class CrawlEventsEndpoints:
         if EVENTS in (exchange.header(b"accept") or ""):
             seen = exchange.header(b"last-event-id") or ""
             return self._streams.start(exchange.caller.key_id, self._stream(crawl.id, seen))
+        return answer(await self._look(crawl), headers={"Vary": "Accept"})
+
+    async def find_progress(self, exchange: Exchange, id: str) -> CrawlProgress:
+        """The same as JSON, for callers that show it in another way."""
+        return await self._look(await crawl_of(self._crawls, exchange, id))
+
+    async def _look(self, crawl: Crawl) -> CrawlProgress:
         live = await self._feed.look(crawl.id)
-        return answer(to_progress(live or LiveCrawl(crawl, None, 0.0, (), ())), headers={"Vary": "Accept"})
+        return to_progress(live or LiveCrawl(crawl, None, 0.0, (), ()))
 
     async def _stream(self, crawl_id: str, seen: str) -> AsyncIterator[bytes]:
         """Until the crawl is over. What the client has seen before it reconnected is not sent again."""
@@ -91,7 +100,7 @@ class CrawlEventsEndpoints:
                 needs=Role.USER,
                 tag="Crawls",
                 summary="Follow the progress of a crawl, or look at it once",
-                description=f"With `Accept: {EVENTS}`, a stream of server-sent events named `progress`: one a "
+                description=f"With `Accept: {EVENTS}`, a stream of server-sent events `progress`: one a "
                 "second at most, when something has changed, until the crawl is over. Each has the whole "
                 "progress; a client that reconnects with `Last-Event-ID` gets what is new. A key may have "
                 f"{MAX_STREAMS} open streams.",
@@ -116,7 +125,12 @@ def to_progress(live: LiveCrawl) -> CrawlProgress:
 
 def _to_page(page: NewestPage) -> ShownNewPage:
     return ShownNewPage(
-        page.url, page.status_code, page.outcome, page.title or None, timestamps.from_ms(page.crawled_at)
+        page_id=page.url_hash,
+        url=page.url,
+        status_code=page.status_code,
+        outcome=page.outcome,
+        title=page.title or None,
+        at=timestamps.from_ms(page.crawled_at),
     )
 
 
@@ -128,5 +142,14 @@ _EXAMPLE: Final = CrawlProgress(
     **_fields(EXAMPLE_CRAWL),
     rate=3.4,
     hosts=[ShownBusyHost("example.com:443", 38, 12, 214)],
-    pages=[ShownNewPage("https://example.com/", 200, "ok", "Example Domain", "2026-01-01T12:01:00.000Z")],
+    pages=[
+        ShownNewPage(
+            EXAMPLE_PAGE.page_id,
+            EXAMPLE_PAGE.url,
+            EXAMPLE_PAGE.status_code,
+            EXAMPLE_PAGE.outcome,
+            EXAMPLE_PAGE.title,
+            EXAMPLE_PAGE.crawled_at,
+        )
+    ],
 )

@@ -133,10 +133,6 @@ class CrawlPagesEndpoints:
         """The same as JSON, for callers that show them in another way."""
         return await self._page_list(await self._which(exchange, query), query)
 
-    async def find_newest(self, exchange: Exchange, id: str, limit: int) -> list[ShownPage]:
-        crawl = await crawl_of(self.crawls, exchange, id)
-        return [to_api(stored) for stored in await self.results.newest(crawl.id, limit)]
-
     async def find_history(self, exchange: Exchange, id: str, page: str, limit: int) -> list[ShownPage]:
         """The same URL in other crawls of the tenant, newest first."""
         crawl = await crawl_of(self.crawls, exchange, id)

@@ -1,5 +1,6 @@
 // Brings a page to life. Without it every page works: forms post, links lead on, times are in UTC.
 import { enhanceCopy } from "./copy.js";
+import { enhanceCrawl } from "./crawl.js";
 import { enhanceForms } from "./forms.js";
 import { enhanceJobEvents } from "./job_events.js";
 import { enhanceLive } from "./live.js";
@@ -17,6 +18,7 @@ export function enhance(root) {
   enhancePlayground(root);
   enhanceOverview(root);
   enhanceForms(root, enhance);
+  enhanceCrawl(root);
   enhanceLive(root, enhance);
   enhanceJobEvents(root, enhance);
 }

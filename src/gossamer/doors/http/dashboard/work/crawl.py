@@ -8,11 +8,11 @@ from typing import Any, Final
 import msgspec
 from starlette.responses import Response
 
+from gossamer.doors.http.api.crawl.crawl_events import CrawlEventsEndpoints
 from gossamer.doors.http.api.crawl.crawl_pages import AnyPageQuery, CrawlPagesEndpoints
 from gossamer.doors.http.api.crawl.crawl_shapes import ShownCrawl, ShownOptions
-from gossamer.doors.http.api.crawl.crawl_stats import MAX_MINUTES, SeriesQuery, StatsEndpoints, StatsQuery
+from gossamer.doors.http.api.crawl.crawl_stats import MAX_MINUTES, SeriesQuery, StatsEndpoints
 from gossamer.doors.http.api.crawl.crawls import CrawlsEndpoints
-from gossamer.doors.http.api.crawl.domains import DomainQuery, DomainsEndpoints, ShownHost
 from gossamer.doors.http.api.crawl.frontier import FrontierEndpoints, UrlQuery
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.routing import Route
@@ -27,9 +27,6 @@ from gossamer.web.outcome.outcome import Outcome
 Change = Callable[[Exchange, str], Awaitable[Any]]  # of a crawl, by its id
 ONE: Final = f"{CRAWLS}/{{id}}"
 LISTED: Final = 50
-HOSTS_LOOKED_AT: Final = 200
-HOSTS_SHOWN: Final = 8
-NEWEST: Final = 8  # pages that the overview shows
 POINTS: Final = 60  # of the chart, at most
 URL_STATES: Final = {
     "failed": "Failed",
@@ -63,29 +60,24 @@ class CrawlPages:
     dashboard: Dashboard
     crawls: CrawlsEndpoints
     pages: CrawlPagesEndpoints
-    domains: DomainsEndpoints
+    events: CrawlEventsEndpoints
     stats: StatsEndpoints
     frontier: FrontierEndpoints
 
     async def show(self, exchange: Exchange, id: str, form: Form = NO_FORM) -> Response:
-        crawl = await self.crawls.get_crawl(exchange, id)
-        stats = await self.stats.get_stats(exchange, StatsQuery(crawl=id))
+        crawl = await self.events.find_progress(exchange, id)
         step = _step(crawl, self.stats.clock())
-        series = await self.stats.get_timeseries(exchange, SeriesQuery(id, _minutes(step), step))
-        hosts = await self.domains.list_domains(exchange, DomainQuery(crawl=id, limit=HOSTS_LOOKED_AT))
+        span = SeriesQuery(id, _minutes(step), step)
+        series = await self.stats.get_timeseries(exchange, span)
         return self._render(
             exchange,
             "work/crawl.html",
             crawl,
             form=form,
-            stats=stats,
-            step=step,
+            span=span,
             series=[point.fetched for point in series.points],
-            hosts=sorted(hosts.domains, key=_work, reverse=True)[:HOSTS_SHOWN],
-            has_more_hosts=hosts.next_cursor is not None,
-            has_other_hosts=len(hosts.domains) > HOSTS_SHOWN,
+            success=_success(crawl),
             options=_options(crawl.options),
-            newest=await self.pages.find_newest(exchange, id, NEWEST),
             waits=WAITS,
         )
 
@@ -169,12 +161,10 @@ class CrawlPages:
         ]
 
 
-def _work(host: ShownHost) -> tuple[int, int]:
-    """How busy a host is: what is done on it now, then what was and will be."""
-    counts = host.counts
-    if isinstance(counts, msgspec.UnsetType):
-        return 0, 0
-    return counts.in_progress, counts.completed + counts.pending
+def _success(crawl: ShownCrawl) -> float | None:
+    """The share of the URLs that were answered."""
+    ended = crawl.counts.completed + crawl.counts.failed
+    return crawl.counts.completed / ended if ended else None
 
 
 def _step(crawl: ShownCrawl, now: float) -> int:
@@ -200,4 +190,6 @@ def _text(value: object) -> str:
         return ", ".join(map(str, value)) or "none"
     if isinstance(value, int):
         return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:g}"
     return "the server's" if value is None else str(value)

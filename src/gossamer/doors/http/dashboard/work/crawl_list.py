@@ -1,12 +1,13 @@
 """The list of crawls, and the form that starts one."""
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 
+from gossamer.doors.http.api.crawl.crawl_preview import CrawlPreview, CrawlPreviewEndpoints
 from gossamer.doors.http.api.crawl.crawl_shapes import MAX_BODY, CrawlQuery, NewCrawl
 from gossamer.doors.http.api.crawl.crawls import CrawlsEndpoints
 from gossamer.doors.http.core.exchange import Exchange
@@ -15,6 +16,7 @@ from gossamer.doors.http.dashboard.core.dashboard import Dashboard
 from gossamer.doors.http.dashboard.core.form import NO_FORM, Form
 from gossamer.doors.http.dashboard.work.list_query import first_link, next_link, to_query
 from gossamer.doors.http.dashboard.work.struct_form import fields_of, read_struct
+from gossamer.doors.http.dashboard.work.words import SCOPE, explain
 from gossamer.state.crawl.crawls import Crawl
 
 CRAWLS: Final = "/app/crawls"
@@ -47,6 +49,7 @@ class NewCrawlQuery(msgspec.Struct):
 class CrawlListPages:
     dashboard: Dashboard
     crawls: CrawlsEndpoints
+    previews: CrawlPreviewEndpoints
 
     async def show(self, exchange: Exchange, query: CrawlsShown) -> Response:
         found = await self.crawls.list_crawls(exchange, to_query(CrawlQuery, query, limit=LISTED))
@@ -85,10 +88,14 @@ class CrawlListPages:
             )
         )
 
+    async def preview(self, exchange: Exchange, form: Form) -> Response:
+        found = await self.previews.preview_crawl(exchange, read_struct(NewCrawl, form))
+        return self._new(exchange, form, preview=found)
+
     def _started(self, crawl: Crawl) -> Response:
         return self.dashboard.see(f"{CRAWLS}/{crawl.id}", notice="crawl-started")
 
-    def _new(self, exchange: Exchange, form: Form, **context: Any) -> Response:
+    def _new(self, exchange: Exchange, form: Form, preview: CrawlPreview | None = None) -> Response:
         fields = fields_of(NewCrawl)
         return self.dashboard.render(
             exchange,
@@ -97,7 +104,9 @@ class CrawlListPages:
             form=form,
             first=[fields[name] for name in FIRST],
             rest=[field for name, field in fields.items() if name not in FIRST],
-            **context,
+            preview=preview,
+            scope_words=SCOPE,
+            explain=explain,
         )
 
     def routes(self) -> list[Route]:
@@ -111,6 +120,14 @@ class CrawlListPages:
                 "Start a crawl",
                 show=self.show_again,
                 control=False,
+                max_body_bytes=MAX_BODY,
+            ),
+            form(
+                f"{NEW}/preview",
+                self.preview,
+                "Preview a crawl",
+                show=self.show_again,
+                idempotent=False,
                 max_body_bytes=MAX_BODY,
             ),
         ]
