@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from importlib.metadata import version
 from typing import Any
 
-from playwright.async_api import (  # type: ignore[import-not-found]  # no dependency of ours
+from playwright.async_api import (
     Error,
     async_playwright,
 )

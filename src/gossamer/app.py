@@ -22,6 +22,7 @@ from gossamer.choices import (
     open_model,
     open_payments,
     open_search_engines,
+    open_single_sign_on,
     sources,
 )
 from gossamer.doors import cli
@@ -34,6 +35,8 @@ from gossamer.flows.audit.audits import Audits
 from gossamer.flows.audit.probe import SiteProbe
 from gossamer.flows.batch.batch import Batcher
 from gossamer.flows.batch.batch_job import Batches, BatchRunner
+from gossamer.flows.crawl.control import CrawlControl
+from gossamer.flows.crawl.delete import CrawlDeleter
 from gossamer.flows.crawl.frontier_batcher import FrontierBatcher
 from gossamer.flows.crawl.host import CrawlParts
 from gossamer.flows.crawl.indexing import Indexing
@@ -152,6 +155,7 @@ class Service:
         )
         self.sign_in = SignIn(self.database, self.limits)
         self.people = People(self.database)
+        self.single_sign_on = open_single_sign_on(settings, self.people, self.sign_in, self.hot)
         self.page_cache = PageCache(
             self.hot,
             self.blobs,
@@ -181,9 +185,17 @@ class Service:
         self.batch_lines = BatchLines(self.database, self.blobs)
         self.batches = Batches(self.jobs, self.parsers, self.render_capacity)
         self.crawls = Crawls(self.database)
-        self.seeder = Seeder(self.crawls, self.dialer, self.render_capacity, settings.crawl_delay)
+        self.seeder = Seeder(
+            self.crawls,
+            self.dialer,
+            self.render_capacity,
+            settings.crawl_delay,
+            settings.default_crawl_pages,
+        )
         self.hosts = Hosts(self.database)
         self.frontier = Frontier(self.database)
+        self.crawl_control = CrawlControl(self.crawls, self.frontier, self.hosts, self.hot)
+        self.crawl_deleter = CrawlDeleter(self.jobs, self.blobs)
         self.indexing = Indexing(self.database, self.index, self.crawls, self.blobs, self.crawl_parsers, log)
         self.crawl_stats = CrawlStats(self.database)
         self.crawl_results = CrawlResults(self.database, self.crawls, self.blobs, self.parsers)
@@ -249,7 +261,8 @@ class Service:
         start("upkeep", partial(upkeep.keep_clean, self.database, self.admission, self.log))
         start("pages", partial(upkeep.keep_pages, self.page_cache, self.usage, self.log))
         start("index", partial(upkeep.keep_indexed, self.index, self.log))
-        start("crawls", partial(upkeep.keep_crawling, self.crawls, self.frontier, self.log))
+        crawling = partial(upkeep.keep_crawling, self.crawls, self.frontier, self.crawl_deleter, self.log)
+        start("crawls", crawling)
         start("crawl_metrics", CrawlWatch(self.crawl_stats, self.metrics, self.log).run)
         if self.payments is not None:
             start("payments", self.payments.keep_up)
@@ -289,7 +302,9 @@ class Service:
         batches = BatchRunner(
             self.batcher, self.reader, self.database, self.batch_lines, self.settings.upgrade_url
         )
-        done = handlers(self.auditor, rendering, self.warmer, batches, places=places, kinds=kinds)
+        done = handlers(
+            self.auditor, rendering, self.warmer, batches, self.crawl_deleter, places=places, kinds=kinds
+        )
         return Worker(
             self.jobs,
             done,

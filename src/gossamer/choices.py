@@ -11,6 +11,9 @@ from gossamer.flows.pay.proving import PaymentProver
 from gossamer.flows.pay.quotes import Quotes, prices
 from gossamer.flows.pay.settling import PaymentSettler
 from gossamer.flows.pay.terms import AllTerms
+from gossamer.flows.tenants.people import People
+from gossamer.flows.tenants.sign_in import SignIn
+from gossamer.flows.tenants.single_sign_on import SingleSignOn
 from gossamer.flows.upkeep.health import Probe
 from gossamer.observe.logs import Log
 from gossamer.observe.metrics import Metrics
@@ -19,6 +22,7 @@ from gossamer.reach.browser.launcher import Launcher, LocalLauncher
 from gossamer.reach.proxy.proxy import Proxy
 from gossamer.reach.sandbox.fence import Fence
 from gossamer.reach.services.llm import Model
+from gossamer.reach.services.oidc import OidcProvider
 from gossamer.reach.services.search import Brave, Provider, SearXNG
 from gossamer.settings.settings import SettingError, Settings
 from gossamer.state.db.database import Database
@@ -69,6 +73,23 @@ def sources(
         name: IndexSource(index) if name == "index" else ProviderSource(engines[name])
         for name in settings.search_providers
     }
+
+
+def open_single_sign_on(settings: Settings, people: People, sign_in: SignIn, hot: Hot) -> SingleSignOn | None:
+    """None unless an OpenID Connect provider is set."""
+    if not settings.oidc_issuer:
+        return None
+    if not (settings.oidc_client_id and settings.oidc_client_secret):
+        raise SettingError(
+            "oidc_issuer needs oidc_client_id and oidc_client_secret, as the provider gave them"
+        )
+    provider = OidcProvider(
+        settings.oidc_issuer.rstrip("/"),
+        settings.oidc_client_id,
+        settings.oidc_client_secret,
+        f"{settings.public_url}/app/oidc/callback",
+    )
+    return SingleSignOn(settings.oidc_name, provider, people, sign_in, hot, settings.oidc_domains)
 
 
 def open_payments(

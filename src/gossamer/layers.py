@@ -37,10 +37,18 @@ from gossamer.doors.http.api.render.render import RenderEndpoints
 from gossamer.doors.http.core.cookies import SessionCookie
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.routing import Route, Router, endpoint
+from gossamer.doors.http.dashboard.account.account import AccountPages
+from gossamer.doors.http.dashboard.account.activity import ActivityPages
+from gossamer.doors.http.dashboard.account.payments import PaymentsPages
+from gossamer.doors.http.dashboard.account.people import PeoplePages
+from gossamer.doors.http.dashboard.account.settings import SettingsPages
+from gossamer.doors.http.dashboard.account.tenants import TenantsPages
+from gossamer.doors.http.dashboard.account.usage import UsagePages
 from gossamer.doors.http.dashboard.core.assets import load_assets
 from gossamer.doors.http.dashboard.core.dashboard import Dashboard
 from gossamer.doors.http.dashboard.core.notices import NOTICES
 from gossamer.doors.http.dashboard.sign_in import SignInPages
+from gossamer.doors.http.dashboard.single_sign_on import SingleSignOnPages
 from gossamer.doors.http.dashboard.start.health import HealthPages
 from gossamer.doors.http.dashboard.start.overview import OverviewPages
 from gossamer.doors.http.dashboard.start.playground import PlaygroundPages
@@ -94,11 +102,11 @@ def routes(service: "Service") -> list[Route]:
         UsageEndpoints(service.usage, service.database, service.limits),
         PaymentsEndpoints(service.database),
         BatchEndpoints(service.batches, service.jobs, service.batch_lines),
-        CrawlsEndpoints(service.crawls, service.seeder),
+        CrawlsEndpoints(service.crawls, service.seeder, service.crawl_control, service.crawl_deleter),
         CrawlPagesEndpoints(service.crawls, service.crawl_results),
-        DomainsEndpoints(service.crawls, service.hosts, service.hot),
+        DomainsEndpoints(service.crawls, service.hosts, service.crawl_control),
         StatsEndpoints(service.crawls, service.crawl_stats, time.time),
-        FrontierEndpoints(service.crawls, service.frontier, service.seeder),
+        FrontierEndpoints(service.crawls, service.frontier, service.seeder, service.crawl_control),
         AuditsEndpoints(service.audits),
         ActivityEndpoints(service.activity_log),
         WorkersEndpoints(service.workers),
@@ -136,7 +144,9 @@ def asgi(service: "Service", more: Iterable[Route] = ()) -> ASGIApp:
         networks=networks,
         quote_seconds=settings.quote_seconds,
     )
-    dashboard = Dashboard(settings.public_url, load_assets(), NOTICES)
+    elsewhere = service.single_sign_on
+    providers = (elsewhere.name,) if elsewhere is not None else ()
+    dashboard = Dashboard(settings.public_url, load_assets(), NOTICES, providers)
     shown_pages = [*pages.routes(), *dashboard_routes(service, dashboard, cookie)]
 
     async def show_problem(problem: Problem, exchange: Exchange) -> Response | None:
@@ -183,6 +193,11 @@ def asgi(service: "Service", more: Iterable[Route] = ()) -> ASGIApp:
 
 def dashboard_routes(service: "Service", dashboard: Dashboard, cookie: SessionCookie) -> list[Route]:
     """All pages of the dashboard, by subject."""
+    people = PeopleEndpoints(service.people, service.settings.public_url)
+    keys, tenants = KeysEndpoints(service.keys), TenantsEndpoints(service.tenant_list)
+    usage = UsageEndpoints(service.usage, service.database, service.limits)
+    payments_are_on = service.payments is not None
+    signing = SignInEndpoints(service.sign_in, cookie, service.settings.upgrade_url)
     subjects: list[Endpoints] = [
         dashboard.assets,
         SignInPages(dashboard, service.sign_in, cookie),
@@ -190,7 +205,16 @@ def dashboard_routes(service: "Service", dashboard: Dashboard, cookie: SessionCo
         playground_pages(service, dashboard),
         SearchPages(dashboard, SearchEndpoints(index_finder(service))),
         HealthPages(dashboard, operations_endpoints(service), WorkersEndpoints(service.workers)),
+        PeoplePages(dashboard, people, service.tenant_list),
+        AccountPages(dashboard, signing, people),
+        TenantsPages(dashboard, tenants, keys, people, usage, service.crawls),
+        PaymentsPages(dashboard, PaymentsEndpoints(service.database), payments_are_on),
+        UsagePages(dashboard, usage, service.tenant_list),
+        SettingsPages(dashboard, service.settings),
+        ActivityPages(dashboard, ActivityEndpoints(service.activity_log), service.tenant_list),
     ]
+    if service.single_sign_on is not None:
+        subjects.append(SingleSignOnPages(dashboard, service.single_sign_on, cookie))
     return [route for subject in subjects for route in subject.routes()]
 
 
@@ -204,7 +228,7 @@ def overview_pages(service: "Service", dashboard: Dashboard) -> OverviewPages:
         OverviewEndpoints(service.overviews),
         WorkersEndpoints(service.workers),
         AlertsEndpoints(service.alerts),
-        CrawlsEndpoints(service.crawls, service.seeder),
+        CrawlsEndpoints(service.crawls, service.seeder, service.crawl_control, service.crawl_deleter),
         takes_payments=service.payments is not None,
     )
 

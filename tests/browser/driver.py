@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from gossamer.observe.logs import Log
-from gossamer.reach.browser.cdp import CdpConnection, Session
+from gossamer.reach.browser.cdp import CdpConnection, CdpSession
 from gossamer.reach.net.dial import Dialer
 from gossamer.reach.net.names import Names
 from gossamer.reach.proxy.credentials import Allowance, VisitCredentials
@@ -73,7 +73,7 @@ async def chromium(proxy: Proxy, layers: Layers = ALL) -> AsyncIterator[Chromium
 class Tab:
     """A page in a context of its own, which answers the proxy with the credentials of its visit."""
 
-    def __init__(self, session: Session, visit: VisitCredentials) -> None:
+    def __init__(self, session: CdpSession, visit: VisitCredentials) -> None:
         self.visit = visit
         self.events: list[tuple[str, dict[str, Any]]] = []
         self._session = session

@@ -19,6 +19,7 @@ EXTRAS: Final = (
     Extra("redis", "hiredis", "redis_url", lambda known: known.redis_url.startswith("redis")),
     Extra("s3", "obstore", "blobs_url", lambda known: known.blobs_url.startswith("s3:")),
     Extra("llm", "anthropic", "anthropic_api_key", lambda known: bool(known.anthropic_api_key)),
+    Extra("oidc", "authlib", "oidc_issuer", lambda known: bool(known.oidc_issuer)),
     Extra("browser", "websockets", "browser_url", lambda known: bool(known.browser_url)),
 )
 

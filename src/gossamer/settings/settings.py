@@ -179,6 +179,11 @@ class Settings:
     browser_proxy_url: str = setting("", "Address at which that Chromium reaches our proxy", parse=matching(r"http://\S+", "an address that begins with http://"))
 
     bootstrap_key: str = setting("", "Admin API key that the first start registers instead of generating one", secret=True, parse=matching(r"[!-~]{8,255}", "8 to 255 visible ASCII characters"))
+    oidc_issuer: str = setting("", "OpenID Connect provider where people can sign in; empty turns it off", parse=link)
+    oidc_client_id: str = setting("", "Name of this Gossamer at the provider", parse=matching(r"[\x21-\x7e]{1,255}", "at most 255 visible ASCII characters"))
+    oidc_client_secret: str = setting("", "Secret that the provider gave for it", secret=True, parse=matching(r"[\x21-\x7e]{1,1000}", "visible ASCII characters"))
+    oidc_name: str = setting("single sign-on", "Name of the provider on the sign-in page", parse=matching(r"[^\x00-\x1f]{1,60}", "at most 60 characters"))
+    oidc_domains: tuple[str, ...] = setting((), "Email domains whose people may sign in there without an invitation, as users", parse=list_of(matching(r"[a-z0-9.-]+", "domains in lower case, separated by commas")))
     serve_worker: str = setting("auto", "Whether serve also runs jobs: yes, no, or auto: only if the database is SQLite", parse=choice("auto", "yes", "no"))
     worker_id: str = setting("", "Name of this worker in jobs and logs; empty combines host and process", parse=matching(r"[\w.:-]{1,128}", "at most 128 letters, digits and . : - _"), alias="WORKER_ID")
     upgrade_url: str = setting("", "Page about higher tiers, shown to callers who reach their limit", parse=link)
@@ -214,6 +219,7 @@ class Settings:
     crawl_hosts: int = setting(200, "Hosts that a process crawls at the same time", parse=whole(1, 10_000))
     crawl_delay: float = setting(1.0, "Seconds between two requests to a host, unless the crawl or its robots.txt says otherwise", parse=duration(0, 3600))
     crawl_longest_delay: float = setting(300.0, "Longest Crawl-delay in robots.txt that is honoured, in seconds; a longer one counts as this", parse=duration(0, 86_400))
+    default_crawl_pages: int = setting(10_000, "Pages that a tenant's default crawl stores, for URLs that are added to no other; then another one begins", parse=whole(1, 100_000_000))
     crawl_address_connections: int = setting(8, "Concurrent requests to one address, over all its hosts and all crawling processes; networks in egress_allow have no limit", parse=whole(1, 10_000))
 
     network: str = setting("base-sepolia", "Chain of payments: base (real money) or base-sepolia (test)", parse=choice("base", "base-sepolia"), alias="NETWORK")

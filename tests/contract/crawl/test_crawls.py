@@ -4,8 +4,9 @@ import pytest
 from msgspec.structs import replace
 from tests.contract.crawl.crawl_ground import NOW, SECOND, Ground, done, page, url, urls
 
-from gossamer.state.crawl import crawl_tables
+from gossamer.state.crawl import crawl_tables, crawls
 from gossamer.state.crawl.crawl_stats import MANY_HOSTS, CrawlStats, TimeBucket
+from gossamer.state.crawl.crawls import Crawl
 from gossamer.state.crawl.settling import HostSettlement, TaskEnd
 from gossamer.state.db.database import Database
 from gossamer.web.crawl.progress import NO_COUNTS
@@ -55,14 +56,38 @@ async def test_crawls_are_listed_newest_first(ground: Ground) -> None:
     assert await ground.crawls.listing("nobody") == []
 
 
-async def test_every_tenant_has_one_default_crawl_that_never_ends(ground: Ground) -> None:
-    first = await ground.crawls.default(ground.tenant, now=NOW)
+async def add_default(ground: Ground) -> Crawl | None:
+    async with ground.database.write() as connection:
+        return await crawls.add_default(
+            connection, ground.tenant, CrawlSpec(seeds=("http://a:80/",)), now=NOW
+        )
+
+
+async def test_a_tenant_has_one_default_crawl_until_it_is_canceled(ground: Ground) -> None:
+    assert await ground.crawls.default(ground.tenant) is None  # looking for it makes none
+    assert await ground.crawls.listing(None) == []
+    first = await add_default(ground)
+    assert first is not None
+    assert await add_default(ground) is None
     assert await ground.crawls.default(ground.tenant) == first
-    assert (first.is_default, first.spec.scope) == (True, "any")
-    await ground.frontier.add(first.id, [url("a:80", 1)], now=NOW)
+    assert await ground.crawls.cancel(first.id, now=NOW)
+    assert await ground.crawls.default(ground.tenant) is None
+    again = await add_default(ground)
+    assert again is not None
+    assert again.id != first.id
+
+
+async def test_a_default_crawl_is_done_like_any_other_and_goes_on(ground: Ground) -> None:
+    crawl = await add_default(ground)
+    assert crawl is not None
+    await ground.frontier.add(crawl.id, [url("a:80", 1)], now=NOW)
     (lease,) = await ground.lease()
     await ground.frontier.settle(lease, done(await ground.frontier.take(lease, 9, now=NOW)), now=NOW)
-    assert await ground.crawls.finish(now=NOW + 2 * HOUR) == []
+    assert await ground.crawls.finish(now=NOW) == [crawl.id]
+    assert await ground.frontier.add(crawl.id, [url("a:80", 2)], now=NOW) == 1
+    again = await ground.crawls.default(ground.tenant)
+    assert again is not None
+    assert (again.id, again.state) == (crawl.id, "running")
 
 
 async def test_a_crawl_is_done_when_nothing_is_left(ground: Ground) -> None:

@@ -218,9 +218,9 @@ async def test_what_is_taken_after_a_clearing_knows_of_it(ground: Ground) -> Non
     await ground.frontier.clear(crawl.id, now=NOW)
     await ground.frontier.add(crawl.id, urls("a:80", 4), now=NOW)  # as many as before, and more
     after = await ground.frontier.take(lease, 9, now=NOW)
-    assert {task.clearings for task in (*before, *after) if task.crawl_id == other.id} == {0}
-    assert {task.clearings for task in before} == {0}
-    assert {task.clearings for task in after if task.crawl_id == crawl.id} == {1}
+    assert {task.revision for task in (*before, *after) if task.crawl_id == other.id} == {0}
+    assert {task.revision for task in before} == {0}
+    assert {task.revision for task in after if task.crawl_id == crawl.id} == {1}
 
 
 async def test_how_a_url_was_come_to_is_kept_with_it(ground: Ground) -> None:

@@ -20,7 +20,7 @@ from gossamer.state.tenants import past_usage
 from gossamer.state.tenants.usage import Usage, UsageReport, What
 from gossamer.state.tenants.usage_rows import UsedUrl
 
-NOBODYS = UsageReport(0, 0, 0, 0, 0, 0, 0, 0, ())
+NOBODYS = UsageReport(0, 0, 0, 0, 0, 0, 0, 0, 0, ())
 
 
 class Clock:
@@ -94,7 +94,7 @@ async def test_tenants_and_keys_are_counted_apart(database: Database, clock: Clo
         for counted in what * number:
             usage.count(tenant, key, counted)
     assert await usage.report("t") == NOBODYS._replace(
-        renders_today=3, renders_month=3, renders_total=3, failures_total=3, hits=9, misses=3
+        renders_today=3, renders_month=3, renders_total=3, failures_total=3, hot=6, cold=3, misses=3
     )
     assert (await usage.report("t", "l")).hits == 6
     assert (await usage.report("u", "k")).hits == 9

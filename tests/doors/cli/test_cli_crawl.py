@@ -124,17 +124,12 @@ def test_a_mistake_costs_no_file(tmp_path: Path, arguments: tuple[str, ...]) -> 
     assert kept.read_text() == "what was there"
 
 
-async def test_on_ones_own_machine_a_crawl_has_no_limits_and_the_default_one_no_end(tmp_path: Path) -> None:
+async def test_on_ones_own_machine_a_crawl_has_no_limits(tmp_path: Path) -> None:
     gossamer("crawl", *FAST, "http://127.0.0.1:9/", "--render", "auto", folder=tmp_path, check=False)
     database = open_database(Settings.load({"GOSSAMER_DATA_DIR": str(tmp_path)}).database_url)
-    crawls = Crawls(database)
     try:
-        (crawl,) = await crawls.listing(None)
-        default = await crawls.default(crawl.tenant_id)
-        stopped = gossamer("crawls", "stop", default.id, folder=tmp_path, check=False)
+        (crawl,) = await Crawls(database).listing(None)
         assert crawl.tier == Tier.ENTERPRISE.value
-        assert (stopped.returncode, "cannot be stopped" in stopped.stderr) == (1, True)
-        assert (await crawls.default(crawl.tenant_id)).state == "running"
     finally:
         await database.close()
 
@@ -170,6 +165,19 @@ def test_crawls_are_listed_and_printed_again(tmp_path: Path, web: Web) -> None:
     assert {json.loads(line)["url"] for line in lines} == {web.seed, web.origin + web.leaf}
     unknown = gossamer("crawls", "stop", "01JGGR2Z3W8Q4T6V9X0Y1B2C3D", folder=tmp_path, check=False)
     assert (unknown.returncode, "There is no crawl" in unknown.stderr) == (1, True)
+
+
+def test_a_crawl_is_deleted(tmp_path: Path, web: Web) -> None:
+    gossamer("crawl", *FAST, web.seed, folder=tmp_path)
+    crawl_id = gossamer("crawls", "list", folder=tmp_path).stdout.splitlines()[1].split()[0]
+    assert any((tmp_path / "blobs").rglob("crawls*"))
+    done = gossamer("crawls", "delete", crawl_id, folder=tmp_path)
+    assert done.stdout.startswith(f"Deleted {crawl_id}: 3 pages, ")
+    assert json.loads(gossamer("crawls", "list", "--json", folder=tmp_path).stdout) == []
+    assert not any((tmp_path / "blobs").rglob("crawls*"))
+    assert gossamer("search", "orb weavers", "--format", "json", folder=tmp_path, check=False).stdout == ""
+    again = gossamer("crawls", "delete", crawl_id, folder=tmp_path, check=False)
+    assert (again.returncode, "There is no crawl" in again.stderr) == (1, True)
 
 
 def test_it_does_not_wait_for_hosts_that_do_not_answer(tmp_path: Path) -> None:

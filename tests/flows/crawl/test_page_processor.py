@@ -140,7 +140,7 @@ def test_what_is_known_is_not_found_again_until_it_is_forgotten() -> None:
     assert urls(gather.process(task(), crawl, page('<a href="/a">'), OPEN, 0.0)) == []
     other = replace(plan(), salt=8)
     assert urls(gather.process(task(), other, page('<a href="/a">'), OPEN, 0.0)) == ["http://127.0.0.1/a"]
-    cleared = gather.process(task(clearings=1), crawl, page('<a href="/a">'), OPEN, 0.0)
+    cleared = gather.process(task(revision=1), crawl, page('<a href="/a">'), OPEN, 0.0)
     assert urls(cleared) == ["http://127.0.0.1/a"]  # whoever was taken after that knows nothing of before
 
 

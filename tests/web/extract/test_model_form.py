@@ -7,7 +7,7 @@ from tests.web.content.extraction_pages import DATE, FLAG, LINK, NUMBER, TEXT, l
 
 from gossamer.web.extract.found_value import FoundValue
 from gossamer.web.extract.grounding import Ground
-from gossamer.web.extract.model_form import Form, ModelAnswer, build_form, fill_in, read_answer
+from gossamer.web.extract.model_form import ModelAnswer, ModelForm, build_form, fill_in, read_answer
 from gossamer.web.extract.schema import schema
 from gossamer.web.extract.schema.coercion import ValueReader
 from gossamer.web.extract.schema.schema import Schema
@@ -28,7 +28,7 @@ def spec(**members: Any) -> ValueSpec:
 
 def asked(
     part: ValueSpec, *paths: tuple[str | int, ...], text: str = TEXT_OF_PAGE, **more: str
-) -> Form | None:
+) -> ModelForm | None:
     told = {"instructions": "", "url": "https://shop.example/rope", "boundary": BOUNDARY, **more}
     return build_form(part, paths, text=text, **told)
 

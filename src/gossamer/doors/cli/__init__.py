@@ -14,6 +14,8 @@ from gossamer import __version__
 from gossamer.doors.http.server.fast_path import HitFastPath
 from gossamer.doors.worker.worker import Worker
 from gossamer.flows.audit.audits import Audits
+from gossamer.flows.crawl.control import CrawlControl
+from gossamer.flows.crawl.delete import CrawlDeleter
 from gossamer.flows.crawl.indexing import Indexing
 from gossamer.flows.crawl.results import CrawlResults
 from gossamer.flows.crawl.seeds import Seeder
@@ -23,6 +25,8 @@ from gossamer.flows.pages.read import Reader
 from gossamer.flows.pages.search import Finder
 from gossamer.flows.render.render import Renderer
 from gossamer.flows.tenants.keys import IssuedKey, Keys
+from gossamer.flows.tenants.people import InvitedUser, People
+from gossamer.flows.tenants.sign_in import SignIn
 from gossamer.flows.upkeep.stopping import Stopping
 from gossamer.flows.upkeep.supervision import Supervisor
 from gossamer.observe import logs
@@ -47,7 +51,10 @@ class CommandService(Protocol):
     log: Log
     database: Database
     keys: Keys
+    people: People
+    sign_in: SignIn
     first_key: IssuedKey | None
+    first_link: InvitedUser | None
     bootstrap_key_is_unknown: bool
     metrics: Metrics
     stopping: Stopping
@@ -64,6 +71,8 @@ class CommandService(Protocol):
     indexing: Indexing
     crawls: Crawls
     seeder: Seeder
+    crawl_control: CrawlControl
+    crawl_deleter: CrawlDeleter
     crawl_results: CrawlResults
 
     def app(self) -> ASGIApp: ...
@@ -102,6 +111,7 @@ def run(build: Build) -> None:
     from gossamer.doors.cli.pages.fetch import fetch
     from gossamer.doors.cli.pages.render import render
     from gossamer.doors.cli.pages.search import search
+    from gossamer.doors.cli.people import users_group
     from gossamer.doors.cli.serve import serve
     from gossamer.doors.cli.worker import worker
 
@@ -121,6 +131,7 @@ def run(build: Build) -> None:
             search,
             audit,
             keys_group,
+            users_group,
             config,
         ],
     )

@@ -1,21 +1,17 @@
 """`gossamer keys create|list|disable|rotate`."""
 
-import asyncio
-import getpass
-from collections.abc import Awaitable, Callable
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import click
 import msgspec
 
-from gossamer.doors.cli import Build, CommandService, load, quiet_log, with_settings
+from gossamer.doors.cli import Build, CommandService, with_settings
+from gossamer.doors.cli.shared.actor import command_actor
 from gossamer.doors.cli.shared.columns import minute, print_table
+from gossamer.doors.cli.shared.running import WHERE, run_with
 from gossamer.flows.tenants.keys import IssuedKey, NewKey
-from gossamer.state.tenants.activity import Actor
 from gossamer.state.tenants.tenants import Key, Role, Tier
 
-T = TypeVar("T")
-_WHERE = ("data_dir", "database_url", "redis_url")
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 
 
@@ -32,7 +28,7 @@ def keys_group() -> None:
 @click.option("--role", type=click.Choice([Role.USER.value, Role.ADMIN.value]), default=Role.USER.value)
 @click.option("--label", default="", help="A note for people.")
 @_JSON
-@with_settings(_WHERE)
+@with_settings(WHERE)
 @click.pass_obj
 def create(
     build: Build,
@@ -49,15 +45,15 @@ def create(
     new = NewKey(email=email, tier=Tier(tier), role=role, label=label)
 
     async def work(service: CommandService) -> IssuedKey:
-        return await service.keys.create(new, _actor())
+        return await service.keys.create(new, command_actor())
 
-    _print_issued(_run(build, flags, work), as_json)
+    _print_issued(run_with(build, flags, work), as_json)
 
 
 @keys_group.command("list")
 @click.option("--email", help="Only keys of this customer.")
 @_JSON
-@with_settings(_WHERE)
+@with_settings(WHERE)
 @click.pass_obj
 def list_keys(build: Build, /, email: str | None, as_json: bool, **flags: Any) -> None:
     """List the keys, newest first."""
@@ -65,52 +61,35 @@ def list_keys(build: Build, /, email: str | None, as_json: bool, **flags: Any) -
     async def work(service: CommandService) -> list[Key]:
         return await service.keys.list_all(email)
 
-    _print_keys(_run(build, flags, work), as_json)
+    _print_keys(run_with(build, flags, work), as_json)
 
 
 @keys_group.command()
 @click.argument("id")
 @_JSON
-@with_settings(_WHERE)
+@with_settings(WHERE)
 @click.pass_obj
 def disable(build: Build, /, id: str, as_json: bool, **flags: Any) -> None:
     """Disable the key with this ID (see `gossamer keys list`)."""
 
     async def work(service: CommandService) -> Key:
-        return await service.keys.disable(id, _actor())
+        return await service.keys.disable(id, command_actor())
 
-    _print_keys([_run(build, flags, work)], as_json)
+    _print_keys([run_with(build, flags, work)], as_json)
 
 
 @keys_group.command()
 @click.argument("id")
 @_JSON
-@with_settings(_WHERE)
+@with_settings(WHERE)
 @click.pass_obj
 def rotate(build: Build, /, id: str, as_json: bool, **flags: Any) -> None:
     """Replace the key with this ID with a new one. The old one stops working."""
 
     async def work(service: CommandService) -> IssuedKey:
-        return await service.keys.rotate(id, _actor())
+        return await service.keys.rotate(id, command_actor())
 
-    _print_issued(_run(build, flags, work), as_json)
-
-
-def _run(build: Build, /, flags: dict[str, Any], work: Callable[[CommandService], Awaitable[T]]) -> T:
-    async def inside() -> T:
-        settings = load(flags)
-        service = build(settings, quiet_log(settings))
-        try:
-            await service.prepare()
-            return await work(service)
-        finally:
-            await service.close()
-
-    return asyncio.run(inside())
-
-
-def _actor() -> Actor:
-    return Actor(f"cli:{getpass.getuser()}")
+    _print_issued(run_with(build, flags, work), as_json)
 
 
 def _print_issued(issued: IssuedKey, as_json: bool) -> None:

@@ -23,11 +23,14 @@ from gossamer.doors.worker.children import Children
 from gossamer.flows.crawl import indexing
 from gossamer.flows.crawl import worker as crawl_worker
 from gossamer.flows.tenants.keys import IssuedKey
+from gossamer.flows.tenants.people import LINK_PATH, InvitedUser
 from gossamer.observe import logs
 from gossamer.problems import Unavailable
 from gossamer.settings.settings import Settings, variable
 from gossamer.state.tenants import tenants
+from gossamer.state.tenants.sessions import LINK_SECONDS, LinkPurpose
 
+LINK_MINUTES: Final = LINK_SECONDS[LinkPurpose.SIGN_IN] // 60
 CREATE_KEY: Final = "gossamer keys create --email admin@example.com --role admin"
 NO_CONTACT: Final = "Visited sites learn no contact address: set GOSSAMER_PUBLIC_URL or GOSSAMER_USER_AGENT."
 REMEDY: Final = "Unset it, or make a key with gossamer keys create."
@@ -111,6 +114,8 @@ async def _welcome(service: CommandService) -> None:
     lines = [f"Gossamer {__version__} on {shown}  (documentation: {shown}/docs)"]
     if service.first_key is not None:
         lines += _first_key(service.first_key, shown, is_given=bool(service.settings.bootstrap_key))
+        if service.first_link is not None and sys.stdout.isatty():  # logs may be kept, a terminal forgets
+            lines += _first_link(service.first_link, shown)
     elif not await _has_keys(service):
         lines += ["", f"  There is no API key yet. Make one:  {CREATE_KEY}", ""]
     elif service.bootstrap_key_is_unknown:
@@ -128,6 +133,15 @@ async def _has_keys(service: CommandService) -> bool:
         async with service.database.read(seconds=LOOK_SECONDS) as connection:
             return await tenants.count_keys(connection) > 0
     return True  # as far as we know
+
+
+def _first_link(invited: InvitedUser, public_url: str) -> list[str]:
+    return [
+        f"  Open the dashboard (works once, for {LINK_MINUTES} minutes):",
+        "",
+        f"    {public_url}{LINK_PATH}{invited.token}",
+        "",
+    ]
 
 
 def _first_key(new: IssuedKey, public_url: str, *, is_given: bool) -> list[str]:

@@ -132,7 +132,8 @@ class HostCrawl:
             await asyncio.sleep(AGAIN_SECONDS)
 
     async def _crawl_tasks(self, tasks: Sequence[CrawlTask]) -> None:
-        found = {task.crawl_id: await self._parts.plans.get(task.crawl_id) for task in tasks}
+        revisions = {task.crawl_id: task.revision for task in tasks}
+        found = {crawl: await self._parts.plans.get(crawl, least) for crawl, least in revisions.items()}
         plans = [plan for plan in found.values() if plan is not None]
         waiting = deque((task, plan) for task in tasks if (plan := found[task.crawl_id]) is not None)
         await self._crawl_concurrently(waiting, plans)

@@ -41,13 +41,16 @@ class CrawlPlan:
         return self.crawl.spec
 
     def renew(self, crawl: Crawl, now: float) -> None:
+        """Take over what may have changed since it was read."""
+        if crawl.spec.seeds != self.crawl.spec.seeds:  # of the default crawl
+            self.scope = Scope.of(crawl.spec)
         self.crawl, self.read_at = crawl, now
         wanted = AMPLE * (crawl.spec.max_pages - crawl.counts.pages) + SPARE
         self.room = max(0, wanted - crawl.counts.pending)
 
     def salt_of(self, task: CrawlTask) -> int:
-        """Keeps the known URLs of this crawl apart from those of others, and from those cleared since."""
-        return hash((self.salt, task.clearings))
+        """Keeps the known URLs of this crawl apart from those of others, and from those of a revision."""
+        return hash((self.salt, task.revision))
 
 
 class Plans:
@@ -57,22 +60,28 @@ class Plans:
         self._plans: OrderedDict[str, CrawlPlan] = OrderedDict()
         self._reading = asyncio.Lock()
 
-    async def get(self, crawl_id: str) -> CrawlPlan | None:
-        """None: there is no such crawl any more."""
+    async def get(self, crawl_id: str, revision: int = 0) -> CrawlPlan | None:
+        """The plan, of this revision at least. None: there is no such crawl any more."""
         plan = self._plans.get(crawl_id)
-        if plan is not None and self._clock() - plan.read_at < FRESH_SECONDS:
+        if self._is_fresh(plan, revision):
             return plan
         async with self._reading:
             plan = self._plans.get(crawl_id)
-            if plan is None or self._clock() - plan.read_at >= FRESH_SECONDS:
+            if not self._is_fresh(plan, revision):
                 plan = await self._read(crawl_id, plan)
         return plan
 
+    def _is_fresh(self, plan: CrawlPlan | None, revision: int) -> bool:
+        if plan is None or plan.crawl.revision < revision:
+            return False
+        return self._clock() - plan.read_at < FRESH_SECONDS
+
     async def is_running(self, plan: CrawlPlan) -> bool:
         """As of a few seconds ago."""
-        if self._clock() - plan.read_at >= FRESH_SECONDS:
-            await self.get(plan.crawl.id)  # which brings the same plan up to date
-        return plan.crawl.state == "running"
+        if self._clock() - plan.read_at < FRESH_SECONDS:
+            return plan.crawl.state == "running"
+        found = await self.get(plan.crawl.id)  # which brings the same plan up to date
+        return found is not None and found.crawl.state == "running"
 
     async def _read(self, crawl_id: str, before: CrawlPlan | None) -> CrawlPlan | None:
         now = self._clock()

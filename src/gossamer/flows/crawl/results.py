@@ -16,7 +16,7 @@ from gossamer.flows.crawl.content import unpack
 from gossamer.flows.parsers.parser_pool import ParserPool
 from gossamer.problems import Busy, Problem, Unavailable
 from gossamer.state.blobs.blobs import Blobs
-from gossamer.state.crawl import crawled_pages
+from gossamer.state.crawl import crawled_pages, tenant_pages
 from gossamer.state.crawl.crawled_pages import PageFilter, Position, StoredPage
 from gossamer.state.crawl.crawls import Crawls
 from gossamer.state.db.database import Database
@@ -53,7 +53,7 @@ class PageWithContent:
 
     @property
     def position(self) -> Position:
-        return Position(self.page.crawled_at, self.page.url_hash)
+        return Position(self.page.crawled_at, self.page.url_hash, self.page.crawl_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +70,14 @@ class CrawlResults:
     async def listing(
         self, which: PageFilter, after: Position | None, limit: int, *, settled: bool = False
     ) -> list[PageWithContent]:
-        """Pages in the order in which they were stored."""
+        """Pages of a crawl in the order in which they were stored, or of all crawls of a tenant."""
         async with self.database.scan() as connection:
-            rows = await crawled_pages.listing(connection, which, after=after, limit=limit, settled=settled)
+            if which.crawl_id:
+                rows = await crawled_pages.listing(
+                    connection, which, after=after, limit=limit, settled=settled
+                )
+            else:
+                rows = await tenant_pages.listing(connection, which, after=after, limit=limit)
         return [PageWithContent(row) for row in rows]
 
     async def listing_when_free(
@@ -101,10 +106,12 @@ class CrawlResults:
     async def follow(
         self, which: PageFilter, after: Position | None = None, shape: Shape | None = None
     ) -> AsyncGenerator[list[PageWithContent]]:
-        """All pages stored after `after`, until the crawl stops running. Yields an empty list now and then,
-        so that the caller can do something else. A caller that stops early must close it."""
+        """All pages stored after `after`, until the crawl stops running; of a tenant, those stored by now.
+        Yields an empty list now and then, so that the caller can do something else. A caller that stops early
+        must close it."""
         while True:
-            crawl = await self.crawls.get(which.crawl_id)  # before the pages: none is stored after its end
+            # Before the pages: none is stored after its end.
+            crawl = await self.crawls.get(which.crawl_id) if which.crawl_id else None
             runs = crawl is not None and crawl.state == "running"
             found = await self.listing_when_free(which, after, MAX_PAGES_AT_ONCE, settled=runs)
             async with aclosing(self.chunks(found, shape)) as chunks:

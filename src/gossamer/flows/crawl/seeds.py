@@ -1,27 +1,40 @@
-"""Where a crawl begins: starting one, and adding URLs to one."""
+"""Where a crawl begins: starting one, and adding URLs to one.
+
+URLs that name no crawl go to the tenant's default crawl, which the first of them begin. It follows links on
+the hosts of the URLs that were added to it, up to a number of pages. When it is full or stopped, the next
+URLs begin another one.
+"""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer import problems
 from gossamer.flows.render.render_capacity import RenderCapacity
 from gossamer.flows.tenants.admit import Caller
-from gossamer.problems import Problem
+from gossamer.problems import Busy, Problem
 from gossamer.reach.net.dial import Dialer
+from gossamer.state.crawl import crawl_counts, new_urls
 from gossamer.state.crawl import crawls as table
-from gossamer.state.crawl import new_urls
+from gossamer.state.crawl.crawl_counts import CrawlsGone
 from gossamer.state.crawl.crawls import Crawl, Crawls
 from gossamer.state.crawl.new_urls import HIGH, NewUrl
+from gossamer.state.tenants import activity
+from gossamer.state.tenants.activity import Action, ActivityEntry, Actor
 from gossamer.state.tenants.tenants import Role
 from gossamer.web.crawl.priority import priority_of
+from gossamer.web.crawl.scope import place_of
 from gossamer.web.crawl.spec import CrawlSpec
 from gossamer.web.url.sent_headers import check_headers
 from gossamer.web.url.url import MAX_URL_CHARS, TRACKING, Tracking, Url, crawl_form, digest
+
+MAX_DEFAULT_HOSTS: Final = 1_000  # of one default crawl; for further ones another begins
+ATTEMPTS: Final = 10  # to find or begin a default crawl while others do the same
 
 Remember = Callable[[AsyncConnection, Any], Awaitable[None]]  # in the transaction that writes the result
 
@@ -37,10 +50,21 @@ class RefusedUrl(Struct, frozen=True, rename="camel"):
 class UrlsAdded(Struct, frozen=True, rename="camel"):
     """What became of URLs that were to be added to a crawl."""
 
-    crawl_id: str
+    crawl_id: Annotated[
+        str | None, Meta(description="The crawl; `null` if there is none, because every URL was refused.")
+    ]
     added: int
     known: Annotated[int, Meta(description="URLs that the crawl had already.")]
     refused: list[RefusedUrl]
+
+
+@dataclass(frozen=True, slots=True)
+class GivenUrls:
+    """The URLs of a request, each once."""
+
+    urls: list[NewUrl]
+    refused: list[RefusedUrl]
+    number: int  # that was given, with repetitions
 
 
 async def _forget(connection: AsyncConnection, result: object) -> None:
@@ -53,11 +77,13 @@ class Seeder:
     dialer: Dialer
     capacity: RenderCapacity
     min_delay: float  # seconds; only admins may ask for less
+    default_pages: int  # that a default crawl stores at most
 
     async def start(
         self,
         caller: Caller,
         spec: CrawlSpec,
+        by: Actor,
         *,
         name: str = "",
         request_id: str = "",
@@ -79,20 +105,73 @@ class Seeder:
                 request_id=request_id,
                 urls=urls,
             )
+            await _record(connection, crawl, Action.CRAWL_STARTED, by, spec.seeds[0] if spec.seeds else "")
             await remember(connection, crawl)
         return crawl
 
     async def add_urls(
-        self, crawl: Crawl, texts: Sequence[str], priority: int | None, remember: Remember = _forget
+        self,
+        crawl: Crawl,
+        texts: Sequence[str],
+        by: Actor,
+        *,
+        priority: int | None = None,
+        remember: Remember = _forget,
     ) -> UrlsAdded:
         """Add URLs to a crawl. Raises `Problem` if it takes no more; a bad URL is refused by itself."""
         _check_takes_more(crawl)
-        urls, refused = self._sort_out(texts, crawl.spec, priority)
-        async with self.crawls.database.write() as connection:
-            added = await new_urls.add(connection, crawl.id, urls, now=None)
-            result = UrlsAdded(crawl.id, added, len(texts) - len(refused) - added, refused)
-            await remember(connection, result)
-        return result
+        given = self._sort_out(texts, crawl.spec, priority)
+        try:
+            async with self.crawls.database.write() as connection:
+                return await _add(connection, crawl, given, by, remember)
+        except CrawlsGone as gone:
+            raise Problem(problems.NOT_FOUND, "The crawl was deleted.") from gone
+
+    async def add_default_urls(
+        self,
+        caller: Caller,
+        texts: Sequence[str],
+        by: Actor,
+        *,
+        priority: int | None = None,
+        remember: Remember = _forget,
+    ) -> UrlsAdded:
+        """Add URLs to the caller's default crawl, and begin it if there is none that takes them."""
+        spec = CrawlSpec(max_pages=self.default_pages)
+        given = self._sort_out(texts, spec, priority)
+        if not given.urls:
+            return UrlsAdded(None, 0, 0, given.refused)
+        for _ in range(ATTEMPTS):
+            try:
+                async with self.crawls.database.write() as connection:
+                    crawl = await self._find_default(connection, caller, spec, given.urls, by)
+                    if crawl is not None:
+                        return await _add(connection, crawl, given, by, remember)
+            except CrawlsGone:
+                continue  # it was deleted just now
+        raise Busy("crawls", "the default crawl changes too often")
+
+    async def _find_default(
+        self, connection: AsyncConnection, caller: Caller, spec: CrawlSpec, urls: Sequence[NewUrl], by: Actor
+    ) -> Crawl | None:
+        """The default crawl, or a new one; None if it has to be looked for again, in another transaction,
+        since crawls are locked last."""
+        crawl = await table.find_default(connection, caller.tenant_id)
+        if crawl is not None:
+            if _takes_more(crawl) and len(_grow(crawl.spec, urls).seeds) <= MAX_DEFAULT_HOSTS:
+                return crawl
+            await table.retire_default(connection, crawl.id)
+            return None
+        begun = await table.add_default(
+            connection,
+            caller.tenant_id,
+            _grow(spec, urls),
+            tier=caller.tier,
+            request_id=by.request_id,
+        )
+        if begun is not None:
+            await _record(connection, begun, Action.CRAWL_STARTED, by, "default")
+        return begun
 
     def _check_delay(self, caller: Caller, spec: CrawlSpec) -> None:
         if spec.delay is not None and spec.delay < self.min_delay and caller.role is not Role.ADMIN:
@@ -102,9 +181,7 @@ class Seeder:
                 hint="Leave `delay` out.",
             )
 
-    def _sort_out(
-        self, texts: Sequence[str], spec: CrawlSpec, priority: int | None
-    ) -> tuple[list[NewUrl], list[RefusedUrl]]:
+    def _sort_out(self, texts: Sequence[str], spec: CrawlSpec, priority: int | None) -> GivenUrls:
         """Each URL once, and those that cannot be fetched."""
         urls: dict[str, NewUrl] = {}
         refused: list[RefusedUrl] = []
@@ -117,7 +194,49 @@ class Seeder:
             else:
                 new = new_url(url, spec, priority=priority)
                 urls[new.url_hash] = new
-        return list(urls.values()), refused
+        return GivenUrls(list(urls.values()), refused, len(texts))
+
+
+async def _add(
+    connection: AsyncConnection,
+    crawl: Crawl,
+    given: GivenUrls,
+    by: Actor,
+    remember: Remember,
+) -> UrlsAdded:
+    added = await new_urls.add(connection, crawl.id, given.urls, now=None)
+    if crawl.is_default:
+        await _widen(connection, crawl.id, given.urls)
+    if added:
+        await _record(connection, crawl, Action.SEEDS_ADDED, by, f"{added:,} URLs")
+    known = given.number - len(given.refused) - added
+    result = UrlsAdded(crawl.id, added, known, given.refused)
+    await remember(connection, result)
+    return result
+
+
+async def _widen(connection: AsyncConnection, crawl_id: str, urls: Sequence[NewUrl]) -> None:
+    """Let the crawl follow links on the hosts of these URLs."""
+    await crawl_counts.lock_all(connection, [crawl_id])
+    crawl = await table.get(connection, crawl_id)  # as it is under the lock
+    if crawl is not None and (grown := _grow(crawl.spec, urls)) != crawl.spec:
+        await table.set_seeds(connection, crawl_id, grown.seeds)
+
+
+def _grow(spec: CrawlSpec, urls: Sequence[NewUrl]) -> CrawlSpec:
+    """The spec with one more seed for each host that it lacks."""
+    seeds = {place_of(spec.scope, Url.parse(seed)): seed for seed in spec.seeds}
+    for new in urls:
+        seeds.setdefault(place_of(spec.scope, Url.parse(new.url)), new.url)
+    return replace(spec, seeds=tuple(seeds.values()))
+
+
+async def _record(connection: AsyncConnection, crawl: Crawl, action: Action, by: Actor, detail: str) -> None:
+    await activity.record(connection, ActivityEntry(crawl.tenant_id, action, crawl.id, by, detail))
+
+
+def _takes_more(crawl: Crawl) -> bool:
+    return crawl.state != "canceled" and crawl.counts.pages < crawl.spec.max_pages
 
 
 def _check_takes_more(crawl: Crawl) -> None:
@@ -127,7 +246,7 @@ def _check_takes_more(crawl: Crawl) -> None:
         raise Problem(
             problems.UNPROCESSABLE_ENTITY,
             f"The crawl has stored all of its {crawl.spec.max_pages:,} pages.",
-            hint="Begin another one, or add them to your default crawl.",
+            hint="Begin another one, or leave `crawl` out.",
         )
 
 

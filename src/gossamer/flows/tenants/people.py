@@ -28,9 +28,9 @@ class NewUser(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_
     email: Annotated[str, Meta(max_length=254, description="The person's address. It is their name here.")]
     role: Annotated[Literal["user", "admin"], Meta(description="An admin may do everything.")] = "user"
     tenant: Annotated[
-        Annotated[str, Meta(max_length=254)] | None,
-        Meta(description="The email of the tenant that the person joins; their own if empty."),
-    ] = None
+        str,
+        Meta(max_length=254, description="The email of the tenant that the person joins; else their own."),
+    ] = ""
 
 
 @dataclass(frozen=True, slots=True)

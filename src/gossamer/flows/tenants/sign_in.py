@@ -164,6 +164,7 @@ def refused() -> Problem:
         problems.UNAUTHORIZED,
         "The email or the password is not right.",
         hint="Ask an admin for a link that sets a new password, or run: gossamer users password EMAIL",
+        headers={"WWW-Authenticate": "Bearer"},
     )
 
 

@@ -5,6 +5,7 @@ from functools import partial
 from typing import Final
 
 from gossamer.concurrency.periodic import every
+from gossamer.flows.crawl.delete import CrawlDeleter
 from gossamer.flows.crawl.indexing import Indexing
 from gossamer.flows.tenants.admit import Admission
 from gossamer.observe.logs import Log
@@ -45,12 +46,14 @@ async def clean_up(database: Database, admission: Admission) -> None:
         await search_drops.forget(connection)
 
 
-async def keep_crawling(crawls: Crawls, frontier: Frontier, log: Log) -> None:
-    """Until cancelled: give back what a lost worker had taken, and wake crawls that a crash left asleep."""
+async def keep_crawling(crawls: Crawls, frontier: Frontier, deleter: CrawlDeleter, log: Log) -> None:
+    """Until cancelled: give back what a lost worker had taken, wake crawls that a crash left asleep, and
+    queue deletions that have lost their jobs."""
 
     async def recover() -> None:
         await frontier.recover()
         await crawls.rouse()
+        await deleter.resume()
 
     await every(EVERY_SECONDS, recover, on_outage=partial(_postpone, log))
 

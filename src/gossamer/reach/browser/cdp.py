@@ -77,7 +77,7 @@ class CdpConnection:
         self._calls: dict[int, tuple[str, asyncio.Future[msgspec.Raw]]] = {}
         self._listeners: dict[str, Listener] = {}
         self._reading = asyncio.create_task(self._read())
-        self.browser = Session(self, "")
+        self.browser = CdpSession(self, "")
 
     @property
     def gone(self) -> bool:
@@ -91,10 +91,10 @@ class CdpConnection:
         self._reading.cancel()
         await asyncio.wait([self._reading])
 
-    def session(self, name: str, listener: Listener) -> "Session":
+    def session(self, name: str, listener: Listener) -> "CdpSession":
         """A session with one target; `listener` gets the events of the target."""
         self._listeners[name] = listener
-        return Session(self, name)
+        return CdpSession(self, name)
 
     def listen(self, listener: Listener) -> None:
         """Set the listener for events of the browser itself."""
@@ -166,7 +166,7 @@ def _fail(answer: asyncio.Future[msgspec.Raw]) -> None:
         answer.set_exception(CdpGone())
 
 
-class Session:
+class CdpSession:
     """A session with one target. The session without a name is the browser itself."""
 
     def __init__(self, connection: CdpConnection, name: str) -> None:

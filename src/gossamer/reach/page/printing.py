@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from gossamer.problems import UNPROCESSABLE_ENTITY, Problem
-from gossamer.reach.browser.cdp import CdpRefused, Session
+from gossamer.reach.browser.cdp import CdpRefused, CdpSession
 from gossamer.reach.page.screenshot import MAX_CAPTURE_BYTES, too_heavy
 from gossamer.reach.page.tab import Tab
 from gossamer.reach.page.visit import Capture, Paper, Print
@@ -80,7 +80,7 @@ def _options(wanted: Print) -> dict[str, Any]:
     }
 
 
-async def _read(session: Session, stream: str, deadline: float) -> bytes:
+async def _read(session: CdpSession, stream: str, deadline: float) -> bytes:
     """Read the stream in chunks. If this fails, the stream ends with its tab."""
     body = bytearray()
     while True:

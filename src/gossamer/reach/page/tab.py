@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
-from gossamer.reach.browser.cdp import NOTHING, CdpConnection, CdpGone, CdpRefused, Listener, Session
+from gossamer.reach.browser.cdp import NOTHING, CdpConnection, CdpGone, CdpRefused, CdpSession, Listener
 from gossamer.reach.page.visit import PageTrouble, Visit
 from gossamer.reach.proxy.credentials import VisitCredentials
 
@@ -91,7 +91,7 @@ class Tab:
         self._hear: Listener | None = None
         self._heard = 0
         self._answering: set[asyncio.Task[None]] = set()
-        self.session = Session(connection, "")
+        self.session = CdpSession(connection, "")
 
     @classmethod
     async def open(cls, connection: CdpConnection, deadline: float, **context: Any) -> "Tab":
@@ -189,7 +189,7 @@ class Tab:
         if self._hear is not None:
             self._hear(method, params)
 
-    def _on_child_event(self, child: Session, method: str, params: msgspec.Raw) -> None:
+    def _on_child_event(self, child: CdpSession, method: str, params: msgspec.Raw) -> None:
         self._heard += EVENT_COST + len(memoryview(params))
         match method:
             case "Fetch.requestPaused":
@@ -209,7 +209,7 @@ class Tab:
             self._answer(child, "Fetch.enable", **_interception(self._visit))
         self._answer(child, "Target.setAutoAttach", **_ATTACH)
 
-    def _on_challenge(self, session: Session, params: msgspec.Raw) -> None:
+    def _on_challenge(self, session: CdpSession, params: msgspec.Raw) -> None:
         challenged = _challenged(params)
         answer: dict[str, str] = {"response": "CancelAuth"}  # pages that ask for a password get none
         if challenged.auth_challenge.source == "Proxy" and self._credentials is not None:
@@ -225,7 +225,7 @@ class Tab:
             authChallengeResponse=answer,
         )
 
-    def _on_paused(self, session: Session, params: msgspec.Raw) -> None:
+    def _on_paused(self, session: CdpSession, params: msgspec.Raw) -> None:
         paused, visit = _paused(params), self._visit
         request = {"requestId": paused.request_id}
         if visit is None or (not visit.needs_pictures and paused.resource_type in UNNEEDED):
@@ -249,7 +249,7 @@ class Tab:
             self._hear("", NOTHING)
         return True
 
-    def _answer(self, session: Session, method: str, **params: Any) -> None:
+    def _answer(self, session: CdpSession, method: str, **params: Any) -> None:
         """Send a command without waiting for its answer."""
 
         async def send() -> None:

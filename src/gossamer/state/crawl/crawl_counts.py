@@ -65,14 +65,15 @@ class CountChange:
 
 _LOCK: Final = bulk(
     """
-SELECT id, state, clearings, max_pages - pages - in_progress AS room FROM crawls
+SELECT id, state, deleting, revision, max_pages - pages - in_progress AS room FROM crawls
 WHERE id IN (SELECT crawl_id FROM {given}) ORDER BY id {for_update}""",
     rows={"crawl_id": "text"},
 )
 _NEW_HOSTS: Final = bulk(
     f"""
-INSERT INTO crawl_hosts (crawl_id, host, {", ".join(STATES)}, taken_at)
-SELECT crawl_id, host, {", ".join("0" for _ in STATES)}, 0 FROM {{given}} WHERE true
+INSERT INTO crawl_hosts (crawl_id, host, tenant_id, {", ".join(STATES)}, taken_at)
+SELECT crawl_id, host, tenant_id, {", ".join("0" for _ in STATES)}, 0
+FROM {{given}} JOIN crawls ON crawls.id = given.crawl_id WHERE true
 ON CONFLICT (crawl_id, host) DO NOTHING""",
     rows={"crawl_id": "text", "host": "text"},
 )
@@ -101,6 +102,23 @@ ON CONFLICT (crawl_id, minute) DO UPDATE SET
 )
 
 
+class CrawlsGone(Exception):
+    """Nothing may be written for these crawls: they are being deleted, or are deleted."""
+
+    def __init__(self, crawl_ids: set[str]) -> None:
+        self.crawl_ids = crawl_ids
+
+
 async def lock(executor: Executor, crawl_ids: Iterable[str]) -> Rows:
-    """Lock the crawls in the order of their ids; returns id, state, clearings, and room for more pages."""
+    """Lock the crawls in the order of their ids; returns id, state, whether it is being deleted, revision,
+    and room for more pages."""
     return await _LOCK(executor, None, [(crawl_id,) for crawl_id in sorted(set(crawl_ids))])
+
+
+async def lock_all(executor: Executor, crawl_ids: Iterable[str]) -> None:
+    """Lock the crawls. Raises `CrawlsGone` unless all of them are there to stay: whoever deletes one marks it
+    under the same lock, so nothing is written for it afterwards."""
+    wanted = set(crawl_ids)
+    found = {row.id for row in await lock(executor, wanted) if not row.deleting}
+    if found != wanted:
+        raise CrawlsGone(wanted - found)

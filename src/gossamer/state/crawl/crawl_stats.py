@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Select, case, func, select
+from sqlalchemy import ColumnElement, Select, case, false, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl.crawl_counts import MINUTE_COUNTS, MINUTE_MS
@@ -133,11 +133,12 @@ def _host_count(crawl_id: str | None, tenant: str | None) -> Select[Any]:
 
 
 def _ids(tenant: str) -> Select[Any]:
-    return select(crawls.c.id).where(crawls.c.tenant_id == tenant)
+    return select(crawls.c.id).where(crawls.c.tenant_id == tenant, crawls.c.deleting == false())
 
 
 def _narrow(query: Select[Any], crawl_id: str | None, tenant: str | None) -> Select[Any]:
     wanted = {crawls.c.id: crawl_id, crawls.c.tenant_id: tenant}
+    query = query.where(crawls.c.deleting == false())
     return query.where(*(column == value for column, value in wanted.items() if value is not None))
 
 

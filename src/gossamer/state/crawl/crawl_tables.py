@@ -29,7 +29,8 @@ crawls: Final = Table(
     id_("tenant_id", ForeignKey(tenants.c.id), nullable=False),
     text_("name"),
     text_("state"),
-    Column("is_default", Boolean, nullable=False),  # takes URLs that are added to no other crawl; never done
+    Column("is_default", Boolean, nullable=False),  # takes the URLs that are added to no other crawl
+    Column("deleting", Boolean, nullable=False, server_default=false()),  # nobody sees it any more
     Column("spec_json", Text, nullable=False),
     Column("max_pages", BigInteger, nullable=False),
     Column("pending", BigInteger, nullable=False),
@@ -39,9 +40,8 @@ crawls: Final = Table(
     Column("blocked", BigInteger, nullable=False),
     Column("pages", BigInteger, nullable=False),
     Column("bytes", BigInteger, nullable=False),
-    Column(
-        "clearings", Integer, nullable=False, server_default="0"
-    ),  # how often its pending URLs were removed
+    # Grows when known URLs may be new again: pending ones were removed, or its scope has grown.
+    Column("revision", Integer, nullable=False, server_default="0"),
     time_("created_at"),
     time_("started_at", nullable=True),
     time_("finished_at", nullable=True),
@@ -53,6 +53,7 @@ crawls: Final = Table(
     Index(None, "tenant_id", "id"),
     Index("uq_crawls_default", "tenant_id", unique=True, **where_("is_default")),
     Index("ix_crawls_running", "id", **where_("state = 'running'")),
+    Index("ix_crawls_deleting", "id", **where_("deleting")),
 )
 
 # The lease and the pace of each host, for all crawls.
@@ -95,6 +96,7 @@ crawl_hosts: Final = Table(
     metadata,
     id_("crawl_id", primary_key=True),
     Column("host", String, primary_key=True),
+    id_("tenant_id", nullable=False),
     Column("pending", BigInteger, nullable=False),
     Column("in_progress", BigInteger, nullable=False),
     Column("completed", BigInteger, nullable=False),
@@ -104,6 +106,7 @@ crawl_hosts: Final = Table(
     CheckConstraint("pending >= 0 AND in_progress >= 0", name="counts"),
     Index("ix_crawl_hosts_pending", "host", "taken_at", **where_("pending > 0")),
     Index("ix_crawl_hosts_turns", "crawl_id", "taken_at", **where_("pending > 0")),
+    Index(None, "tenant_id", "host"),
 )
 
 frontier: Final = Table(
@@ -178,6 +181,15 @@ crawled_pages: Final = Table(
     Index(None, "crawl_id", "host", "crawled_at", "url_hash"),
     _odd("outcome", "outcome <> 'ok'"),
     _odd("status_code", "status_code <> 200"),
+)
+
+# The blobs that have pages of a crawl. A blob may have pages of several crawls, and goes with the last one.
+crawl_blobs: Final = Table(
+    "crawl_blobs",
+    metadata,
+    Column("blob", String, primary_key=True),
+    id_("crawl_id", primary_key=True),
+    Index(None, "crawl_id"),
 )
 
 # Batches of crawled pages, by blob and crawl, that are not in the search index yet.

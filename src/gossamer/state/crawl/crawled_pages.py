@@ -98,10 +98,14 @@ class Position(NamedTuple):
 
     crawled_at: int
     url_hash: str
+    crawl_id: str = ""  # matters where pages of several crawls are listed
 
 
 class PageFilter(Struct, frozen=True, kw_only=True):
-    crawl_id: str
+    """The pages of one crawl; without one, those of all crawls of a tenant (`tenant_pages.py`)."""
+
+    crawl_id: str = ""
+    tenant: str = ""
     hosts: tuple[str, ...] | None = None
     status_code: int | None = None
     outcome: str | None = None
@@ -123,7 +127,12 @@ def _either(column: ColumnElement[Any], value: T, usual: T) -> list[ColumnElemen
 
 
 _UNREAD: Final = ("fingerprint",)
-_COLUMNS: Final = [_pages[name] for name in StoredPage.__struct_fields__ if name not in _UNREAD]
+COLUMNS: Final = [_pages[name] for name in StoredPage.__struct_fields__ if name not in _UNREAD]
+
+
+def is_after(position: Position) -> ColumnElement[bool]:
+    """In the order of one crawl."""
+    return tuple_(_pages.crawled_at, _pages.url_hash) > position[:2]
 
 
 async def listing(
@@ -136,9 +145,9 @@ async def listing(
     now: int | None = None,
 ) -> list[StoredPage]:
     """`settled`: only pages before which no other can appear any more."""
-    query = select(*_COLUMNS).where(*which.conditions())
+    query = select(*COLUMNS).where(*which.conditions())
     if after is not None:
-        query = query.where(tuple_(_pages.crawled_at, _pages.url_hash) > after)
+        query = query.where(is_after(after))
     if settled:
         query = query.where(_pages.crawled_at < clock(now) - SETTLED_MS)
     ordered = query.order_by(_pages.crawled_at, _pages.url_hash).limit(limit)
@@ -146,7 +155,7 @@ async def listing(
 
 
 async def get(connection: AsyncConnection, crawl_id: str, url_hash: str) -> StoredPage | None:
-    query = select(*_COLUMNS).where(_pages.crawl_id == crawl_id, _pages.url_hash == url_hash)
+    query = select(*COLUMNS).where(_pages.crawl_id == crawl_id, _pages.url_hash == url_hash)
     row = (await connection.execute(query)).first()
     return None if row is None else StoredPage(**row._mapping)
 
@@ -163,7 +172,7 @@ async def fingerprints(
         .limit(limit)
     )
     if before is not None:
-        query = query.where(tuple_(_pages.crawled_at, _pages.url_hash) < before)
+        query = query.where(tuple_(_pages.crawled_at, _pages.url_hash) < before[:2])
     rows = (await connection.execute(query)).all()
     last = Position(rows[-1].crawled_at, rows[-1].url_hash) if len(rows) == limit else None
     return [(row.fingerprint, row.url_hash) for row in rows], last

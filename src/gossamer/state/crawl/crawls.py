@@ -6,6 +6,8 @@
  nothing is left, │  │ more is       │ cancel
  or enough stored ▼  │ added         ▼
                  done       running, paused ─▶ canceled
+
+A crawl that is being deleted is canceled, and is not found here any more; see `deleting.py`.
 """
 
 from collections.abc import Sequence
@@ -14,12 +16,10 @@ from typing import Any, Final
 
 import msgspec
 from msgspec.structs import replace
-from sqlalchemy import ColumnElement, Row, Select, and_, or_, select, update
+from sqlalchemy import ColumnElement, Row, Select, and_, false, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
 
-from gossamer import problems
-from gossamer.problems import Problem
 from gossamer.state.crawl import new_urls, waiting
 from gossamer.state.crawl.crawl_tables import crawl_hosts, crawls, hosts
 from gossamer.state.crawl.new_urls import NewUrl
@@ -28,7 +28,6 @@ from gossamer.state.db.database import Database, clock, insert_into
 from gossamer.web.crawl.progress import NO_COUNTS, CrawlCounts, CrawlState
 from gossamer.web.crawl.spec import CrawlSpec
 
-UNLIMITED_PAGES: Final = 2**53  # for default crawls
 HOSTS_ROUSED_AT_ONCE: Final = 1_000
 EMPTY_MS: Final = 3_600_000  # a crawl without any URL is done after this
 
@@ -58,6 +57,7 @@ class Crawl:
     request_id: str = ""
     tier: str = "free"
     is_private: bool = False
+    revision: int = 0  # grows when URLs that were known may be new again
 
     @property
     def is_over(self) -> bool:
@@ -95,6 +95,34 @@ async def get(connection: AsyncConnection, crawl_id: str) -> Crawl | None:
     return None if row is None else _crawl(row)
 
 
+# Each of these returns whether it changed anything.
+
+
+async def pause(connection: AsyncConnection, crawl_id: str) -> bool:
+    return await _change(connection, crawl_id, ("running",), state="paused")
+
+
+async def resume(connection: AsyncConnection, crawl_id: str) -> bool:
+    """Its hosts are woken by `Crawls.rouse`, after the transaction."""
+    return await _change(connection, crawl_id, ("paused",), state="running")
+
+
+async def cancel(connection: AsyncConnection, crawl_id: str, *, now: int | None = None) -> bool:
+    """A default crawl is none any more: the next URL that names no crawl begins another."""
+    over = {"state": "canceled", "finished_at": clock(now), "is_default": False}
+    if not await _change(connection, crawl_id, ("running", "paused"), **over):
+        return False
+    await forget_headers(connection, [crawl_id])
+    return True
+
+
+async def _change(
+    connection: AsyncConnection, crawl_id: str, states: Sequence[CrawlState], **values: Any
+) -> bool:
+    change = update(crawls).where(_crawls.id == crawl_id, _crawls.state.in_(states))
+    return (await connection.execute(change.values(**values))).rowcount == 1
+
+
 class Crawls:
     def __init__(self, database: Database) -> None:
         self.database = database
@@ -115,15 +143,10 @@ class Crawls:
                 connection, tenant, spec, tier=tier, name=name, request_id=request_id, urls=urls, now=now
             )
 
-    async def default(self, tenant: str, *, now: int | None = None) -> Crawl:
-        """The tenant's crawl for URLs that are added to no other; created on first use."""
-        while (found := await self._default(tenant)) is None:
-            spec = CrawlSpec(scope="any", max_pages=UNLIMITED_PAGES)
-            row = _new_row(tenant, spec, now, name="default", is_default=True)
-            async with self.database.write() as connection:
-                new = insert_into(connection, crawls).values(row)
-                await connection.execute(new.on_conflict_do_nothing())
-        return found
+    async def default(self, tenant: str) -> Crawl | None:
+        """The tenant's crawl for URLs that are added to no other; None before there are such URLs."""
+        async with self.database.read() as connection:
+            return await find_default(connection, tenant)
 
     async def get(self, crawl_id: str) -> Crawl | None:
         async with self.database.read() as connection:
@@ -144,14 +167,15 @@ class Crawls:
     async def some(self, crawl_ids: Sequence[str]) -> dict[str, Crawl]:
         """The crawls that exist, by id."""
         async with self.database.read() as connection:
-            rows = await connection.execute(select(crawls).where(_crawls.id.in_(crawl_ids)))
+            these = select(crawls).where(_crawls.id.in_(crawl_ids), _is_there())
+            rows = await connection.execute(these)
             return {row.id: _crawl(row) for row in rows}
 
     async def listing(
         self, tenant: str | None, before: str | None = None, limit: int = 50, state: CrawlState | None = None
     ) -> list[Crawl]:
         """Newest first; the crawls of one tenant, or all."""
-        query = select(crawls).order_by(_crawls.id.desc()).limit(limit)
+        query = select(crawls).where(_is_there()).order_by(_crawls.id.desc()).limit(limit)
         wanted = {_crawls.tenant_id: tenant, _crawls.state: state}
         query = query.where(*(column == value for column, value in wanted.items() if value is not None))
         if before is not None:
@@ -162,31 +186,25 @@ class Crawls:
     # Each of these returns whether it changed anything.
 
     async def pause(self, crawl_id: str) -> bool:
-        return await self._change(crawl_id, ("running",), state="paused")
+        async with self.database.write() as connection:
+            return await pause(connection, crawl_id)
 
     async def resume(self, crawl_id: str, *, now: int | None = None) -> bool:
-        if not await self._change(crawl_id, ("paused",), state="running"):
-            return False
-        await self.rouse(crawl_id, now=now)
-        return True
+        async with self.database.write() as connection:
+            changed = await resume(connection, crawl_id)
+        if changed:
+            await self.rouse(crawl_id, now=now)
+        return changed
 
     async def cancel(self, crawl_id: str, *, now: int | None = None) -> bool:
-        """Raises `Problem` for the default crawl, because a tenant cannot get a second one."""
-        over = {"state": "canceled", "finished_at": clock(now)}
-        crawl = await self.get(crawl_id)
-        if crawl is not None and crawl.is_default:
-            raise Problem(
-                problems.UNPROCESSABLE_ENTITY,
-                "This is the default crawl, for URLs that are added to no other; it cannot be stopped.",
-                hint="Pause it, or remove its pending URLs with DELETE /api/frontier.",
-            )
-        return await self._change(crawl_id, ("running", "paused"), **over)
+        async with self.database.write() as connection:
+            return await cancel(connection, crawl_id, now=now)
 
     async def finish(self, *, now: int | None = None) -> list[str]:
         """End the crawls that have nothing left to do, or enough pages; returns their ids."""
         idle = and_(_crawls.pending == 0, _crawls.in_progress == 0, _has_begun(now))
         over = or_(idle, _crawls.pages >= _crawls.max_pages)
-        these = select(_crawls.id).where(_crawls.state == "running", ~_crawls.is_default, over)
+        these = select(_crawls.id).where(_crawls.state == "running", over)
         async with self.database.read() as connection:
             if (await connection.scalars(these.limit(1))).first() is None:
                 return []
@@ -195,7 +213,7 @@ class Crawls:
             ids = (await connection.scalars(ordered)).all()
             done = update(crawls).where(_crawls.id.in_(ids))
             await connection.execute(done.values(state="done", finished_at=clock(now)))
-            await _forget_headers(connection, ids)
+            await forget_headers(connection, ids)
         return list(ids)
 
     async def rouse(self, crawl_id: str | None = None, *, now: int | None = None) -> int:
@@ -225,22 +243,47 @@ class Crawls:
                 await new_urls.wake(connection, names, now)
         return len(names)
 
-    async def _default(self, tenant: str) -> Crawl | None:
-        query = select(crawls).where(_crawls.tenant_id == tenant, _crawls.is_default)
-        async with self.database.read() as connection:
-            row = (await connection.execute(query)).first()
-        return None if row is None else _crawl(row)
 
-    async def _change(self, crawl_id: str, states: Sequence[CrawlState], **values: Any) -> bool:
-        change = update(crawls).where(_crawls.id == crawl_id, _crawls.state.in_(states))
-        async with self.database.write() as connection:
-            changed = (await connection.execute(change.values(**values))).rowcount == 1
-            if changed and "finished_at" in values:
-                await _forget_headers(connection, [crawl_id])
-        return changed
+async def find_default(connection: AsyncConnection, tenant: str) -> Crawl | None:
+    query = select(crawls).where(_crawls.tenant_id == tenant, _crawls.is_default, _is_there())
+    row = (await connection.execute(query)).first()
+    return None if row is None else _crawl(row)
 
 
-async def _forget_headers(connection: AsyncConnection, crawl_ids: Sequence[str]) -> None:
+async def add_default(
+    connection: AsyncConnection,
+    tenant: str,
+    spec: CrawlSpec,
+    *,
+    tier: str = "free",
+    request_id: str = "",
+    now: int | None = None,
+) -> Crawl | None:
+    """Add the tenant's default crawl; None if another one was added at the same moment."""
+    row = _new_row(tenant, spec, now, tier, name="default", request_id=request_id, is_default=True)
+    new = insert_into(connection, crawls).values(row).on_conflict_do_nothing()
+    await connection.execute(new)
+    found = (await connection.execute(_one(row["id"]))).first()
+    return None if found is None else _crawl(found)
+
+
+async def retire_default(connection: AsyncConnection, crawl_id: str) -> None:
+    """It stays as it is, but takes no URLs any more that name no crawl."""
+    await connection.execute(update(crawls).where(_crawls.id == crawl_id).values(is_default=False))
+
+
+async def set_seeds(connection: AsyncConnection, crawl_id: str, seeds: Sequence[str]) -> None:
+    """The scope follows the seeds. The crawl is locked."""
+    found = select(_crawls.spec_json).where(_crawls.id == crawl_id)
+    stored = _stored.decode(await connection.scalar(found) or "")
+    grown = replace(stored, spec=stored.spec | {"seeds": list(seeds)})
+    change = update(crawls).where(_crawls.id == crawl_id)
+    await connection.execute(
+        change.values(spec_json=msgspec.json.encode(grown).decode(), revision=_crawls.revision + 1)
+    )
+
+
+async def forget_headers(connection: AsyncConnection, crawl_ids: Sequence[str]) -> None:
     """Headers may be secret, and a crawl that is over does not need them."""
     query = select(_crawls.id, _crawls.spec_json).where(_crawls.id.in_(crawl_ids))
     for crawl_id, spec_json in (await connection.execute(query)).all():
@@ -252,7 +295,11 @@ async def _forget_headers(connection: AsyncConnection, crawl_ids: Sequence[str])
 
 
 def _one(crawl_id: str) -> Select[Any]:
-    return select(crawls).where(_crawls.id == crawl_id)
+    return select(crawls).where(_crawls.id == crawl_id, _is_there())
+
+
+def _is_there() -> ColumnElement[bool]:
+    return _crawls.deleting == false()
 
 
 def _has_begun(now: int | None) -> ColumnElement[bool]:

@@ -14,6 +14,7 @@ crawls by id, counts. So no two wait for each other.
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, zip_longest
 from typing import Any, Final, Literal, NamedTuple
@@ -22,9 +23,9 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl import crawl_counts, new_urls, settling
-from gossamer.state.crawl.crawl_counts import CountChange
+from gossamer.state.crawl.crawl_counts import CountChange, CrawlsGone
 from gossamer.state.crawl.crawl_tables import crawls, frontier
-from gossamer.state.crawl.hosts import HostLease, Hosts, still_held
+from gossamer.state.crawl.hosts import HostLease, Hosts, Record, still_held
 from gossamer.state.crawl.new_urls import NewUrl
 from gossamer.state.crawl.settling import CrawlTask, HostSettlement, LeasesLost
 from gossamer.state.db.bulk import bulk
@@ -97,7 +98,7 @@ DELETE FROM frontier WHERE crawl_id = {{crawl_id}} AND url_hash IN (
     values={"crawl_id": "text"},
 )
 _CLEARED: Final = bulk(
-    "UPDATE crawls SET clearings = clearings + 1 WHERE id = {crawl_id} RETURNING pending",
+    "UPDATE crawls SET revision = revision + 1 WHERE id = {crawl_id} RETURNING pending",
     values={"crawl_id": "text"},
 )
 
@@ -109,11 +110,12 @@ class Frontier:
     async def add(self, crawl_id: str, urls: Sequence[NewUrl], *, now: int | None = None) -> int:
         """Add URLs; returns how many were new. A crawl that was done goes on; a canceled one takes none."""
         added = 0
-        for first in range(0, len(urls), ADDED_AT_ONCE):
-            async with self._database.write() as connection:
-                if await _takes_more(connection, crawl_id):
-                    some = urls[first : first + ADDED_AT_ONCE]
-                    added += await new_urls.add(connection, crawl_id, some, now=now)
+        with suppress(CrawlsGone):
+            for first in range(0, len(urls), ADDED_AT_ONCE):
+                async with self._database.write() as connection:
+                    if await _takes_more(connection, crawl_id):
+                        some = urls[first : first + ADDED_AT_ONCE]
+                        added += await new_urls.add(connection, crawl_id, some, now=now)
         return added
 
     async def take(self, lease: HostLease, most: int, *, now: int | None = None) -> list[CrawlTask]:
@@ -139,8 +141,8 @@ class Frontier:
                     room[row.crawl_id] -= 1
                 taken += best
             tasks: dict[str, list[CrawlTask]] = {host: [] for host in held}
-            clearings = {row.id: row.clearings for row in locked}
-            for task in await _mark_taken(connection, taken, clearings, now):
+            revisions = {row.id: row.revision for row in locked}
+            for task in await _mark_taken(connection, taken, revisions, now):
                 tasks[task.host].append(task)
             return tasks
 
@@ -167,16 +169,23 @@ class Frontier:
                     return await settling.settle(connection, left, blobs, now)
             except LeasesLost as lost:
                 left = [(lease, batch) for lease, batch in left if lease.host in lost.held]
+            except CrawlsGone as gone:
+                left = settling.without_crawls(left, gone.crawl_ids)
         return set()
 
-    async def recover(self, *, now: int | None = None) -> int:
+    async def recover(self, record: Record | None = None, *, now: int | None = None) -> int:
         """Give back what lost workers had in progress; returns how many URLs."""
-        return await Hosts(self._database).recover(now=now)
+        return await Hosts(self._database).recover(record, now=now)
 
     async def clear(
-        self, crawl_id: str, *, seconds: float = CLEARING_SECONDS, now: int | None = None
+        self,
+        crawl_id: str,
+        record: Record | None = None,
+        *,
+        seconds: float = CLEARING_SECONDS,
+        now: int | None = None,
     ) -> ClearedUrls:
-        """Remove the pending URLs, as many as time allows."""
+        """Remove the pending URLs, as many as time allows. `record` is called once, if there are any."""
         clock = asyncio.get_running_loop().time
         removed, until = 0, clock() + seconds
         while True:
@@ -188,6 +197,8 @@ class Frontier:
                     tally.move(crawl_id, row.host, before="pending")
                 await tally.write(connection, now)
                 found = await _CLEARED(connection, now, crawl_id=crawl_id)
+                if record is not None and rows and not removed:
+                    await record(connection)
             removed += len(rows)
             if len(rows) < CLEARED_AT_ONCE or clock() >= until:
                 return ClearedUrls(removed, sum(row.pending for row in found))
@@ -237,7 +248,7 @@ def _in_turns(best: Sequence[Rows]) -> Rows:
 
 
 async def _mark_taken(
-    connection: AsyncConnection, rows: Rows, clearings: Mapping[str, int], now: int | None
+    connection: AsyncConnection, rows: Rows, revisions: Mapping[str, int], now: int | None
 ) -> list[CrawlTask]:
     if not rows:
         return []
@@ -257,7 +268,7 @@ async def _mark_taken(
             attempt=row.attempt + 1,
             hops=row.hops,
             as_sitemap=bool(row.as_sitemap),
-            clearings=clearings[row.crawl_id],
+            revision=revisions[row.crawl_id],
         )
         for row in rows
     ]

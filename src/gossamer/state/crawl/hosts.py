@@ -10,16 +10,16 @@ the lease while there is one. So one index finds the hosts to lease next, and th
 """
 
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import func, select
+from sqlalchemy import BigInteger, FromClause, cast, false, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl import crawl_counts, host_turns, new_urls, stored_robots, waiting
 from gossamer.state.crawl.crawl_counts import CountChange
-from gossamer.state.crawl.crawl_tables import crawl_hosts, host_robots, hosts
+from gossamer.state.crawl.crawl_tables import crawl_hosts, crawls, host_robots, hosts
 from gossamer.state.crawl.host_turns import HostTurns
 from gossamer.state.crawl.stored_robots import StoredRobots
 from gossamer.state.crawl.waiting import Waiting
@@ -36,6 +36,7 @@ MAX_RECOVERED_AT_ONCE: Final = 100
 CROWDED_MS: Final = 1_000  # until a crawl is tried again whose last pages are all in progress elsewhere
 
 _COUNTS: Final = UrlCounts.__struct_fields__
+Record = Callable[[AsyncConnection], Awaitable[None]]  # writes a line about a change, in its transaction
 LOST: Final = "WORKER_LOST: too many workers were lost while they had it"
 
 
@@ -83,7 +84,7 @@ class Host:
     bytes: int
     added_at: int
     waiting: Waiting | None = None
-    counts: UrlCounts | None = None  # of one crawl, if it was asked for
+    counts: UrlCounts | None = None  # of one crawl or of a tenant's crawls, if that was asked for
 
 
 # Workers with a recent heartbeat share the hosts that can be leased. This is a query by itself, because it
@@ -239,14 +240,18 @@ class Hosts:
             await _FREE(connection, now, sorted(rows))
         return held
 
-    async def recover(self, *, now: int | None = None) -> int:
-        """End the leases that have run out; returns how many URLs went back. Leasing a host does the same."""
+    async def recover(self, record: Record | None = None, *, now: int | None = None) -> int:
+        """End the leases that have run out; returns how many URLs went back. Leasing a host does the same.
+        `record` is called once, if there were any."""
         recovered = 0
         while True:
             async with self._database.write() as connection:
                 rows = await _LAPSED(connection, now, careful=CAREFUL_MS, most=MAX_RECOVERED_AT_ONCE)
-                recovered += await give_back(connection, [row.host for row in rows], now, lapsed=True)
+                more = await give_back(connection, [row.host for row in rows], now, lapsed=True)
                 await _FREE(connection, now, [(row.host, row.next_at, 0) for row in rows])
+                if record is not None and more and not recovered:
+                    await record(connection)
+                recovered += more
             if len(rows) < MAX_RECOVERED_AT_ONCE:
                 return recovered
 
@@ -266,12 +271,14 @@ class Hosts:
             await _ALLOW(connection, now, [(each.lease.host, each.is_allowed) for each in kept])
         return held
 
-    async def reset(self, host: str, *, now: int | None = None) -> bool:
+    async def reset(self, host: str, record: Record | None = None, *, now: int | None = None) -> bool:
         """Forget failures, rest and robots.txt of a host. False: the host is not known."""
         async with self._database.write() as connection:
             if not await _RESET(connection, now, host=host):
                 return False
             await stored_robots.forget(connection, host)
+            if record is not None:
+                await record(connection)
         return True
 
     async def are_due(self) -> bool:
@@ -304,18 +311,23 @@ class Hosts:
         self,
         *,
         crawl_id: str | None = None,
+        tenant: str | None = None,
         host: str | None = None,
         after: str | None = None,
         limit: int = 50,
         now: int | None = None,
     ) -> list[Host]:
-        """Hosts in the order of their names: all, or those of a crawl."""
+        """Hosts in the order of their names: all, those of a crawl, or those of a tenant's crawls."""
         query = select(hosts, *waiting.ITS_ROBOTS, clock(now).label("now")).order_by(hosts.c.host)
         query = query.outerjoin(host_robots, host_robots.c.host == hosts.c.host).limit(limit)
         if crawl_id is not None:
             own = [crawl_hosts.c[name] for name in _COUNTS]
             query = query.add_columns(*own).join(crawl_hosts, crawl_hosts.c.host == hosts.c.host)
             query = query.where(crawl_hosts.c.crawl_id == crawl_id)
+        elif tenant is not None:
+            summed = _sum_of_tenant(tenant, host, after, limit)
+            query = query.add_columns(*(summed.c[name] for name in _COUNTS))
+            query = query.join(summed, summed.c.host == hosts.c.host)
         if host is not None:
             query = query.where(hosts.c.host == host)
         if after is not None:
@@ -323,6 +335,19 @@ class Hosts:
         using = self._database.scan if host is None else self._database.read
         async with using() as connection:
             return [_host(row) for row in await connection.execute(query)]
+
+
+def _sum_of_tenant(tenant: str, host: str | None, after: str | None, limit: int) -> FromClause:
+    """The counts of a tenant's hosts over its crawls, for the next `limit` hosts."""
+    here = crawl_hosts.c
+    gone = select(crawls.c.id).where(crawls.c.tenant_id == tenant, crawls.c.deleting != false())
+    summed = [cast(func.sum(here[name]), BigInteger).label(name) for name in _COUNTS]
+    query = select(here.host, *summed).where(here.tenant_id == tenant, here.crawl_id.not_in(gone))
+    if host is not None:
+        query = query.where(here.host == host)
+    if after is not None:
+        query = query.where(here.host > after)
+    return query.group_by(here.host).order_by(here.host).limit(limit).subquery()
 
 
 async def still_held(connection: AsyncConnection, leases: Sequence[HostLease], now: int | None) -> set[str]:

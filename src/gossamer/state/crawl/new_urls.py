@@ -104,14 +104,14 @@ async def wake(connection: AsyncConnection, hosts: Iterable[str], now: int | Non
 
 
 async def add(connection: AsyncConnection, crawl_id: str, urls: Iterable[NewUrl], *, now: int | None) -> int:
-    """Add URLs; returns how many were new. A crawl that was done goes on."""
+    """Add URLs; returns how many were new. A crawl that was done goes on. Raises `CrawlsGone`."""
     tally = CountChange()
     hosts = await insert(connection, ((crawl_id, each) for each in urls), tally, now)
     if not hosts:
         return 0
     await lock_hosts(connection, hosts, now)
     await wake(connection, hosts, now)
-    await crawl_counts.lock(connection, [crawl_id])
+    await crawl_counts.lock_all(connection, [crawl_id])
     await tally.write(connection, now)
     await _REOPEN(connection, now, [(crawl_id,)])
     return tally.by_crawl[crawl_id]["added"]

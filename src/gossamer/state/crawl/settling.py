@@ -1,14 +1,14 @@
 """Settling: the results of tasks, written under the leases of their hosts."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final, Literal
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.problems import Unavailable
 from gossamer.state.blobs import orphan_blobs
-from gossamer.state.crawl import crawl_counts, crawled_pages, new_urls
+from gossamer.state.crawl import crawl_blobs, crawl_counts, crawled_pages, new_urls
 from gossamer.state.crawl.crawl_counts import CountChange
 from gossamer.state.crawl.crawled_pages import CrawledPage
 from gossamer.state.crawl.hosts import HostLease
@@ -34,7 +34,7 @@ class CrawlTask:
     attempt: int  # including this one
     hops: int = 0
     as_sitemap: bool = False
-    clearings: int = 0  # of the crawl when it was taken: URLs known before a clearing may be new again
+    revision: int = 0  # of the crawl when it was taken: URLs known before a later one may be new again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +75,23 @@ class HostSettlement:
     ends: Sequence[TaskEnd] = ()
     new: Mapping[str, Sequence[NewUrl]] = field(default_factory=dict)  # by crawl
     host: HostNews = HostNews()
+
+
+def without_crawls(
+    batches: Sequence[tuple[HostLease, HostSettlement]], gone: Collection[str]
+) -> list[tuple[HostLease, HostSettlement]]:
+    """The same results, except those of crawls that are gone."""
+    return [
+        (
+            lease,
+            replace(
+                batch,
+                ends=[end for end in batch.ends if end.task.crawl_id not in gone],
+                new={crawl_id: urls for crawl_id, urls in batch.new.items() if crawl_id not in gone},
+            ),
+        )
+        for lease, batch in batches
+    ]
 
 
 class LeasesLost(Exception):
@@ -134,7 +151,8 @@ async def settle(
     blobs: Sequence[str],
     now: int | None,
 ) -> set[str]:
-    """Write the results; returns the hosts. Raises `LeasesLost` unless all of them are held."""
+    """Write the results; returns the hosts. Raises `LeasesLost` unless all of them are held, and `CrawlsGone`
+    if a crawl is being deleted."""
     tally = CountChange()
     found = ((crawl_id, url) for _, batch in batches for crawl_id, urls in batch.new.items() for url in urls)
     awake = await new_urls.insert(connection, found, tally, now)
@@ -147,7 +165,7 @@ async def settle(
     await new_urls.wake(connection, awake - own.keys(), now)
     ended = await _end_tasks(connection, [end for _, batch in batches for end in batch.ends], now)
     _count(ended, tally)
-    await crawl_counts.lock(connection, tally.crawls)
+    await crawl_counts.lock_all(connection, tally.crawls)
     await _keep(connection, ended, blobs, now)
     await tally.write(connection, now)
     await _NEWS(connection, now, _news(batches, ended))
@@ -178,7 +196,12 @@ async def _keep(
         if not await orphan_blobs.claim(connection, blob):
             raise Unavailable("blobs", "an upload took too long")
     await crawled_pages.INSERT(connection, now, rows)
-    kept = ((end.page.blob, end.task.crawl_id, end.task.url_hash) for end in ended if end.page is not None)
+    kept = [
+        (end.page.blob, end.task.crawl_id, end.task.url_hash)
+        for end in ended
+        if end.page is not None and end.page.blob is not None
+    ]
+    await crawl_blobs.add(connection, {(blob, crawl_id) for blob, crawl_id, _ in kept})
     await index_queue.add(connection, kept)
 
 

@@ -4,11 +4,11 @@ Every function needs an open transaction. The row of the tenant in `search_tenan
 writers for one tenant take turns, and its page count is exact.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import ColumnElement, delete, select, update
+from sqlalchemy import ColumnElement, bindparam, delete, select, update
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -77,6 +77,17 @@ async def drop(connection: AsyncConnection, tenant: str, which: ColumnElement[bo
     gone = await _delete(connection, _pages.id.in_(chosen))
     await _count(connection, tenant, -gone)
     return gone
+
+
+async def set_seen(connection: AsyncConnection, tenant: str, moments: Mapping[str, int]) -> None:
+    """These pages, by name, count as read at another time."""
+    if moments:
+        await lock(connection, tenant)
+        changed = (
+            update(search_pages).where(_pages.name == bindparam("page")).values(seen_at=bindparam("seen"))
+        )
+        given = [{"page": name, "seen": seen_at} for name, seen_at in sorted(moments.items())]
+        await connection.execute(changed, given)
 
 
 async def find(connection: AsyncConnection, query: SearchQuery, is_too_long: IsTooLong) -> Findings:

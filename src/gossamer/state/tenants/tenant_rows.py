@@ -1,6 +1,6 @@
 """Tenants for a list, each with its counts. Only the tenants of a page are counted."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,6 +40,12 @@ async def list_tenants(
         query = query.where(tenants.c.email.startswith(prefix, autoescape=True))
     if before is not None:
         query = query.where(tenants.c.id < before)
+    return [Tenant(*row) for row in await connection.execute(query)]
+
+
+async def find_tenants(connection: AsyncConnection, ids: Collection[str]) -> list[Tenant]:
+    """Those with one of these ids, without the tenant of callers who have no account."""
+    query = select(tenants).where(tenants.c.id.in_(ids), tenants.c.id != PUBLIC).order_by(tenants.c.id.desc())
     return [Tenant(*row) for row in await connection.execute(query)]
 
 

@@ -35,11 +35,16 @@ class UsageReport(NamedTuple):
     renders_month: int
     renders_total: int
     failures_total: int
-    hits: int
+    hot: int  # hits of each tier of the cache
+    cold: int
     misses: int
     pages: int  # of the whole tenant, as the two that follow
     storage_bytes: int  # of HTML before compression
     top_urls: tuple[UsedUrl, ...]
+
+    @property
+    def hits(self) -> int:
+        return self.hot + self.cold
 
     @property
     def hit_rate(self) -> float:
@@ -95,7 +100,8 @@ class Usage:
             renders_month=sums.renders_month,
             renders_total=sums.renders,
             failures_total=sums.failures,
-            hits=sums.hot + sums.cold,
+            hot=sums.hot,
+            cold=sums.cold,
             misses=sums.misses,
             pages=pages,
             storage_bytes=size,

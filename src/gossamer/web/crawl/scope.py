@@ -90,7 +90,7 @@ class Scope:
         seeds = [Url.parse(seed) for seed in rules.seeds]
         return cls(
             rules.scope,
-            frozenset(_place(rules.scope, seed) for seed in seeds),
+            frozenset(place_of(rules.scope, seed) for seed in seeds),
             _patterns(rules.include),
             _patterns(rules.exclude),
             rules.max_depth,
@@ -122,7 +122,8 @@ class Scope:
                 return "" if place.startswith(tuple(self.places)) else OutOfScope.OTHER_PREFIX
 
 
-def _place(reach: Reach, seed: Url) -> str:
+def place_of(reach: Reach, seed: Url) -> str:
+    """The part of the web that a seed opens for its crawl."""
     match reach:
         case "any":
             return ""

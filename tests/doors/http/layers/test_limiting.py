@@ -332,6 +332,10 @@ def test_a_control_call_begins_no_work(visit: Visit) -> None:
         "DELETE /api/jobs/{id}",
         "POST /api/crawls/{id}/pause",
         "POST /api/crawls/{id}/resume",
+        "POST /api/admin/users/{id}",
+        "POST /api/auth/logout",
+        "POST /api/auth/password",
+        "POST /api/usage/link",
         "POST /api/crawls/{id}/stop",
     }
     assert all(route.method == "POST" for route in routes(visit.service) if route.peek is not None)

@@ -17,6 +17,7 @@ from gossamer.doors.cli import Build, CommandService, load, quiet_log, with_sett
 from gossamer.doors.cli.crawl.crawl_output import Output, OutputFormat, output_for
 from gossamer.doors.cli.crawl.crawls import find_crawl
 from gossamer.doors.cli.options import first_given_option, from_options, with_options
+from gossamer.doors.cli.shared.actor import command_actor
 from gossamer.doors.cli.shared.owner import owner_of
 from gossamer.doors.cli.shared.progress import ProgressLine
 from gossamer.doors.http.api.crawl.crawl_shapes import NewCrawl
@@ -139,14 +140,14 @@ async def _start(new: NewCrawl, service: CommandService, written: Output) -> Cra
     owner = await owner_of(service)
     request_id = new_request_id()
     return await service.seeder.start(
-        owner, new.spec, name=new.name, request_id=request_id, remember=open_output
+        owner, new.spec, command_actor(), name=new.name, request_id=request_id, remember=open_output
     )
 
 
 async def _resume(crawl_id: str, service: CommandService, written: Output) -> Crawl:
-    await find_crawl(service, crawl_id)
+    crawl = await find_crawl(service, crawl_id)
     written.open()
-    await service.crawls.resume(crawl_id)
+    await service.crawl_control.resume(crawl, command_actor())
     return await find_crawl(service, crawl_id)
 
 
@@ -168,9 +169,9 @@ async def _run(service: CommandService, begun: Crawl, written: Output, progress:
     try:
         end = await watch.until_over(interrupted, working)
         if end != "over":
-            await service.crawls.pause(begun.id)
+            await service.crawl_control.pause(begun, command_actor())
     except (OSError, click.ClickException):  # the reader of the pipe has gone, or the disk is full
-        _say_how_to_continue(begun, is_paused=await service.crawls.pause(begun.id))
+        _say_how_to_continue(begun, is_paused=await service.crawl_control.pause(begun, command_actor()))
         raise
     finally:
         stop.set()

@@ -1,4 +1,4 @@
-"""`gossamer crawls list|pages|pause|resume|stop`: manages crawls that were started here or by a server."""
+"""`gossamer crawls list|pages|pause|resume|stop|delete`: manages crawls that began here or on a server."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -10,10 +10,14 @@ import msgspec
 
 from gossamer.doors.cli import Build, CommandService, load, quiet_log, with_settings
 from gossamer.doors.cli.crawl.crawl_output import Output, OutputFormat, output_for
+from gossamer.doors.cli.shared.actor import command_actor
 from gossamer.doors.cli.shared.columns import minute, print_table
+from gossamer.doors.cli.shared.progress import ProgressLine
 from gossamer.doors.http.api.crawl.crawl_shapes import to_line
+from gossamer.flows.crawl.control import CrawlControl
 from gossamer.state.crawl.crawled_pages import PageFilter
-from gossamer.state.crawl.crawls import Crawl, Crawls
+from gossamer.state.crawl.crawls import Crawl
+from gossamer.state.tenants.activity import Actor
 from gossamer.web.crawl.progress import CrawlState
 
 T = TypeVar("T")
@@ -25,7 +29,7 @@ _JSON: Final = click.option("--json", "as_json", is_flag=True, help="Print JSON 
 
 @click.group("crawls")
 def crawls_group() -> None:
-    """List crawls, print their pages, and pause, resume or stop them."""
+    """List crawls, print their pages, and pause, resume, stop or delete them."""
 
 
 @crawls_group.command("list")
@@ -83,7 +87,7 @@ def pages(
 @click.pass_obj
 def pause(build: Build, /, id: str, as_json: bool, **flags: Any) -> None:
     """Pause the crawl with this ID. Pages that are being fetched are still stored."""
-    _print([_run(build, flags, lambda service: _change(service, id, Crawls.pause))], as_json)
+    _print([_run(build, flags, lambda service: _change(service, id, CrawlControl.pause))], as_json)
 
 
 @crawls_group.command()
@@ -93,7 +97,7 @@ def pause(build: Build, /, id: str, as_json: bool, **flags: Any) -> None:
 @click.pass_obj
 def resume(build: Build, /, id: str, as_json: bool, **flags: Any) -> None:
     """Let a server or worker continue the crawl with this ID; `gossamer crawl --resume` does it here."""
-    _print([_run(build, flags, lambda service: _change(service, id, Crawls.resume))], as_json)
+    _print([_run(build, flags, lambda service: _change(service, id, CrawlControl.resume))], as_json)
 
 
 @crawls_group.command()
@@ -102,8 +106,18 @@ def resume(build: Build, /, id: str, as_json: bool, **flags: Any) -> None:
 @with_settings(_WHERE)
 @click.pass_obj
 def stop(build: Build, /, id: str, as_json: bool, **flags: Any) -> None:
-    """Stop the crawl with this ID for good. Stored pages stay. A default crawl can only be paused."""
-    _print([_run(build, flags, lambda service: _change(service, id, Crawls.cancel))], as_json)
+    """Stop the crawl with this ID for good. Stored pages stay."""
+    _print([_run(build, flags, lambda service: _change(service, id, CrawlControl.stop))], as_json)
+
+
+@crawls_group.command()
+@click.argument("id")
+@click.option("--quiet", "-q", is_flag=True, help="No progress on the terminal.")
+@with_settings(_WHERE)
+@click.pass_obj
+def delete(build: Build, /, id: str, quiet: bool, **flags: Any) -> None:
+    """Delete the crawl with this ID and everything that it has stored. A crawl that runs is stopped first."""
+    _run(build, flags, lambda service: _delete(service, id, ProgressLine(is_wanted=not quiet)))
 
 
 def _run(build: Build, /, flags: dict[str, Any], work: Callable[[CommandService], Awaitable[T]]) -> T:
@@ -120,10 +134,21 @@ def _run(build: Build, /, flags: dict[str, Any], work: Callable[[CommandService]
 
 
 async def _change(
-    service: CommandService, crawl_id: str, change: Callable[[Crawls, str], Awaitable[bool]]
+    service: CommandService, crawl_id: str, change: Callable[[CrawlControl, Crawl, Actor], Awaitable[bool]]
 ) -> Crawl:
-    await change(service.crawls, crawl_id)
+    await change(service.crawl_control, await find_crawl(service, crawl_id), command_actor())
     return await find_crawl(service, crawl_id)
+
+
+async def _delete(service: CommandService, crawl_id: str, progress: ProgressLine) -> None:
+    async def step(name: str, percent: int | None = None, data: Any = None) -> None:
+        progress.show(f"{percent or 0} %: {name}")
+
+    done = await service.crawl_deleter.delete_here(crawl_id, command_actor(), step)
+    progress.clear()
+    if done is None:
+        raise _unknown(crawl_id)
+    click.echo(f"Deleted {crawl_id}: {done.pages:,} pages, {done.urls:,} URLs.")
 
 
 async def _print_pages(service: CommandService, crawl_id: str, written: Output) -> None:
@@ -140,8 +165,12 @@ async def _print_pages(service: CommandService, crawl_id: str, written: Output) 
 async def find_crawl(service: CommandService, crawl_id: str) -> Crawl:
     crawl = await service.crawls.get(crawl_id)
     if crawl is None:
-        raise click.ClickException(f"There is no crawl {crawl_id}.")
+        raise _unknown(crawl_id)
     return crawl
+
+
+def _unknown(crawl_id: str) -> click.ClickException:
+    return click.ClickException(f"There is no crawl {crawl_id}.")
 
 
 def _print(found: list[Crawl], as_json: bool) -> None:

@@ -14,6 +14,7 @@ class SessionCookie:
     """No script can read it and no other site can send it. Over TLS it is bound to this host alone."""
 
     https: bool
+    base: str = _NAME
 
     @classmethod
     def of(cls, public_url: str) -> "SessionCookie":
@@ -21,7 +22,7 @@ class SessionCookie:
 
     @property
     def name(self) -> str:
-        return f"__Host-{_NAME}" if self.https else _NAME
+        return f"__Host-{self.base}" if self.https else self.base
 
     def read(self, exchange: Exchange) -> str | None:
         """The secret that the browser sent."""

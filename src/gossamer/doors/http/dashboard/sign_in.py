@@ -1,7 +1,7 @@
 """The pages with which people come in: sign in, links, and what goes on after a session has ended."""
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -12,15 +12,13 @@ from gossamer.doors.http.core.cookies import SessionCookie
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.forms import MAX_FIELDS
 from gossamer.doors.http.core.routing import Route
-from gossamer.doors.http.dashboard.core.dashboard import SIGN_IN, Dashboard, is_own
+from gossamer.doors.http.dashboard.core.dashboard import HOME, SIGN_IN, Dashboard, is_own, local_path
 from gossamer.doors.http.dashboard.core.form import NO_FORM, Form
 from gossamer.doors.http.layers.limiting import within_limits
 from gossamer.flows.tenants.sign_in import OpenedSession, SignIn, caller_of
 from gossamer.problems import Problem
 from gossamer.state.tenants.sessions import LinkPurpose
 from gossamer.state.tenants.tenants import Role
-
-_HOME: Final = "/app"
 
 
 class SignInQuery(msgspec.Struct):
@@ -40,12 +38,11 @@ class SignInPages:
     dashboard: Dashboard
     sign_in: SignIn
     cookie: SessionCookie
-    providers: tuple[str, ...] = ()  # where people can also sign in, by name
 
     async def show(self, exchange: Exchange, query: SignInQuery) -> Response:
         if exchange.caller.role is not Role.NOBODY:
-            return self.dashboard.see(_local(query.next))
-        return self._sign_in(exchange, NO_FORM, next=_local(query.next))
+            return self.dashboard.see(local_path(query.next))
+        return self._sign_in(exchange, NO_FORM, next=local_path(query.next))
 
     async def submit(self, exchange: Exchange, form: Form) -> Response:
         _require_own(exchange)
@@ -53,10 +50,10 @@ class SignInPages:
         opened = await within_limits(exchange, None, opening)
         if form["resume"]:
             return self._go_on(exchange, opened, form)
-        return self._enter(opened, _local(form["next"]))
+        return self._enter(opened, local_path(form["next"]))
 
     async def show_again(self, exchange: Exchange, form: Form) -> Response:
-        return self._sign_in(exchange, form, next=_local(form["next"]))
+        return self._sign_in(exchange, form, next=local_path(form["next"]))
 
     async def show_link(self, exchange: Exchange, query: LinkQuery) -> Response:
         return await self._link(exchange, query.token, NO_FORM)
@@ -64,7 +61,7 @@ class SignInPages:
     async def submit_link(self, exchange: Exchange, form: Form) -> Response:
         _require_own(exchange)
         opened = await self.sign_in.by_link(form["token"], form["password"], exchange.actor)
-        return self._enter(opened, "/app/usage" if opened.session.user is None else _HOME)
+        return self._enter(opened, "/app/usage" if opened.session.user is None else HOME)
 
     async def show_link_again(self, exchange: Exchange, form: Form) -> Response:
         if form.problem is not None and form.problem.kind is problems.NOT_FOUND:
@@ -84,7 +81,7 @@ class SignInPages:
     def _sign_in(self, exchange: Exchange, form: Form, *, next: str) -> Response:
         resume = {name: form[name] for name in ("resume", "fields") if form[name]}
         return self.dashboard.render(
-            exchange, "sign_in.html", form=form, next=next, providers=self.providers, resume=resume
+            exchange, "sign_in.html", form=form, next=next, providers=self.dashboard.providers, resume=resume
         )
 
     def _go_on(self, exchange: Exchange, opened: OpenedSession, form: Form) -> Response:
@@ -93,7 +90,7 @@ class SignInPages:
         fields = parse_qsl(form["fields"], keep_blank_values=True, max_num_fields=MAX_FIELDS)
         cookie = {"Set-Cookie": self.cookie.header(opened.secret)}
         return self.dashboard.render(
-            exchange, "go_on.html", headers=cookie, resume=_local(form["resume"]), fields=fields
+            exchange, "go_on.html", headers=cookie, resume=local_path(form["resume"]), fields=fields
         )
 
     async def _link(self, exchange: Exchange, token: str, form: Form) -> Response:
@@ -135,12 +132,6 @@ class SignInPages:
                 idempotent=False,
             ),
         ]
-
-
-def _local(path: str) -> str:
-    """The path, if it is one of the dashboard. Nobody is sent elsewhere."""
-    is_ours = path == _HOME or path.startswith(("/app/", "/app?"))
-    return path if is_ours and "\\" not in path and path.isprintable() else _HOME
 
 
 def _require_own(exchange: Exchange) -> None:

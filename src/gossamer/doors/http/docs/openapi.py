@@ -29,6 +29,7 @@ _TAGS: Final[Mapping[str, str]] = {
     "Payments": "The price of a call without a key, the networks for payment, and the ledger.",
     "Audits": "Reports on what search engines and AI agents see of a page, with fixes.",
     "Jobs": "Long-running work: its progress and its result.",
+    "People": "Sign in and out, and manage the people who may.",
     "Keys": "API keys and the tenants that they belong to.",
     "Operations": "For operators: health, metrics, and what goes on.",
     "Documentation": "For people: these pages, and the document that they are made from.",

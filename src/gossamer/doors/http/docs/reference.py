@@ -11,7 +11,12 @@ from gossamer.problems import KINDS, MEDIA_TYPE, ProblemKind
 
 Schema = Mapping[str, Any]
 _METHODS: Final = ("get", "post", "put", "patch", "delete")
-_ROLES: Final = {"nobody": "Open to all", "user": "Needs an API key", "admin": "Needs an admin's API key"}
+_ROLES: Final = {
+    "nobody": "Open to all",
+    "viewer": "Needs an API key, a session or a usage link",
+    "user": "Needs an API key",
+    "admin": "Needs an admin's API key",
+}
 _MAX_LINE_CHARS: Final = 60  # a longer command or body is shown on several lines
 
 

@@ -39,7 +39,7 @@ async def test_seed2_5_usage_is_exact_and_survives_a_stop(open_rendering: OpenRe
         used = await usage(service, user)
         assert used["tenantId"] == tenant
         assert used["renders"] == {"today": 3, "thisMonth": 3, "allTime": 3, "failed": 1}
-        assert used["cache"] == {"hits": 3, "misses": 2, "hitRate": 60.0}
+        assert used["cache"] == {"hits": 3, "hot": 3, "cold": 0, "misses": 2, "hitRate": 60.0}
         assert used["storage"]["pages"] == 1
         assert used["storage"]["bytes"] > len(article("Used"))
         assert used["topUrls"] == [{"url": (await service.key(good, user)).form, "renders": 1, "accesses": 4}]

@@ -225,17 +225,6 @@ async def test_a_crawl_is_paused_resumed_and_stopped(visit: Visit, web: Web) -> 
         assert (await post(visit, f"{stopped['statusUrl']}/{verb}")).json()["status"] == "canceled"
 
 
-async def test_the_default_crawl_is_paused_but_never_stopped(visit: Visit, web: Web) -> None:
-    default = (await post(visit, "/api/frontier/seed", {"urls": [web.seed]})).json()["crawlId"]
-    refused = await post(visit, f"/api/crawls/{default}/stop")
-    assert_problem(refused, "UNPROCESSABLE_ENTITY")
-    assert "DELETE /api/frontier" in refused.json()["hint"]
-    for verb, state in (("pause", "paused"), ("resume", "running")):
-        assert (await post(visit, f"/api/crawls/{default}/{verb}")).json()["status"] == state
-    added = await post(visit, "/api/frontier/seed", {"urls": [web.origin + web.leaf]})
-    assert (added.status_code, added.json()["added"]) == (200, 1)
-
-
 async def test_how_far_a_crawl_goes(visit: Visit, site: Site) -> None:
     origin, other = site.origins(2)
     deep = page("Deep")

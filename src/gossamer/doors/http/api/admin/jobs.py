@@ -163,7 +163,7 @@ class JobsEndpoints:
                 path="/api/jobs",
                 handler=self.list_jobs,
                 summary="List your jobs, newest first",
-                example=JobList([_EXAMPLE], None),
+                example=JobList([EXAMPLE_JOB], None),
                 **common,
             ),
             Route(
@@ -171,7 +171,7 @@ class JobsEndpoints:
                 path="/api/jobs/{id}",
                 handler=self.get_job,
                 summary="Get the state and the result of a job",
-                example=_EXAMPLE,
+                example=EXAMPLE_JOB,
                 **one,
             ),
             Route(
@@ -196,7 +196,7 @@ class JobsEndpoints:
                 summary="Cancel a job",
                 description="A queued job ends at once. A running job stops at its next step, and has "
                 "`cancelRequested` until then. The next request for the same work gets a new job.",
-                example=msgspec.structs.replace(_EXAMPLE, cancel_requested=True),
+                example=msgspec.structs.replace(EXAMPLE_JOB, cancel_requested=True),
                 **one,
             ),
         ]
@@ -264,7 +264,7 @@ def _to_sse(event: Event) -> bytes:
     )
 
 
-_EXAMPLE: Final = ShownJob(
+EXAMPLE_JOB: Final = ShownJob(
     job_id=_EXAMPLE_ID,
     kind="audit",
     status=JobState.RUNNING,

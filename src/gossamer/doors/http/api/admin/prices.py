@@ -21,6 +21,7 @@ from gossamer.settings.values import Money
 from gossamer.state.db.database import Database
 from gossamer.state.pay import ledger
 from gossamer.state.pay.ledger import LedgerEntry, PaymentFilter, PaymentState, Proof
+from gossamer.state.pay.payment_totals import PaymentTotals, sum_payments
 from gossamer.state.tenants.tenants import Role
 from gossamer.web.pay.x402 import NETWORKS
 
@@ -85,6 +86,19 @@ class ShownPayment(msgspec.Struct, rename="camel"):
     delivered_at: str | None
 
 
+class ShownTotals(msgspec.Struct, rename="camel"):
+    """The settled payments for an endpoint on a network, in dollars."""
+
+    endpoint: str
+    network: str
+    payments: int
+    total: str
+    proven: str
+    unproven: str
+    delivered: Annotated[str, Meta(description="The answer was given.")]
+    owed: Annotated[str, Meta(description="The answer was not given yet.")]
+
+
 class PaymentList(msgspec.Struct, rename="camel"):
     """Payments, newest first."""
 
@@ -96,6 +110,7 @@ class PaymentList(msgspec.Struct, rename="camel"):
         dict[str, str],
         Meta(description="Payments that were settled without a proof: check whether they have arrived."),
     ]
+    totals: Annotated[list[ShownTotals], Meta(description="Settled payments by endpoint and network.")]
     next_cursor: Annotated[str | None, Meta(description="Give it as `cursor` for the next page.")]
 
 
@@ -167,23 +182,30 @@ class PaymentsEndpoints:
 
     async def list_payments(self, exchange: Exchange, query: PaymentQuery) -> Response:
         if CSV in (exchange.header(b"accept") or ""):
-            headers = {"content-disposition": 'attachment; filename="payments.csv"'}
-            return Streaming(self._export(query), headers=headers, media_type=CSV)
+            return self.export(query)
+        return answer(await self.find(query))
+
+    async def find(self, query: PaymentQuery) -> PaymentList:
         async with self.database.scan() as connection:
             found = await ledger.list_entries(
                 connection, before=query.cursor, state=query.state, payer=query.payer, limit=query.limit + 1
             )
             revenue = await ledger.revenue(connection)
             unproven = await ledger.revenue(connection, proven=False)
+            totals = await sum_payments(connection)
         page = found[: query.limit]
-        return answer(
-            PaymentList(
-                [_to_api(entry) for entry in page],
-                _dollars(revenue),
-                _dollars(unproven),
-                page[-1].id if len(found) > query.limit else None,
-            )
+        return PaymentList(
+            [_to_api(entry) for entry in page],
+            _dollars(revenue),
+            _dollars(unproven),
+            [_to_totals(each) for each in totals],
+            page[-1].id if len(found) > query.limit else None,
         )
+
+    def export(self, query: PaymentQuery) -> Response:
+        """All payments from the cursor on, as a table."""
+        headers = {"content-disposition": 'attachment; filename="payments.csv"'}
+        return Streaming(self._export(query), headers=headers, media_type=CSV)
 
     async def _export(self, query: PaymentQuery) -> AsyncIterator[str]:
         """All payments from the cursor on, a batch at a time."""
@@ -210,7 +232,9 @@ class PaymentsEndpoints:
                 summary="List payments, newest first",
                 description="With `Accept: text/csv`, all payments from the cursor on, as a table.",
                 answers=PaymentList,
-                example=PaymentList([_EXAMPLE_PAYMENT], {"/fetch/basic": "$1.25"}, {}, None),
+                example=PaymentList(
+                    [_EXAMPLE_PAYMENT], {"/fetch/basic": "$1.25"}, {}, [_EXAMPLE_TOTALS], None
+                ),
             )
         ]
 
@@ -264,6 +288,19 @@ def _to_api(entry: LedgerEntry) -> ShownPayment:
     )
 
 
+def _to_totals(totals: PaymentTotals) -> ShownTotals:
+    return ShownTotals(
+        endpoint=totals.endpoint,
+        network=NETWORKS[totals.network].name,
+        payments=totals.payments,
+        total=str(Money(totals.amount)),
+        proven=str(Money(totals.proven)),
+        unproven=str(Money(totals.amount - totals.proven)),
+        delivered=str(Money(totals.delivered)),
+        owed=str(Money(totals.amount - totals.delivered)),
+    )
+
+
 def _dollars(sums: Mapping[str, int]) -> dict[str, str]:
     return {endpoint: str(Money(total)) for endpoint, total in sums.items()}
 
@@ -288,6 +325,16 @@ _EXAMPLE_PRICES: Final = PriceList(
         )
     ],
 )
+_EXAMPLE_TOTALS: Final = ShownTotals(
+    "/fetch/basic",
+    "base",
+    250,
+    total="$1.25",
+    proven="$1.25",
+    unproven="$0",
+    delivered="$1.245",
+    owed="$0.005",
+)
 _EXAMPLE_PAYMENT: Final = ShownPayment(
     id="01JGGR2Z3W8Q4T6V9X0Y1B2C3D",
     state=PaymentState.SETTLED,
@@ -306,3 +353,14 @@ _EXAMPLE_PAYMENT: Final = ShownPayment(
     settled_at="2026-01-01T12:00:01.000Z",
     delivered_at="2026-01-01T12:00:01.000Z",
 )
+_EXAMPLE_TOTALS: Final = ShownTotals(
+    endpoint="/fetch/basic",
+    network="base",
+    payments=250,
+    total="$1.25",
+    proven="$1.25",
+    unproven="$0",
+    delivered="$1.245",
+    owed="$0.005",
+)
+_EXAMPLE_LIST: Final = PaymentList([_EXAMPLE_PAYMENT], {"/fetch/basic": "$1.25"}, {}, [_EXAMPLE_TOTALS], None)

@@ -1,4 +1,4 @@
-"""Endpoint for the tenants, for admins."""
+"""Endpoints for the tenants, for admins."""
 
 from dataclasses import dataclass
 from typing import Annotated, Final
@@ -6,6 +6,7 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
+from gossamer import problems
 from gossamer.doors.http.api.admin.jobs import Cursor
 from gossamer.doors.http.core import timestamps
 from gossamer.doors.http.core.exchange import Exchange
@@ -57,6 +58,9 @@ class TenantsEndpoints:
         page = await self.tenants.list_page(email=query.email, cursor=query.cursor, limit=query.limit)
         return ShownTenants([_to_api(one) for one in page.tenants], page.cursor)
 
+    async def get_tenant(self, exchange: Exchange, id: str) -> ShownTenant:
+        return _to_api(await self.tenants.get(id))
+
     def routes(self) -> list[Route]:
         return [
             Route(
@@ -68,7 +72,18 @@ class TenantsEndpoints:
                 summary="List tenants, newest first",
                 description="Uses and renders appear within a minute.",
                 example=ShownTenants([_EXAMPLE], None),
-            )
+            ),
+            Route(
+                method="GET",
+                path="/api/admin/tenants/{id}",
+                handler=self.get_tenant,
+                needs=Role.ADMIN,
+                tag="Keys",
+                summary="Get a tenant",
+                parameters={"id": "The tenant's id."},
+                problems=(problems.NOT_FOUND,),
+                example=_EXAMPLE,
+            ),
         ]
 
 

@@ -45,6 +45,8 @@ class CacheUse(msgspec.Struct, rename="camel"):
     """Requests for rendered pages."""
 
     hits: int
+    hot: Annotated[int, Meta(description="Hits of the hot tier, which is in memory.")]
+    cold: Annotated[int, Meta(description="Hits of the cold tier, which keeps every page.")]
     misses: int
     hit_rate: Annotated[float, Meta(description="Percent of the requests that the cache answered.")]
 
@@ -95,7 +97,8 @@ class UsageEndpoints:
         caller = exchange.caller
         tenant = await self._tenant(exchange, query)
         usage = _to_api(tenant, query.key, await self.usage.report(tenant, query.key))
-        if tenant == caller.tenant_id and query.key in (None, caller.key_id):
+        is_own = tenant == caller.tenant_id and query.key in (None, caller.key_id)
+        if is_own and caller.role.may(Role.USER):  # somebody who only looks on has no limits
             usage.limits = await self._left(caller)
         return usage
 
@@ -124,7 +127,7 @@ class UsageEndpoints:
                 method="GET",
                 path="/api/usage",
                 handler=self.get_usage,
-                needs=Role.USER,
+                needs=Role.VIEWER,
                 tag="Usage",
                 summary="Get your usage",
                 description="Counts of other processes appear within seconds.",
@@ -154,7 +157,7 @@ def _to_api(tenant: str, key: str | None, report: UsageReport) -> UsageAnswer:
         renders=Renders(
             report.renders_today, report.renders_month, report.renders_total, report.failures_total
         ),
-        cache=CacheUse(report.hits, report.misses, round(report.hit_rate * 100, 2)),
+        cache=CacheUse(report.hits, report.hot, report.cold, report.misses, round(report.hit_rate * 100, 2)),
         storage=Storage(report.pages, report.storage_bytes, round(report.storage_bytes / _GIGABYTE, 6)),
         top_urls=list(report.top_urls),
         generated_at=timestamps.now(),
@@ -165,7 +168,7 @@ def _to_api(tenant: str, key: str | None, report: UsageReport) -> UsageAnswer:
 _EXAMPLE: Final = UsageAnswer(
     tenant_id="01JGGR2Z3W8Q4T6V9X0Y1B2C3D",
     renders=Renders(12, 340, 2_105, 14),
-    cache=CacheUse(9_120, 2_105, 81.25),
+    cache=CacheUse(9_120, 8_300, 820, 2_105, 81.25),
     storage=Storage(1_980, 486_000_000, 0.486),
     top_urls=[UsedUrl("https://example.com/", 31, 2_204)],
     generated_at="2026-01-01T12:00:00.000Z",

@@ -111,7 +111,7 @@ def _harmless(value: Any) -> Any:
 
 
 def cursor_of(position: Position) -> str:
-    return f"{position.crawled_at}-{position.url_hash}"
+    return "-".join(map(str, position))
 
 
 _EXAMPLE_ID: Final = "100680ad546ce6a577f42f52df33b4cfdca756859e664b8d7de329b150d09ce9"

@@ -23,7 +23,7 @@ from gossamer.doors.http.api.crawl.crawl_page_lines import (
     to_api,
 )
 from gossamer.doors.http.api.crawl.crawl_shapes import CrawlId
-from gossamer.doors.http.api.crawl.crawls import asked_crawl, crawl_of
+from gossamer.doors.http.api.crawl.crawls import crawl_of
 from gossamer.doors.http.api.crawl.host_names import HostName, host_names
 from gossamer.doors.http.core.exchange import Exchange, answer
 from gossamer.doors.http.core.negotiation import choose_media_type
@@ -33,7 +33,7 @@ from gossamer.flows.crawl.results import CrawlResults, PageWithContent, Shape
 from gossamer.flows.pages.encoding import MAX_ANSWER_BYTES, bounded
 from gossamer.problems import Problem, validation_error
 from gossamer.state.crawl.crawled_pages import PageFilter, Position, StoredPage
-from gossamer.state.crawl.crawls import Crawl, Crawls
+from gossamer.state.crawl.crawls import Crawls
 from gossamer.state.tenants.tenants import Role
 from gossamer.web.outcome.outcome import Outcome
 
@@ -51,10 +51,14 @@ _CONFINED: Final = {
     **_VARY,
 }
 _ROOM: Final = 10_000  # bytes of an answer around its pages
+_FORMATS: Final = (
+    f"With `Accept: {CSV}`, all pages from `cursor` on are a table; with `Accept: {NDJSON}` one JSON object "
+    "a line, each with the `cursor` to go on from."
+)
 
 
 class PageList(msgspec.Struct, rename="camel"):
-    """Pages, in the order in which they were stored."""
+    """Pages of a crawl, in the order in which they were stored; or crawl by crawl, the newest first."""
 
     pages: list[ShownPage]
     next_cursor: Annotated[str | None, Meta(description="Give it as `cursor` for the next page.")]
@@ -75,7 +79,7 @@ class PageQuery(msgspec.Struct, rename="camel", forbid_unknown_fields=True, kw_o
         Meta(description="Include the content of each page, in this format."),
     ] = None
     cursor: Annotated[
-        Annotated[str, Meta(max_length=100)] | None,
+        Annotated[str, Meta(max_length=120)] | None,
         Meta(description="The `nextCursor` of the answer before."),
     ] = None
     limit: Annotated[
@@ -91,7 +95,7 @@ class PageQuery(msgspec.Struct, rename="camel", forbid_unknown_fields=True, kw_o
 class AnyPageQuery(PageQuery, rename="camel", forbid_unknown_fields=True, kw_only=True):
     """Which pages of which crawl."""
 
-    crawl: Annotated[CrawlId | None, Meta(description="A crawl; by default your default crawl.")] = None
+    crawl: Annotated[CrawlId | None, Meta(description="Only pages of this crawl.")] = None
 
 
 class ContentQuery(msgspec.Struct, forbid_unknown_fields=True):
@@ -109,10 +113,13 @@ class CrawlPagesEndpoints:
     results: CrawlResults
 
     async def list_crawl_pages(self, exchange: Exchange, id: str, query: PageQuery) -> Response:
-        return await self._list(exchange, await crawl_of(self.crawls, exchange, id), query)
+        crawl = await crawl_of(self.crawls, exchange, id)
+        return await self._list(exchange, PageFilter(crawl_id=crawl.id), query)
 
     async def list_pages(self, exchange: Exchange, query: AnyPageQuery) -> Response:
-        return await self._list(exchange, await asked_crawl(self.crawls, exchange, query.crawl), query)
+        if query.crawl is not None:
+            return await self.list_crawl_pages(exchange, query.crawl, query)
+        return await self._list(exchange, PageFilter(tenant=exchange.caller.tenant_id), query)
 
     async def get_page(self, exchange: Exchange, id: str, page: str) -> ShownPage:
         return to_api(PageWithContent(await self._page(exchange, id, page)))
@@ -130,9 +137,9 @@ class CrawlPagesEndpoints:
             raise Problem(problems.NOT_FOUND, "The crawl has stored no page with this id.")
         return row
 
-    async def _list(self, exchange: Exchange, crawl: Crawl, query: PageQuery) -> Response:
-        which = PageFilter(
-            crawl_id=crawl.id,
+    async def _list(self, exchange: Exchange, where: PageFilter, query: PageQuery) -> Response:
+        which = msgspec.structs.replace(
+            where,
             hosts=None if query.host is None else tuple(host_names(query.host)),
             status_code=query.status_code,
             outcome=query.outcome,
@@ -182,9 +189,7 @@ class CrawlPagesEndpoints:
         common: dict[str, Any] = {"needs": Role.USER, "tag": "Crawls"}
         many: dict[str, Any] = {
             **common,
-            "description": f"With `Accept: {CSV}`, all pages from `cursor` on are a table; with `Accept: "
-            f"{NDJSON}` one JSON object a line, each with the `cursor` to go on from; while the crawl runs, "
-            "the stream waits for further pages.",
+            "description": f"{_FORMATS} While the crawl runs, the stream waits for further pages.",
             "answers": PageList,
             "also": {NDJSON: EXAMPLE_LINE, CSV: csv_head()},
             "deadline": MAX_STREAM_SECONDS + 30,
@@ -208,8 +213,11 @@ class CrawlPagesEndpoints:
                 method="GET",
                 path="/api/pages",
                 handler=self.list_pages,
-                summary="List the pages of a crawl, by default of your default crawl",
-                **many,
+                summary="List the pages that your crawls have stored, the newest crawl first",
+                **{
+                    **many,
+                    "description": f"{_FORMATS} Only with `crawl` the stream waits for further pages.",
+                },
             ),
             Route(
                 method="GET",
@@ -261,7 +269,7 @@ def _size(page: ShownPage) -> int:
 def _position(cursor: str | None) -> Position | None:
     if cursor is None:
         return None
-    at, _, page_id = cursor.partition("-")
-    if not at.isdecimal() or len(at) > 18 or not page_id:
+    at, *rest = cursor.split("-")
+    if not at.isdecimal() or len(at) > 18 or len(rest) != 2 or not all(rest):
         raise validation_error("`cursor` is not one of ours.", hint="Give `nextCursor` of the page before.")
-    return Position(int(at), page_id)
+    return Position(int(at), *rest)

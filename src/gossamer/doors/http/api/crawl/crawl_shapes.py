@@ -37,7 +37,7 @@ class NewCrawl(CrawlSpec, frozen=True, kw_only=True, forbid_unknown_fields=True)
 class ShownOptions(CrawlOptions, frozen=True, kw_only=True):
     """How far it goes, and how fast."""
 
-    max_pages: Annotated[int, Meta(description="It stores at most this many; a default crawl has no bound.")]
+    max_pages: Annotated[int, Meta(description="It stores at most this many pages.")]
     headers: Annotated[tuple[str, ...], Meta(description="The names of the headers that are sent.")]
 
 

@@ -2,13 +2,15 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
+import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 
 from gossamer import problems
-from gossamer.doors.http.api.admin.jobs import tenant_seen_by
+from gossamer.doors.http.api.admin.jobs import EXAMPLE_JOB, ShownJob, tenant_seen_by
+from gossamer.doors.http.api.admin.jobs import to_api as to_job
 from gossamer.doors.http.api.crawl.crawl_shapes import (
     EXAMPLE_CRAWL,
     EXAMPLE_LINE,
@@ -22,9 +24,13 @@ from gossamer.doors.http.api.crawl.crawl_shapes import (
 )
 from gossamer.doors.http.core.exchange import Exchange, answer
 from gossamer.doors.http.core.routing import Route
+from gossamer.flows.crawl.control import CrawlControl
+from gossamer.flows.crawl.delete import KIND, CrawlDeleter
 from gossamer.flows.crawl.seeds import Seeder
 from gossamer.problems import Problem
 from gossamer.state.crawl.crawls import Crawl, Crawls
+from gossamer.state.jobs.job import JobState
+from gossamer.state.tenants.activity import Actor
 from gossamer.state.tenants.tenants import Role
 
 
@@ -32,6 +38,8 @@ from gossamer.state.tenants.tenants import Role
 class CrawlsEndpoints:
     crawls: Crawls
     seeder: Seeder
+    control: CrawlControl
+    deleter: CrawlDeleter
 
     async def create_crawl(self, exchange: Exchange, body: NewCrawl) -> Response:
         async def remember(connection: AsyncConnection, crawl: Crawl) -> None:
@@ -39,7 +47,12 @@ class CrawlsEndpoints:
 
         return _to_accepted(
             await self.seeder.start(
-                exchange.caller, body.spec, name=body.name, request_id=exchange.request_id, remember=remember
+                exchange.caller,
+                body.spec,
+                exchange.actor,
+                name=body.name,
+                request_id=exchange.request_id,
+                remember=remember,
             )
         )
 
@@ -57,20 +70,26 @@ class CrawlsEndpoints:
         return to_api(crawl, await self.crawls.waiting(crawl))
 
     async def pause_crawl(self, exchange: Exchange, id: str) -> ShownCrawl:
-        return await self._change(exchange, id, self.crawls.pause)
+        return await self._change(exchange, id, self.control.pause)
 
     async def resume_crawl(self, exchange: Exchange, id: str) -> ShownCrawl:
-        return await self._change(exchange, id, self.crawls.resume)
+        return await self._change(exchange, id, self.control.resume)
 
     async def stop_crawl(self, exchange: Exchange, id: str) -> ShownCrawl:
-        return await self._change(exchange, id, self.crawls.cancel)
+        return await self._change(exchange, id, self.control.stop)
+
+    async def delete_crawl(self, exchange: Exchange, id: str) -> Response:
+        job = await self.deleter.accept(id, tenant_seen_by(exchange.caller), exchange.actor)
+        if job is None:
+            raise _unknown()
+        return answer(to_job(job), 202, {"Location": f"/api/jobs/{job.job_id}"})
 
     async def _change(
-        self, exchange: Exchange, crawl_id: str, change: Callable[[str], Awaitable[Any]]
+        self, exchange: Exchange, crawl_id: str, change: Callable[[Crawl, Actor], Awaitable[bool]]
     ) -> ShownCrawl:
         """A crawl that is over, or already in that state, stays as it is."""
         crawl = await crawl_of(self.crawls, exchange, crawl_id)
-        await change(crawl.id)
+        await change(crawl, exchange.actor)
         return to_api(await crawl_of(self.crawls, exchange, crawl_id))
 
     def routes(self) -> list[Route]:
@@ -135,10 +154,26 @@ class CrawlsEndpoints:
                 handler=self.stop_crawl,
                 control=True,
                 summary="Stop a crawl for good",
-                description="Stored pages stay. Your default crawl cannot be stopped, only paused.",
-                **{**one, "problems": (problems.NOT_FOUND, problems.UNPROCESSABLE_ENTITY)},
+                description="Stored pages stay.",
+                **one,
+            ),
+            Route(
+                method="DELETE",
+                path="/api/crawls/{id}",
+                handler=self.delete_crawl,
+                control=True,
+                summary="Delete a crawl, with everything that it has stored",
+                description="It is stopped, and is in no list from then on. The job removes its URLs, pages, "
+                "their content, its counts, and its pages in the search index, except those that were read "
+                "again since or that another crawl of yours has stored. Reports of audits stay.",
+                status=202,
+                answers=ShownJob,
+                **{**one, "example": _EXAMPLE_JOB},
             ),
         ]
+
+
+_EXAMPLE_JOB: Final = msgspec.structs.replace(EXAMPLE_JOB, kind=KIND, status=JobState.QUEUED, progress=0)
 
 
 def _to_accepted(crawl: Crawl) -> Response:
@@ -150,12 +185,23 @@ async def crawl_of(crawls: Crawls, exchange: Exchange, crawl_id: str) -> Crawl:
     crawl = await crawls.get(crawl_id)
     tenant = tenant_seen_by(exchange.caller)
     if crawl is None or (tenant is not None and crawl.tenant_id != tenant):
-        raise Problem(problems.NOT_FOUND, "There is no crawl with this id.")
+        raise _unknown()
     return crawl
+
+
+def _unknown() -> Problem:
+    return Problem(problems.NOT_FOUND, "There is no crawl with this id.")
 
 
 async def asked_crawl(crawls: Crawls, exchange: Exchange, crawl_id: str | None) -> Crawl:
     """The crawl that is named, or the caller's default one."""
-    if crawl_id is None:
-        return await crawls.default(exchange.caller.tenant_id)
-    return await crawl_of(crawls, exchange, crawl_id)
+    if crawl_id is not None:
+        return await crawl_of(crawls, exchange, crawl_id)
+    crawl = await crawls.default(exchange.caller.tenant_id)
+    if crawl is None:
+        raise Problem(
+            problems.NOT_FOUND,
+            "You have no default crawl: it begins with the first URLs that are added without `crawl`.",
+            hint="Name a crawl with `crawl`, or add URLs with POST /api/frontier/seed.",
+        )
+    return crawl

@@ -9,16 +9,15 @@ from msgspec import UNSET, Meta, UnsetType
 from gossamer import problems
 from gossamer.doors.http.api.admin.jobs import tenant_seen_by
 from gossamer.doors.http.api.crawl.crawl_shapes import CrawlId
-from gossamer.doors.http.api.crawl.crawls import asked_crawl
+from gossamer.doors.http.api.crawl.crawls import crawl_of
 from gossamer.doors.http.api.crawl.host_names import HostName, host_names
 from gossamer.doors.http.core import timestamps
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.routing import Route
-from gossamer.flows.crawl.politeness.robots import forget as forget_robots
+from gossamer.flows.crawl.control import CrawlControl
 from gossamer.problems import Problem
 from gossamer.state.crawl.crawls import Crawls
 from gossamer.state.crawl.hosts import Host, Hosts
-from gossamer.state.kv.hot import Hot
 from gossamer.state.tenants.tenants import Role
 from gossamer.web.crawl.progress import UrlCounts, WaitReason
 
@@ -26,9 +25,9 @@ MAX_LISTED: Final = 1_000
 
 
 class DomainQuery(msgspec.Struct, forbid_unknown_fields=True):
-    """Which hosts of which crawl."""
+    """Which hosts."""
 
-    crawl: Annotated[CrawlId | None, Meta(description="A crawl; by default your default crawl.")] = None
+    crawl: Annotated[CrawlId | None, Meta(description="Only hosts of this crawl.")] = None
     cursor: Annotated[HostName | None, Meta(description="The `nextCursor` of the page before.")] = None
     limit: Annotated[int, Meta(ge=1, le=MAX_LISTED, description="Hosts in a page.")] = 100
 
@@ -48,14 +47,15 @@ class ShownHost(msgspec.Struct, rename="camel"):
         Meta(description="Why no request is sent; the values are those of a crawl's `waiting`."),
     ]
     counts: Annotated[
-        UrlCounts | UnsetType, Meta(description="In a list: the crawl's URLs on it, by state.")
+        UrlCounts | UnsetType,
+        Meta(description="In a list: the URLs on it, by state, of the crawl or of all your crawls."),
     ] = UNSET
 
 
 class DomainList(msgspec.Struct, rename="camel"):
-    """Hosts of a crawl, in the order of their names."""
+    """Hosts of a crawl or of all your crawls, in the order of their names."""
 
-    crawl_id: str
+    crawl_id: Annotated[str | None, Meta(description="The crawl; `null` if it is of all your crawls.")]
     domains: list[ShownHost]
     next_cursor: Annotated[str | None, Meta(description="Give it as `cursor` for the next page.")]
 
@@ -75,7 +75,7 @@ class RobotsQuery(msgspec.Struct, forbid_unknown_fields=True):
     """Which crawl the host belongs to."""
 
     crawl: Annotated[
-        CrawlId | None, Meta(description="A crawl; by default your default crawl, for admins any.")
+        CrawlId | None, Meta(description="A crawl; by default any of yours, for admins any at all.")
     ] = None
 
 
@@ -83,14 +83,19 @@ class RobotsQuery(msgspec.Struct, forbid_unknown_fields=True):
 class DomainsEndpoints:
     crawls: Crawls
     hosts: Hosts
-    hot: Hot
+    control: CrawlControl
 
     async def list_domains(self, exchange: Exchange, query: DomainQuery) -> DomainList:
-        crawl = await asked_crawl(self.crawls, exchange, query.crawl)
-        found = await self.hosts.listing(crawl_id=crawl.id, after=query.cursor, limit=query.limit + 1)
+        crawl_id = await self._named(exchange, query.crawl)
+        found = await self.hosts.listing(
+            crawl_id=crawl_id,
+            tenant=exchange.caller.tenant_id,
+            after=query.cursor,
+            limit=query.limit + 1,
+        )
         page = found[: query.limit]
         return DomainList(
-            crawl.id,
+            crawl_id,
             [_to_api(host) for host in page],
             page[-1].host if len(found) > query.limit else None,
         )
@@ -111,22 +116,23 @@ class DomainsEndpoints:
 
     async def reset_domain(self, exchange: Exchange, domain: str) -> ShownHost:
         for name in host_names(domain):
-            if await self.hosts.reset(name):
-                await forget_robots(self.hot, name)
+            if await self.control.reset(name, exchange.caller, exchange.actor):
                 host = await self.hosts.get(name)
                 if host is not None:
                     return _to_api(host)
         raise _unknown()
 
     async def _host(self, exchange: Exchange, domain: str, crawl_id: str | None) -> Host:
-        """A host of the crawl; any host for an admin who names no crawl."""
-        everywhere = crawl_id is None and tenant_seen_by(exchange.caller) is None
-        crawl = None if everywhere else await asked_crawl(self.crawls, exchange, crawl_id)
+        """A host of the crawl or of the caller's crawls; any host for an admin who names no crawl."""
+        named, tenant = await self._named(exchange, crawl_id), tenant_seen_by(exchange.caller)
         for name in host_names(domain):
-            found = await self.hosts.listing(crawl_id=crawl.id if crawl else None, host=name, limit=1)
+            found = await self.hosts.listing(crawl_id=named, tenant=tenant, host=name, limit=1)
             if found:
                 return found[0]
         raise _unknown()
+
+    async def _named(self, exchange: Exchange, crawl_id: str | None) -> str | None:
+        return None if crawl_id is None else (await crawl_of(self.crawls, exchange, crawl_id)).id
 
     def routes(self) -> list[Route]:
         common: dict[str, Any] = {"tag": "Crawls", "problems": (problems.NOT_FOUND,)}
@@ -140,7 +146,7 @@ class DomainsEndpoints:
                 path="/api/domains",
                 handler=self.list_domains,
                 needs=Role.USER,
-                summary="List the hosts of a crawl",
+                summary="List the hosts of your crawls, or of one crawl",
                 example=DomainList("01JGGR2Z3W8Q4T6V9X0Y1B2C3D", [_EXAMPLE_LISTED], None),
                 **common,
             ),
@@ -184,7 +190,7 @@ def _seconds(milliseconds: int | None) -> float | None:
 
 
 def _unknown() -> Problem:
-    return Problem(problems.NOT_FOUND, "The crawl has no such host.")
+    return Problem(problems.NOT_FOUND, "No crawl of yours has such a host.")
 
 
 _EXAMPLE: Final = ShownHost(

@@ -16,11 +16,12 @@ from gossamer.doors.http.api.crawl.crawl_shapes import (
     CrawlId,
     same_fields,
 )
-from gossamer.doors.http.api.crawl.crawls import asked_crawl
+from gossamer.doors.http.api.crawl.crawls import asked_crawl, crawl_of
 from gossamer.doors.http.api.crawl.host_names import HostName, host_names
 from gossamer.doors.http.core import timestamps
 from gossamer.doors.http.core.exchange import Exchange, answer
 from gossamer.doors.http.core.routing import Route
+from gossamer.flows.crawl.control import CrawlControl
 from gossamer.flows.crawl.seeds import Seeder, UrlsAdded
 from gossamer.state.crawl.crawls import Crawls
 from gossamer.state.crawl.frontier import Frontier, FrontierUrl
@@ -65,7 +66,10 @@ class NewUrls(msgspec.Struct, rename="camel", forbid_unknown_fields=True, kw_onl
             description="A text that is no URL, or one that is not allowed, is refused by itself.",
         ),
     ]
-    crawl: Annotated[CrawlId | None, Meta(description="A crawl; by default your default crawl.")] = None
+    crawl: Annotated[
+        CrawlId | None,
+        Meta(description="A crawl; by default your default crawl, which the first of them begin."),
+    ] = None
 
 
 class AddedUrls(NewUrls, rename="camel", forbid_unknown_fields=True, kw_only=True):
@@ -130,6 +134,7 @@ class FrontierEndpoints:
     crawls: Crawls
     frontier: Frontier
     seeder: Seeder
+    control: CrawlControl
 
     async def get_frontier_stats(self, exchange: Exchange, query: FrontierQuery) -> FrontierStats:
         crawl = await asked_crawl(self.crawls, exchange, query.crawl)
@@ -155,18 +160,25 @@ class FrontierEndpoints:
         return await self._add(exchange, body, HIGH)
 
     async def recover_urls(self, exchange: Exchange) -> Recovered:
-        return Recovered(await self.frontier.recover())
+        return Recovered(await self.control.recover(exchange.caller, exchange.actor))
 
     async def clear_frontier(self, exchange: Exchange, query: FrontierQuery) -> Cleared:
         crawl = await asked_crawl(self.crawls, exchange, query.crawl)
-        return Cleared(crawl.id, *await self.frontier.clear(crawl.id))
+        return Cleared(crawl.id, *await self.control.clear(crawl, exchange.actor))
 
     async def _add(self, exchange: Exchange, body: NewUrls, priority: int | None) -> Response:
         async def remember(connection: AsyncConnection, added: UrlsAdded) -> None:
             await exchange.remember(connection, answer(added))
 
-        crawl = await asked_crawl(self.crawls, exchange, body.crawl)
-        return answer(await self.seeder.add_urls(crawl, body.urls, priority, remember))
+        by = exchange.actor
+        if body.crawl is None:
+            return answer(
+                await self.seeder.add_default_urls(
+                    exchange.caller, body.urls, by, priority=priority, remember=remember
+                )
+            )
+        crawl = await crawl_of(self.crawls, exchange, body.crawl)
+        return answer(await self.seeder.add_urls(crawl, body.urls, by, priority=priority, remember=remember))
 
     def routes(self) -> list[Route]:
         common: dict[str, Any] = {"needs": Role.ADMIN, "tag": "Frontier"}

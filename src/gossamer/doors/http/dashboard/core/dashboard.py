@@ -24,6 +24,7 @@ from gossamer.state.tenants.tenants import Role
 Page = Callable[..., Awaitable[Response]]  # (exchange, form=…, **path) → the page
 Action = Callable[..., Awaitable[Response]]  # (exchange, form, **path) → usually `Dashboard.see`
 
+HOME: Final = "/app"
 SIGN_IN: Final = "/app/sign-in"
 SECURITY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
@@ -84,6 +85,7 @@ class Dashboard:
     public_url: str
     assets: Assets
     notices: Mapping[str, str] = field(default_factory=dict)  # code → sentence, shown after a redirect
+    providers: tuple[str, ...] = ()  # where people can also sign in, by name
 
     def render(
         self,
@@ -186,7 +188,9 @@ class Dashboard:
             return self.see(f"{SIGN_IN}?next={quote(wanted, safe='/')}")
         kept = kept_fields(await read_form(exchange)) if is_own(exchange) else {}
         resume = {"resume": exchange.path, "fields": urlencode(kept)} if kept else {}
-        return self.render(exchange, "sign_in.html", status=401, next="", providers=(), resume=resume)
+        return self.render(
+            exchange, "sign_in.html", status=401, next="", providers=self.providers, resume=resume
+        )
 
     def _notice(self, exchange: Exchange) -> str:
         query = dict(
@@ -205,6 +209,12 @@ def is_own(exchange: Exchange) -> bool:
     origin = exchange.header(b"origin")
     host = exchange.header(b"host") or ""
     return origin is None or urlsplit(origin).netloc.lower() == host.lower()
+
+
+def local_path(path: str) -> str:
+    """The path, if it is one of the dashboard. Nobody is sent elsewhere."""
+    is_ours = path == HOME or path.startswith((f"{HOME}/", f"{HOME}?"))
+    return path if is_ours and "\\" not in path and path.isprintable() else HOME
 
 
 def kept_fields(form: Mapping[str, str]) -> dict[str, str]:

@@ -41,6 +41,7 @@ def upgrade() -> None:
     _crawl_hosts()
     _frontier()
     _crawled_pages()
+    _crawl_blobs()
     _unindexed()
     _crawl_minutes()
     _search_words()
@@ -469,6 +470,7 @@ def _crawls() -> None:
         *_columns(sa.String(26), "id", "tenant_id"),
         *_columns(sa.String, "name", "state"),
         *_columns(sa.Boolean, "is_default"),
+        *_columns(sa.Boolean, "deleting", server_default=sa.false()),
         *_columns(sa.Text, "spec_json"),
         *_columns(
             sa.BigInteger,
@@ -481,7 +483,7 @@ def _crawls() -> None:
             "pages",
             "bytes",
         ),
-        *_columns(sa.Integer, "clearings", server_default="0"),
+        *_columns(sa.Integer, "revision", server_default="0"),
         *_columns(sa.BigInteger, "created_at"),
         *_columns(sa.BigInteger, "started_at", "finished_at", nullable=True),
         *_columns(sa.String, "request_id"),
@@ -492,6 +494,7 @@ def _crawls() -> None:
         _check("counts", "pending >= 0 AND in_progress >= 0"),
         _check("most_pages", "pages + in_progress <= max_pages"),
     )
+    op.create_index("ix_crawls_deleting", "crawls", ["id"], **_where("deleting"))
     op.create_index("ix_crawls_running", "crawls", ["id"], **_where("state = 'running'"))
     op.create_index(None, "crawls", ["tenant_id", "id"])
     op.create_index("uq_crawls_default", "crawls", ["tenant_id"], unique=True, **_where("is_default"))
@@ -534,12 +537,14 @@ def _crawl_hosts() -> None:
         "crawl_hosts",
         *_columns(sa.String(26), "crawl_id"),
         *_columns(sa.String, "host"),
+        *_columns(sa.String(26), "tenant_id"),
         *_columns(sa.BigInteger, "pending", "in_progress", "completed", "failed", "blocked", "taken_at"),
         sa.PrimaryKeyConstraint("crawl_id", "host"),
         _check("counts", "pending >= 0 AND in_progress >= 0"),
     )
     op.create_index("ix_crawl_hosts_pending", "crawl_hosts", ["host", "taken_at"], **_where("pending > 0"))
     op.create_index("ix_crawl_hosts_turns", "crawl_hosts", ["crawl_id", "taken_at"], **_where("pending > 0"))
+    op.create_index(None, "crawl_hosts", ["tenant_id", "host"])
 
 
 def _frontier() -> None:
@@ -617,6 +622,16 @@ def _crawled_pages() -> None:
         ["crawl_id", "status_code", "crawled_at", "url_hash"],
         **_where("status_code <> 200"),
     )
+
+
+def _crawl_blobs() -> None:
+    op.create_table(
+        "crawl_blobs",
+        *_columns(sa.String, "blob"),
+        *_columns(sa.String(26), "crawl_id"),
+        sa.PrimaryKeyConstraint("blob", "crawl_id"),
+    )
+    op.create_index(None, "crawl_blobs", ["crawl_id"])
 
 
 def _unindexed() -> None:

@@ -1,0 +1,23 @@
+"""Runs a command that needs the database, and nothing else."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+from gossamer.doors.cli import Build, CommandService, load, quiet_log
+
+T = TypeVar("T")
+WHERE = ("data_dir", "database_url", "redis_url")
+
+
+def run_with(build: Build, /, flags: dict[str, Any], work: Callable[[CommandService], Awaitable[T]]) -> T:
+    async def inside() -> T:
+        settings = load(flags)
+        service = build(settings, quiet_log(settings))
+        try:
+            await service.prepare()
+            return await work(service)
+        finally:
+            await service.close()
+
+    return asyncio.run(inside())

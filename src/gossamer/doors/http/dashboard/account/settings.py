@@ -1,0 +1,52 @@
+"""The page about settings: what is in force, and where it comes from. For admins."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+from starlette.responses import Response
+
+from gossamer.doors.http.core.exchange import Exchange
+from gossamer.doors.http.core.routing import Route
+from gossamer.doors.http.dashboard.account.filters import filters
+from gossamer.doors.http.dashboard.core.dashboard import Dashboard
+from gossamer.settings.settings import Settings, ShownSetting, variable
+from gossamer.state.tenants.tenants import Role
+
+_PATH: Final = "/app/settings"
+DEFAULT: Final = "default"
+
+
+class SettingsView(msgspec.Struct):
+    """Which settings to show."""
+
+    text: str = ""
+    only: str = ""  # "set": without those that have their default
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsPages:
+    dashboard: Dashboard
+    settings: Settings
+
+    async def show(self, exchange: Exchange, query: SettingsView) -> Response:
+        chosen = filters(query)
+        every = self.settings.describe()
+        found = [line for line in every if _fits(line, chosen["text"].lower(), chosen["only"])]
+        return self.dashboard.render(
+            exchange,
+            "account/settings.html",
+            here="settings",
+            settings=[(variable(line.name), line, line.source == DEFAULT) for line in found],
+            total=len(every),
+            chosen=chosen,
+        )
+
+    def routes(self) -> list[Route]:
+        return [self.dashboard.page(_PATH, self.show, "Settings", needs=Role.ADMIN)]
+
+
+def _fits(line: ShownSetting, text: str, only: str) -> bool:
+    if only == "set" and line.source == DEFAULT:
+        return False
+    return any(text in part.lower() for part in (variable(line.name), line.value, line.source, line.about))

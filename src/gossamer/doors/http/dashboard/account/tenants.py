@@ -1,0 +1,75 @@
+"""The pages about tenants, for admins."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+from starlette.responses import Response
+
+from gossamer.doors.http.api.admin.keys import KeyQuery, KeysEndpoints
+from gossamer.doors.http.api.admin.tenants import TenantQuery, TenantsEndpoints
+from gossamer.doors.http.api.admin.usage import UsageEndpoints, UsageQuery
+from gossamer.doors.http.api.auth.people import PeopleEndpoints, UserQuery
+from gossamer.doors.http.api.crawl.crawl_shapes import to_line
+from gossamer.doors.http.core.exchange import Exchange
+from gossamer.doors.http.core.routing import Route
+from gossamer.doors.http.dashboard.account.filters import filters, pages
+from gossamer.doors.http.dashboard.core.dashboard import Dashboard
+from gossamer.state.crawl.crawls import Crawls
+from gossamer.state.tenants.tenants import Role
+
+_HERE: Final = "tenants"
+_LIST: Final = "/app/tenants"
+_SHOWN: Final = 10  # keys, people and crawls on the page of a tenant
+
+
+class TenantsView(msgspec.Struct):
+    """Which tenants to show."""
+
+    email: str = ""
+    cursor: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TenantsPages:
+    dashboard: Dashboard
+    endpoints: TenantsEndpoints
+    keys: KeysEndpoints
+    people: PeopleEndpoints
+    usage: UsageEndpoints
+    crawls: Crawls
+
+    async def show(self, exchange: Exchange, query: TenantsView) -> Response:
+        chosen = filters(query)
+        found = await self.endpoints.list_tenants(exchange, chosen.to(TenantQuery))
+        following, first = pages(_LIST, chosen, found.next_cursor)
+        return self.dashboard.render(
+            exchange,
+            "account/tenants.html",
+            here=_HERE,
+            tenants=found.tenants,
+            chosen=chosen,
+            following=following,
+            first=first,
+        )
+
+    async def show_one(self, exchange: Exchange, id: str) -> Response:
+        tenant = await self.endpoints.get_tenant(exchange, id)
+        crawls = await self.crawls.listing(id, limit=_SHOWN)
+        return self.dashboard.render(
+            exchange,
+            "account/tenant.html",
+            here=_HERE,
+            tenant=tenant,
+            keys=await self.keys.list_keys(exchange, KeyQuery(email=tenant.email, limit=_SHOWN)),
+            people=await self.people.list_people(exchange, UserQuery(tenant=id, limit=_SHOWN)),
+            crawls=[to_line(crawl) for crawl in crawls],
+            usage=await self.usage.get_usage(exchange, UsageQuery(tenant=id)),
+        )
+
+    def routes(self) -> list[Route]:
+        page, admin = self.dashboard.page, Role.ADMIN
+        return [
+            page(_LIST, self.show, "Tenants", needs=admin),
+            page(f"{_LIST}/{{id}}", self.show_one, "A tenant", needs=admin),
+        ]

@@ -1,0 +1,51 @@
+"""Which crawls have pages in a blob. A blob goes with the last crawl that has one."""
+
+from collections.abc import Collection, Sequence
+from typing import Final, NamedTuple
+
+from sqlalchemy import delete, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from gossamer.state.blobs import orphan_blobs
+from gossamer.state.crawl.crawl_tables import crawl_blobs
+from gossamer.state.db.bulk import bulk
+
+_blobs: Final = crawl_blobs.c
+_ADD: Final = bulk(
+    """
+INSERT INTO crawl_blobs (blob, crawl_id) SELECT blob, crawl_id FROM {given} WHERE true
+ON CONFLICT (blob, crawl_id) DO NOTHING""",
+    rows={"blob": "text", "crawl_id": "text"},
+)
+
+
+async def add(connection: AsyncConnection, stored: Collection[tuple[str, str]]) -> None:
+    """These blobs, each with its crawl, have pages now."""
+    await _ADD(connection, None, sorted(stored))
+
+
+class ReleasedBlobs(NamedTuple):
+    """How many blobs a crawl has given up, and which of them nobody needs any more."""
+
+    number: int
+    orphans: Sequence[str]
+
+
+async def release(connection: AsyncConnection, crawl_id: str, most: int) -> ReleasedBlobs:
+    """The crawl has no pages any more: give up to `most` of its blobs, and mark those that no other crawl
+    needs."""
+    own = select(_blobs.blob).where(_blobs.crawl_id == crawl_id).order_by(_blobs.blob).limit(most)
+    names = (await connection.scalars(own)).all()
+    if not names:
+        return ReleasedBlobs(0, ())
+    # The rows of all crawls are locked, in one order: of two crawls that are deleted at once, the second one
+    # sees that it is the last.
+    every = select(_blobs.blob).where(_blobs.blob.in_(names)).order_by(_blobs.blob, _blobs.crawl_id)
+    await connection.execute(every.with_for_update())
+    mine = delete(crawl_blobs).where(_blobs.crawl_id == crawl_id, _blobs.blob.in_(names))
+    await connection.execute(mine)
+    kept = select(_blobs.blob).where(_blobs.blob.in_(names))
+    needed = set((await connection.scalars(kept)).all())
+    orphans = [name for name in names if name not in needed]
+    await orphan_blobs.mark(connection, orphans)
+    return ReleasedBlobs(len(names), orphans)
