@@ -32,15 +32,16 @@ class Stage:
     browser: Browser
     client: httpx.AsyncClient  # as an admin, with the API
 
-    async def person(self, email: str, role: str = "user") -> dict[str, str]:
-        """Add a person. Their credentials."""
-        added = await self.client.post("/api/admin/users", json={"email": email, "role": role})
+    async def person(self, email: str, role: str = "user", tenant: str = "") -> str:
+        """Add a person who can sign in. Their email."""
+        body = {"email": email, "role": role, "tenant": tenant}
+        added = await self.client.post("/api/admin/users", json=body)
         token = added.json()["link"].partition("token=")[2]
         async with httpx.AsyncClient(base_url=self.url) as client:
             (
                 await client.post("/api/auth/link", json={"token": token, "password": PASSWORD})
             ).raise_for_status()
-        return {"email": email, "password": PASSWORD}
+        return email
 
     async def context(
         self, *, scripts: bool = True, dark: bool = False, phone: bool = False
@@ -68,12 +69,12 @@ class Stage:
         await page.wait_for_url("**/app")
         await page.close()
 
-    async def wait(self, path: str, *states: str, field: str = "status") -> dict[str, Any]:
+    async def wait(self, path: str, *states: str) -> dict[str, Any]:
         """The document at this address, as soon as its state is one of these."""
         end = time.monotonic() + SECONDS
         while time.monotonic() < end:
             document: dict[str, Any] = (await self.client.get(path)).json()
-            if document.get(field) in states:
+            if document.get("status") in states:
                 return document
             await asyncio.sleep(0.1)
         raise AssertionError(document)

@@ -1,14 +1,17 @@
 """Audits: what was asked about a page or a site, and the report."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
-from sqlalchemy import Row, select, update
+from sqlalchemy import select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.db.database import clock, insert_into
-from gossamer.state.db.tables import audits
+from gossamer.state.db.tables import audits, jobs
+from gossamer.state.jobs.job import JobState
+from gossamer.web.audit.check import Severity
 from gossamer.web.audit.report import AuditOptions, AuditReport
 
 
@@ -24,10 +27,23 @@ class Audit:
     score: int | None = None
     report_json: str | None = None  # None until it is done, and in lists
     crawl_id: str | None = None  # set once the audit of a site has begun its crawl
+    severities: Mapping[Severity, int] | None = None  # how many findings there are of each; None until done
 
     def report(self) -> AuditReport | None:
         """May take long for a large site, so call it in a thread."""
         return None if self.report_json is None else msgspec.json.decode(self.report_json, type=AuditReport)
+
+
+class ListedAudit(NamedTuple):
+    """An audit, and the state of its job as long as that is kept."""
+
+    audit: Audit
+    job_state: JobState | None
+
+    @property
+    def status(self) -> JobState:
+        """Without the job, the report tells how it ended."""
+        return self.job_state or (JobState.FAILED if self.audit.score is None else JobState.DONE)
 
 
 async def add(
@@ -53,11 +69,23 @@ async def add(
 
 
 async def complete(
-    connection: AsyncConnection, audit_id: str, score: int, report_json: str, *, now: int | None = None
+    connection: AsyncConnection,
+    audit_id: str,
+    report: AuditReport,
+    report_json: str,
+    *,
+    now: int | None = None,
 ) -> None:
     """Call it in the transaction that finishes the job, so that a worker without its lease writes nothing."""
     done = update(audits).where(audits.c.id == audit_id)
-    await connection.execute(done.values(score=score, report_json=report_json, finished_at=clock(now)))
+    await connection.execute(
+        done.values(
+            score=report.score,
+            report_json=report_json,
+            severities_json=msgspec.json.encode(report.count_by_severity()).decode(),
+            finished_at=clock(now),
+        )
+    )
 
 
 async def set_crawl(connection: AsyncConnection, audit_id: str, crawl_id: str) -> None:
@@ -68,12 +96,12 @@ async def set_crawl(connection: AsyncConnection, audit_id: str, crawl_id: str) -
 
 async def get(connection: AsyncConnection, audit_id: str) -> Audit | None:
     row = (await connection.execute(select(audits).where(audits.c.id == audit_id))).first()
-    return None if row is None else _audit(row)
+    return None if row is None else _audit(row._mapping)
 
 
 async def of_job(connection: AsyncConnection, job_id: str) -> Audit | None:
     row = (await connection.execute(select(audits).where(audits.c.job_id == job_id))).first()
-    return None if row is None else _audit(row)
+    return None if row is None else _audit(row._mapping)
 
 
 async def before(connection: AsyncConnection, audit: Audit) -> Audit | None:
@@ -86,23 +114,32 @@ async def before(connection: AsyncConnection, audit: Audit) -> Audit | None:
         .limit(1)
     )
     row = (await connection.execute(query)).first()
-    return None if row is None else _audit(row)
+    return None if row is None else _audit(row._mapping)
 
 
 async def listing(
     connection: AsyncConnection, *, tenant_id: str | None, before: str | None, limit: int
-) -> list[Audit]:
-    """The newest first, without their reports; of one tenant or of all."""
+) -> list[ListedAudit]:
+    """The newest first, without their reports but with the states of their jobs; of one tenant or of all."""
     columns = [column for column in audits.c if column.name != "report_json"]
-    query = select(*columns).order_by(audits.c.id.desc()).limit(limit)
+    states = audits.outerjoin(jobs, jobs.c.job_id == audits.c.job_id)
+    query = select(*columns, jobs.c.status).select_from(states).order_by(audits.c.id.desc()).limit(limit)
     if tenant_id is not None:
         query = query.where(audits.c.tenant_id == tenant_id)
     if before is not None:
         query = query.where(audits.c.id < before)
-    return [_audit(row) for row in await connection.execute(query)]
+    return [_listed(row._mapping) for row in await connection.execute(query)]
 
 
-def _audit(row: Row[Any]) -> Audit:
-    columns = dict(row._mapping)
+def _listed(row: Mapping[Any, Any]) -> ListedAudit:
+    columns = dict(row)
+    status = columns.pop("status")
+    return ListedAudit(_audit(columns), None if status is None else JobState(status))
+
+
+def _audit(row: Mapping[Any, Any]) -> Audit:
+    columns = dict(row)
+    counted = columns.pop("severities_json")
+    severities = None if counted is None else msgspec.json.decode(counted, type=dict[Severity, int])
     options = msgspec.json.decode(columns.pop("options_json"), type=AuditOptions)
-    return Audit(options=options, **columns)
+    return Audit(options=options, severities=severities, **columns)

@@ -104,3 +104,24 @@ async def test_hosts_of_all_crawls_are_summed(ground: Ground) -> None:
     (one,) = await ground.hosts.listing(tenant=ground.tenant, host="b:80", now=NOW)
     assert one.counts is not None
     assert one.counts.completed == 2 * PAGES
+
+
+async def test_the_history_of_a_url_is_the_newest_first_and_of_the_tenant_alone(ground: Ground) -> None:
+    made = [await stored(ground, "a:80", now=NOW + number * SECOND) for number in range(3)]
+    one = (await pages_of(ground, 1))[0]
+    async with ground.database.read() as connection:
+        found = await tenant_pages.history(connection, ground.tenant, one.url_hash, limit=2)
+        assert [page.crawl_id for page in found] == [made[2].id, made[1].id]
+        assert {page.url for page in found} == {one.url}
+        assert await tenant_pages.history(connection, "another", one.url_hash, limit=2) == []
+
+
+async def test_pages_are_found_by_a_text_in_their_url_in_any_case(ground: Ground) -> None:
+    await stored(ground, *HOSTS)
+    one = (await pages_of(ground, 1))[0]
+    found = await pages_of(ground, 100, contains=one.url.upper())
+    assert one.url in {page.url for page in found}
+    assert len(found) < len(HOSTS) * PAGES
+    assert len(await pages_of(ground, 100, contains="http://")) == len(HOSTS) * PAGES
+    for wild in ("%", "_", "\\", "*"):
+        assert await pages_of(ground, 100, contains=wild) == []  # a text, not a pattern

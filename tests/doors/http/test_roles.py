@@ -12,10 +12,10 @@ import httpx
 import pytest
 from tests.doors.services import AS_ADMIN, Visit, Visiting, bearer
 
+from gossamer.api import routes
 from gossamer.doors.http.core.cookies import SessionCookie
 from gossamer.doors.http.core.routing import Route
 from gossamer.flows.tenants.people import NewUser
-from gossamer.layers import routes
 from gossamer.state.tenants.activity import Actor
 from gossamer.state.tenants.tenants import Role
 

@@ -98,7 +98,7 @@ class Auditor:
             report = await self._run_site(work)
         encoded = (await asyncio.to_thread(msgspec.json.encode, report)).decode()
         async with work.finishing(_job_result(wanted.audit_id, report)) as connection:
-            await audits.complete(connection, wanted.audit_id, report.score, encoded)
+            await audits.complete(connection, wanted.audit_id, report, encoded)
 
     async def audit_page(self, url: Url, options: AuditOptions, step: Step) -> AuditReport:
         await step("fetching the page", 5)

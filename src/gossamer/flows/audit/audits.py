@@ -17,7 +17,7 @@ from gossamer.flows.tenants.keys import FIRST_EMAIL
 from gossamer.problems import Problem
 from gossamer.reach.net.dial import Dialer
 from gossamer.state import audits
-from gossamer.state.audits import Audit
+from gossamer.state.audits import Audit, ListedAudit
 from gossamer.state.jobs import job_table
 from gossamer.state.jobs.job import Job, NewJob
 from gossamer.state.jobs.jobs import Jobs
@@ -88,7 +88,7 @@ class Audits:
             raise Problem(problems.NOT_FOUND, "There is no audit with this id.")
         return audit, job
 
-    async def list(self, *, tenant_id: str | None, before: str | None, limit: int) -> list[Audit]:
+    async def list(self, *, tenant_id: str | None, before: str | None, limit: int) -> list[ListedAudit]:
         """The newest first, without their reports. A tenant of None may see all audits."""
         async with self.jobs.database.read() as connection:
             return await audits.listing(connection, tenant_id=tenant_id, before=before, limit=limit)
@@ -118,7 +118,7 @@ class Audits:
         report = await self._crawl_here(audit.crawl_id or "", options, step, crawling())
         encoded = msgspec.json.encode(report).decode()
         async with self.jobs.database.write() as connection:
-            await audits.complete(connection, audit.id, report.score, encoded)
+            await audits.complete(connection, audit.id, report, encoded)
             done = await audits.get(connection, audit.id)
         return report, None if done is None else await self.compare(done, tenant_id=None)
 

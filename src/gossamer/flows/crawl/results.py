@@ -20,6 +20,7 @@ from gossamer.state.crawl import crawled_pages, tenant_pages
 from gossamer.state.crawl.crawled_pages import PageFilter, Position, StoredPage
 from gossamer.state.crawl.crawls import Crawls
 from gossamer.state.db.database import Database
+from gossamer.web.html.links import Link
 from gossamer.web.pages.page import Page, is_text
 from gossamer.web.pages.reading import ReadingOptions
 
@@ -78,6 +79,16 @@ class CrawlResults:
                 )
             else:
                 rows = await tenant_pages.listing(connection, which, after=after, limit=limit)
+        return [PageWithContent(row) for row in rows]
+
+    async def newest(self, crawl_id: str, limit: int) -> list[PageWithContent]:
+        async with self.database.read() as connection:
+            return [PageWithContent(row) for row in await crawled_pages.newest(connection, crawl_id, limit)]
+
+    async def history(self, tenant: str, url_hash: str, limit: int) -> list[PageWithContent]:
+        """The pages of one URL in all crawls of a tenant, the newest first."""
+        async with self.database.read() as connection:
+            rows = await tenant_pages.history(connection, tenant, url_hash, limit=limit)
         return [PageWithContent(row) for row in rows]
 
     async def listing_when_free(
@@ -144,13 +155,21 @@ class CrawlResults:
 
     async def content(self, row: StoredPage, shape: Shape) -> StoredContent:
         """The content of a page. Raises `Problem` if it is not stored or cannot be read."""
-        whole = await self.blobs.get(row.blob) if row.blob else None
-        if whole is None:
-            raise Problem(problems.NOT_FOUND, "The content of this page is not kept.")
-        page = _unpack_row(whole, row)
+        page = await self._stored(row)
         if shape == "raw":
             return StoredContent(page.body, _media_type(page))
         return StoredContent((await self._read_content(page, shape)).encode(), _MEDIA_TYPES[shape])
+
+    async def links(self, row: StoredPage) -> Sequence[Link]:
+        """What a page links to. Raises `Problem` if it is not stored or cannot be read."""
+        options = ReadingOptions(main_content=False, markdown=False, html=False)
+        return (await self.parsers.read(await self._stored(row), options)).links
+
+    async def _stored(self, row: StoredPage) -> Page:
+        whole = await self.blobs.get(row.blob) if row.blob else None
+        if whole is None:
+            raise Problem(problems.NOT_FOUND, "The content of this page is not kept.")
+        return _unpack_row(whole, row)
 
     async def _with_content(
         self, stored: PageWithContent, whole: bytes | None, shape: Shape

@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import Any, Final, NamedTuple, TypeVar
 
 from msgspec import Struct
-from sqlalchemy import ColumnElement, literal_column, select, tuple_
+from sqlalchemy import ColumnElement, literal_column, or_, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl.crawl_tables import crawled_pages
@@ -109,6 +109,7 @@ class PageFilter(Struct, frozen=True, kw_only=True):
     hosts: tuple[str, ...] | None = None
     status_code: int | None = None
     outcome: str | None = None
+    contains: str = ""  # a text in the URL or the title
 
     def conditions(self) -> list[ColumnElement[bool]]:
         conditions: list[ColumnElement[bool]] = [_pages.crawl_id == self.crawl_id]
@@ -118,6 +119,9 @@ class PageFilter(Struct, frozen=True, kw_only=True):
             conditions += _either(_pages.outcome, self.outcome, USUAL_OUTCOME)
         if self.hosts is not None:
             conditions.append(_pages.host.in_(self.hosts))
+        if self.contains:
+            places = (_pages.url, _pages.title)
+            conditions.append(or_(*(place.icontains(self.contains, autoescape=True) for place in places)))
         return conditions
 
 
@@ -151,6 +155,12 @@ async def listing(
     if settled:
         query = query.where(_pages.crawled_at < clock(now) - SETTLED_MS)
     ordered = query.order_by(_pages.crawled_at, _pages.url_hash).limit(limit)
+    return [StoredPage(**row._mapping) for row in await connection.execute(ordered)]
+
+
+async def newest(connection: AsyncConnection, crawl_id: str, limit: int) -> list[StoredPage]:
+    query = select(*COLUMNS).where(_pages.crawl_id == crawl_id)
+    ordered = query.order_by(_pages.crawled_at.desc(), _pages.url_hash.desc()).limit(limit)
     return [StoredPage(**row._mapping) for row in await connection.execute(ordered)]
 
 

@@ -16,6 +16,7 @@ from gossamer.state.crawl.crawl_tables import crawl_hosts, crawled_pages, crawls
 from gossamer.state.crawl.crawled_pages import COLUMNS, PageFilter, Position, StoredPage, is_after
 
 MAX_CRAWLS_AT_ONCE: Final = 32
+MAX_CRAWLS_OF_HISTORY: Final = 500  # the newest; each is one look into the index
 
 _pages: Final = crawled_pages.c
 _crawls: Final = crawls.c
@@ -38,6 +39,14 @@ async def listing(
         left = _crawls_of(which).where(_crawls.id < ids[-1])
         most = min(2 * most, MAX_CRAWLS_AT_ONCE)
     return found
+
+
+async def history(connection: AsyncConnection, tenant: str, url_hash: str, *, limit: int) -> list[StoredPage]:
+    """The pages that crawls of the tenant have stored for one URL, the newest first."""
+    ids = (await connection.scalars(_crawls_of(PageFilter(tenant=tenant)).limit(MAX_CRAWLS_OF_HISTORY))).all()
+    query = select(*COLUMNS).where(_pages.crawl_id.in_(ids), _pages.url_hash == url_hash)
+    ordered = query.order_by(_pages.crawled_at.desc()).limit(limit)
+    return [StoredPage(**row._mapping) for row in await connection.execute(ordered)]
 
 
 def _crawls_of(which: PageFilter) -> Select[Any]:

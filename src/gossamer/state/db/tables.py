@@ -238,6 +238,7 @@ audits: Final = Table(
     time_("finished_at", nullable=True),
     Column("score", SmallInteger, nullable=True),
     Column("report_json", Text, nullable=True),
+    Column("severities_json", Text, nullable=True),  # the findings of the report, counted
     id_("crawl_id", nullable=True),  # the crawl of a site audit; no foreign key: a report outlives it
     CheckConstraint("score BETWEEN 0 AND 100", name="score"),
     CheckConstraint("(score IS NULL) = (report_json IS NULL)", name="scored_when_reported"),

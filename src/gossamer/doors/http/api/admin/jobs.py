@@ -9,7 +9,14 @@ from msgspec import Meta
 from starlette.responses import Response
 
 from gossamer import problems
-from gossamer.doors.http.core import timestamps
+from gossamer.doors.http.api.admin.job_shapes import (
+    EXAMPLE_EVENT,
+    EXAMPLE_JOB,
+    ShownEvent,
+    ShownJob,
+    to_api,
+    to_event,
+)
 from gossamer.doors.http.core.exchange import Exchange, answer
 from gossamer.doors.http.core.routing import Route
 from gossamer.doors.http.core.streaming import (
@@ -23,39 +30,16 @@ from gossamer.flows.tenants.admit import Caller
 from gossamer.problems import Problem, validation_error
 from gossamer.state.jobs.event_feed import EventFeed
 from gossamer.state.jobs.job import Job, JobFilter, JobState
-from gossamer.state.jobs.job_events import Event, EventType
+from gossamer.state.jobs.job_events import Event
 from gossamer.state.jobs.jobs import Jobs
 from gossamer.state.tenants.tenants import Role
 
 MAX_JOBS_LISTED: Final = 100
 MAX_EVENTS_LISTED: Final = 1_000
 MAX_SEQ: Final = 2**31 - 1  # the maximum of the column
-MAX_STREAM_SECONDS: Final = 900.0  # then the client reconnects
-_EXAMPLE_ID: Final = "01JGGR2Z3W8Q4T6V9X0Y1B2C3D"
+MAX_STREAM_SECONDS: Final = 900.0  # then the client reconnects with Last-Event-ID
 
 Cursor = Annotated[str, Meta(max_length=26)]
-
-
-class ShownJob(msgspec.Struct, rename="camel"):
-    """A job: work that runs in the background."""
-
-    job_id: str
-    kind: str
-    status: JobState
-    progress: Annotated[int, Meta(ge=0, le=100, description="Percent.")]
-    attempt: Annotated[int, Meta(description="Attempts that have started.")]
-    max_attempts: int
-    cancel_requested: Annotated[
-        bool, Meta(description="Cancelling was requested; the job may still run to its next step.")
-    ]
-    queued_at: str
-    started_at: str | None
-    finished_at: str | None
-    error: Annotated[str | None, Meta(description="The error of the last attempt, if it failed.")]
-    result: Annotated[Any, Meta(description="The result; `null` until the job is done.")]
-    request_id: str
-    status_url: str
-    events_url: str
 
 
 class JobList(msgspec.Struct, rename="camel"):
@@ -74,17 +58,6 @@ class JobQuery(msgspec.Struct, forbid_unknown_fields=True):
     status: Annotated[JobState | None, Meta(description="Only jobs in this state.")] = None
     cursor: Annotated[Cursor | None, Meta(description="The `nextCursor` of the page before.")] = None
     limit: Annotated[int, Meta(ge=1, le=MAX_JOBS_LISTED, description="Jobs in a page.")] = 50
-
-
-class ShownEvent(msgspec.Struct, rename="camel"):
-    """An event of a job."""
-
-    id: int
-    type: EventType
-    message: str
-    data: Any
-    progress: int | None
-    at: str
 
 
 class EventList(msgspec.Struct, rename="camel"):
@@ -114,21 +87,24 @@ class JobsEndpoints:
         return JobList([to_api(job) for job in page], page[-1].job_id if len(found) > query.limit else None)
 
     async def get_job(self, exchange: Exchange, id: str) -> ShownJob:
-        return to_api(await self._job(exchange, id))
+        return to_api(await self.find_job(exchange, id))
 
     async def cancel_job(self, exchange: Exchange, id: str) -> ShownJob:
-        job = await self._job(exchange, id)
+        job = await self.find_job(exchange, id)
         return to_api(await self._jobs.cancel(job.job_id, by=exchange.actor) or job)
 
     async def get_events(self, exchange: Exchange, id: str, query: EventQuery) -> Response:
-        job = await self._job(exchange, id)
+        job = await self.find_job(exchange, id)
         after = _last_seen(exchange, query)
         if EVENTS in (exchange.header(b"accept") or ""):
             return self._streams.start(exchange.caller.key_id, self._stream(job.job_id, after))
-        found = await self._jobs.events(job.job_id, after_seq=after, limit=query.limit)
-        return answer(EventList([_to_event(event) for event in found], found[-1].seq if found else after))
+        return answer(await self.list_events(job, after=after, limit=query.limit))
 
-    async def _job(self, exchange: Exchange, job_id: str) -> Job:
+    async def list_events(self, job: Job, *, after: int = 0, limit: int = MAX_EVENTS_LISTED) -> EventList:
+        found = await self._jobs.events(job.job_id, after_seq=after, limit=limit)
+        return EventList([to_event(event) for event in found], found[-1].seq if found else after)
+
+    async def find_job(self, exchange: Exchange, job_id: str) -> Job:
         job = await self._jobs.get(job_id)
         tenant = tenant_seen_by(exchange.caller)
         if job is None or (tenant is not None and job.tenant_id != tenant):
@@ -185,7 +161,7 @@ class JobsEndpoints:
                 answers=EventList,
                 also={EVENTS: None},
                 deadline=MAX_STREAM_SECONDS + 30,
-                example=EventList([_EXAMPLE_EVENT], 2),
+                example=EventList([EXAMPLE_EVENT], 2),
                 **one,
             ),
             Route(
@@ -215,26 +191,6 @@ def tenant_asked_for(caller: Caller, tenant: str | None) -> str | None:
     return tenant or own
 
 
-def to_api(job: Job) -> ShownJob:
-    return ShownJob(
-        job_id=job.job_id,
-        kind=job.kind,
-        status=job.status,
-        progress=job.progress_pct,
-        attempt=job.attempt,
-        max_attempts=job.max_attempts,
-        cancel_requested=job.cancel_requested,
-        queued_at=timestamps.from_ms(job.queued_at),
-        started_at=timestamps.from_ms(job.started_at),
-        finished_at=timestamps.from_ms(job.finished_at),
-        error=str(job.last_error) if job.last_error else None,
-        result=msgspec.json.decode(job.result_json) if job.result_json else None,
-        request_id=job.request_id,
-        status_url=f"/api/jobs/{job.job_id}",
-        events_url=f"/api/jobs/{job.job_id}/events",
-    )
-
-
 def _last_seen(exchange: Exchange, query: EventQuery) -> int:
     """A client that reconnects names the last event it has seen in a header."""
     last = exchange.header(b"last-event-id")
@@ -245,47 +201,9 @@ def _last_seen(exchange: Exchange, query: EventQuery) -> int:
     return int(last)
 
 
-def _to_event(event: Event) -> ShownEvent:
-    return ShownEvent(
-        id=event.seq,
-        type=event.type,
-        message=event.message,
-        data=msgspec.json.decode(event.data_json) if event.data_json else None,
-        progress=event.progress_pct,
-        at=timestamps.from_ms(event.created_at),
-    )
-
-
 def _to_sse(event: Event) -> bytes:
     return b"id: %d\nevent: %b\ndata: %b\n\n" % (
         event.seq,
         event.type.value.encode(),
-        msgspec.json.encode(_to_event(event)),
+        msgspec.json.encode(to_event(event)),
     )
-
-
-EXAMPLE_JOB: Final = ShownJob(
-    job_id=_EXAMPLE_ID,
-    kind="audit",
-    status=JobState.RUNNING,
-    progress=40,
-    attempt=1,
-    max_attempts=3,
-    cancel_requested=False,
-    queued_at="2026-01-01T12:00:00.000Z",
-    started_at="2026-01-01T12:00:00.020Z",
-    finished_at=None,
-    error=None,
-    result=None,
-    request_id="wl_m5x7k2qa_a3b9c1",
-    status_url=f"/api/jobs/{_EXAMPLE_ID}",
-    events_url=f"/api/jobs/{_EXAMPLE_ID}/events",
-)
-_EXAMPLE_EVENT: Final = ShownEvent(
-    id=2,
-    type=EventType.STEP_STARTED,
-    message="fetching the page",
-    data=None,
-    progress=5,
-    at="2026-01-01T12:00:00.040Z",
-)

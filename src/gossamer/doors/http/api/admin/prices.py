@@ -325,16 +325,6 @@ _EXAMPLE_PRICES: Final = PriceList(
         )
     ],
 )
-_EXAMPLE_TOTALS: Final = ShownTotals(
-    "/fetch/basic",
-    "base",
-    250,
-    total="$1.25",
-    proven="$1.25",
-    unproven="$0",
-    delivered="$1.245",
-    owed="$0.005",
-)
 _EXAMPLE_PAYMENT: Final = ShownPayment(
     id="01JGGR2Z3W8Q4T6V9X0Y1B2C3D",
     state=PaymentState.SETTLED,

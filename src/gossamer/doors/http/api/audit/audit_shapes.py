@@ -7,7 +7,7 @@ from msgspec import Meta
 
 from gossamer.doors.http.api.admin.jobs import Cursor
 from gossamer.doors.http.core import timestamps
-from gossamer.state.audits import Audit
+from gossamer.state.audits import Audit, ListedAudit
 from gossamer.state.jobs.job import Job, JobState
 from gossamer.web.audit.check import Scope, Severity, Theme
 from gossamer.web.audit.comparison import Comparison
@@ -66,7 +66,12 @@ class AuditLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     job_id: str
     kind: Scope
     url: str
+    status: JobState
     score: Annotated[int | None, Meta(description="0 to 100.")]
+    severities: Annotated[
+        dict[Severity, int] | None,
+        Meta(description="How many findings there are of each severity; `null` until there is a report."),
+    ]
     created_at: str
     finished_at: str | None
 
@@ -74,7 +79,6 @@ class AuditLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 class AuditAnswer(AuditLine, frozen=True, kw_only=True, rename="camel"):
     """An audit; without a report until its job is done."""
 
-    status: JobState
     error: str | None
     themes: tuple[ThemeScore, ...]
     findings: Annotated[tuple[Finding, ...], Meta(description="The worst first.")]
@@ -120,17 +124,16 @@ def to_accepted(job: Job, audit_id: str) -> AuditAccepted:
     return AuditAccepted(job.job_id, audit_id, status, f"{status}/events", f"/audits/{audit_id}")
 
 
-def to_line(audit: Audit) -> AuditLine:
-    return AuditLine(**_line_fields(audit))
+def to_line(listed: ListedAudit) -> AuditLine:
+    return AuditLine(**_line_fields(listed.audit, listed.status))
 
 
 def to_answer(audit: Audit, job: Job | None, comparison: Comparison | None = None) -> AuditAnswer:
     """Reports are kept longer than jobs, so the job may be gone."""
     report = audit.report()
     fields = {
-        **_line_fields(audit),
+        **_line_fields(audit, ListedAudit(audit, job.status if job else None).status),
         **_NO_REPORT,
-        "status": job.status if job else JobState.DONE if report else JobState.FAILED,
         "error": str(job.last_error) if job and job.last_error else None,
         "crawl_id": audit.crawl_id,
         "comparison": None if comparison is None else comparison_to_api(comparison),
@@ -142,13 +145,15 @@ def to_answer(audit: Audit, job: Job | None, comparison: Comparison | None = Non
     return AuditAnswer(**fields)
 
 
-def _line_fields(audit: Audit) -> dict[str, Any]:
+def _line_fields(audit: Audit, status: JobState) -> dict[str, Any]:
     return {
         "audit_id": audit.id,
         "job_id": audit.job_id,
         "kind": audit.options.scope,
         "url": audit.url,
+        "status": status,
         "score": audit.score,
+        "severities": audit.severities,
         "created_at": timestamps.from_ms(audit.created_at),
         "finished_at": timestamps.from_ms(audit.finished_at),
     }
@@ -175,14 +180,15 @@ _EXAMPLE_FIELDS: Final[dict[str, Any]] = {
     "job_id": _EXAMPLE_ID,
     "kind": "page",
     "url": "https://example.com/",
+    "status": JobState.DONE,
     "score": 87,
+    "severities": {Severity.MODERATE: 1},
     "created_at": "2026-01-01T12:00:00.000Z",
     "finished_at": "2026-01-01T12:00:04.000Z",
 }
 EXAMPLE_LINE: Final = AuditLine(**_EXAMPLE_FIELDS)
 EXAMPLE_AUDIT: Final = AuditAnswer(
     **_EXAMPLE_FIELDS,
-    status=JobState.DONE,
     error=None,
     passed=(),
     not_checked=(),

@@ -51,16 +51,22 @@ class AuditsEndpoints:
         found = await self.audits.list(tenant_id=tenant, before=query.cursor, limit=query.limit + 1)
         page = found[: query.limit]
         return AuditList(
-            [shapes.to_line(audit) for audit in page], page[-1].id if len(found) > query.limit else None
+            [shapes.to_line(listed) for listed in page],
+            page[-1].audit.id if len(found) > query.limit else None,
         )
 
     async def get_audit(self, exchange: Exchange, id: str, query: ReportQuery) -> Response:
-        tenant = tenant_seen_by(exchange.caller)
-        audit, job = await self.audits.get(id, tenant_id=tenant)
-        comparison = await self.audits.compare(audit, against=query.against, tenant_id=tenant)
+        audit, job, comparison = await self.find_audit(exchange, id, query)
         if _wants_page(exchange):
             return await asyncio.to_thread(_render, audit, job, comparison)
         return answer(await asyncio.to_thread(shapes.to_answer, audit, job, comparison))
+
+    async def find_audit(
+        self, exchange: Exchange, id: str, query: ReportQuery
+    ) -> tuple[Audit, Job | None, Comparison | None]:
+        tenant = tenant_seen_by(exchange.caller)
+        audit, job = await self.audits.get(id, tenant_id=tenant)
+        return audit, job, await self.audits.compare(audit, against=query.against, tenant_id=tenant)
 
     def routes(self) -> list[Route]:
         common: dict[str, Any] = {"needs": Role.USER, "tag": "Audits"}

@@ -1,7 +1,7 @@
 """The stored pages of a crawl over HTTP: as a list, a stream of lines or a table, and their content."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal
@@ -35,6 +35,7 @@ from gossamer.problems import Problem, validation_error
 from gossamer.state.crawl.crawled_pages import PageFilter, Position, StoredPage
 from gossamer.state.crawl.crawls import Crawls
 from gossamer.state.tenants.tenants import Role
+from gossamer.web.html.links import Link
 from gossamer.web.outcome.outcome import Outcome
 
 MAX_LISTED: Final = 1_000
@@ -42,6 +43,7 @@ READING_SECONDS: Final = 20.0  # after which an answer ends with the pages that 
 JSON: Final = "application/json"
 NDJSON: Final = "application/x-ndjson"
 CSV: Final = "text/csv"
+_FORMAT_TYPES: Final = {"json": JSON, "ndjson": NDJSON, "csv": CSV}
 _SHAPES: Final[dict[str, Shape]] = {"text/markdown": "markdown", "text/plain": "text", "text/html": "html"}
 _VARY: Final = {"Vary": "Accept"}
 # Content of other sites is served from our address: it must not run, load anything, or pass for ours.
@@ -74,6 +76,14 @@ class PageQuery(msgspec.Struct, rename="camel", forbid_unknown_fields=True, kw_o
         Annotated[int, Meta(ge=100, le=999)] | None, Meta(description="Only pages with this status.")
     ] = None
     outcome: Annotated[Outcome | None, Meta(description="Only pages with this outcome.")] = None
+    contains: Annotated[
+        Annotated[str, Meta(max_length=200)] | None,
+        Meta(description="Only pages with this text in their URL or their title."),
+    ] = None
+    format: Annotated[
+        Literal["json", "ndjson", "csv"] | None,
+        Meta(description="By default the one that `Accept` prefers."),
+    ] = None
     content: Annotated[
         Literal["markdown", "text", "html"] | None,
         Meta(description="Include the content of each page, in this format."),
@@ -114,12 +124,28 @@ class CrawlPagesEndpoints:
 
     async def list_crawl_pages(self, exchange: Exchange, id: str, query: PageQuery) -> Response:
         crawl = await crawl_of(self.crawls, exchange, id)
-        return await self._list(exchange, PageFilter(crawl_id=crawl.id), query)
+        return await self._list(exchange, _narrow(PageFilter(crawl_id=crawl.id), query), query)
 
     async def list_pages(self, exchange: Exchange, query: AnyPageQuery) -> Response:
-        if query.crawl is not None:
-            return await self.list_crawl_pages(exchange, query.crawl, query)
-        return await self._list(exchange, PageFilter(tenant=exchange.caller.tenant_id), query)
+        return await self._list(exchange, await self._which(exchange, query), query)
+
+    async def find_pages(self, exchange: Exchange, query: AnyPageQuery) -> PageList:
+        """The same as JSON, for callers that show them in another way."""
+        return await self._page_list(await self._which(exchange, query), query)
+
+    async def find_newest(self, exchange: Exchange, id: str, limit: int) -> list[ShownPage]:
+        crawl = await crawl_of(self.crawls, exchange, id)
+        return [to_api(stored) for stored in await self.results.newest(crawl.id, limit)]
+
+    async def find_history(self, exchange: Exchange, id: str, page: str, limit: int) -> list[ShownPage]:
+        """The same URL in other crawls of the tenant, newest first."""
+        crawl = await crawl_of(self.crawls, exchange, id)
+        found = await self.results.history(crawl.tenant_id, page, limit + 1)
+        return [to_api(stored) for stored in found if stored.page.crawl_id != crawl.id][:limit]
+
+    async def find_links(self, exchange: Exchange, id: str, page: str) -> Sequence[Link]:
+        """What the page links to, read from its stored content."""
+        return await self.results.links(await self._page(exchange, id, page))
 
     async def get_page(self, exchange: Exchange, id: str, page: str) -> ShownPage:
         return to_api(PageWithContent(await self._page(exchange, id, page)))
@@ -137,25 +163,26 @@ class CrawlPagesEndpoints:
             raise Problem(problems.NOT_FOUND, "The crawl has stored no page with this id.")
         return row
 
-    async def _list(self, exchange: Exchange, where: PageFilter, query: PageQuery) -> Response:
-        which = msgspec.structs.replace(
-            where,
-            hosts=None if query.host is None else tuple(host_names(query.host)),
-            status_code=query.status_code,
-            outcome=query.outcome,
-        )
+    async def _which(self, exchange: Exchange, query: AnyPageQuery) -> PageFilter:
+        if query.crawl is None:
+            return _narrow(PageFilter(tenant=exchange.caller.tenant_id), query)
+        return _narrow(PageFilter(crawl_id=(await crawl_of(self.crawls, exchange, query.crawl)).id), query)
+
+    async def _list(self, exchange: Exchange, which: PageFilter, query: PageQuery) -> Response:
         after = _position(query.cursor)
-        liked = choose_media_type(exchange.header(b"accept"), (JSON, NDJSON, CSV))
+        liked = _FORMAT_TYPES.get(query.format or "") or choose_media_type(
+            exchange.header(b"accept"), (JSON, NDJSON, CSV)
+        )
         if liked == NDJSON:
             return Streaming(self._lines(which, after, query.content), headers=_VARY, media_type=NDJSON)
         if liked == CSV:
             headers = {**_VARY, "Content-Disposition": 'attachment; filename="pages.csv"'}
             return Streaming(self._table(which, after), headers=headers, media_type=CSV)
-        found = await self.results.listing(which, after, query.limit + 1)
-        return answer(await self._page_list(found, query), headers=_VARY)
+        return answer(await self._page_list(which, query), headers=_VARY)
 
-    async def _page_list(self, found: list[PageWithContent], query: PageQuery) -> PageList:
+    async def _page_list(self, which: PageFilter, query: PageQuery) -> PageList:
         """As many pages as can be read in time and fit into an answer, and at least one."""
+        found = await self.results.listing(which, _position(query.cursor), query.limit + 1)
         loop = asyncio.get_running_loop()
         until = loop.time() + READING_SECONDS
         fitting = PagesThatFit()
@@ -260,6 +287,16 @@ class PagesThatFit:
         self._room -= size
         self.pages.append(page)
         return True
+
+
+def _narrow(which: PageFilter, query: PageQuery) -> PageFilter:
+    return msgspec.structs.replace(
+        which,
+        hosts=None if query.host is None else tuple(host_names(query.host)),
+        status_code=query.status_code,
+        outcome=query.outcome,
+        contains=query.contains or "",
+    )
 
 
 def _size(page: ShownPage) -> int:

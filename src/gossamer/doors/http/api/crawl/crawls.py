@@ -9,8 +9,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 
 from gossamer import problems
-from gossamer.doors.http.api.admin.jobs import EXAMPLE_JOB, ShownJob, tenant_seen_by
-from gossamer.doors.http.api.admin.jobs import to_api as to_job
+from gossamer.doors.http.api.admin.job_shapes import EXAMPLE_JOB, ShownJob
+from gossamer.doors.http.api.admin.job_shapes import to_api as to_job
+from gossamer.doors.http.api.admin.jobs import tenant_seen_by
 from gossamer.doors.http.api.crawl.crawl_shapes import (
     EXAMPLE_CRAWL,
     EXAMPLE_LINE,

@@ -100,6 +100,9 @@ class DomainsEndpoints:
             page[-1].host if len(found) > query.limit else None,
         )
 
+    async def get_domain(self, exchange: Exchange, domain: str) -> ShownHost:
+        return _to_api(await self._host(exchange, domain, None))
+
     async def get_robots(self, exchange: Exchange, domain: str, query: RobotsQuery) -> ShownRobots:
         host = await self._host(exchange, domain, query.crawl)
         stored = await self.hosts.robots(host.host)

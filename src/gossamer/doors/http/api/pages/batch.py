@@ -1,7 +1,7 @@
 """Batches over HTTP: many pages in one request, each with its own result."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, cast
 
@@ -105,20 +105,28 @@ class BatchEndpoints:
         return _to_api(batch, job, await self.batches.counts(batch.job_id))
 
     async def get_results(self, exchange: Exchange, id: str, query: BatchQuery) -> Response:
-        batch, _ = await self._batch(exchange, id)
         if NDJSON in (exchange.header(b"accept") or ""):
-            return Streaming(self._stream(batch, query.cursor), media_type=NDJSON)
+            return await self.stream_results(exchange, id, query.cursor)
+        return answer(await self.list_results(exchange, id, query))
+
+    async def stream_results(
+        self, exchange: Exchange, id: str, first: int = 0, headers: Mapping[str, str] | None = None
+    ) -> Response:
+        batch, _ = await self._batch(exchange, id)
+        return Streaming(self._stream(batch, first), media_type=NDJSON, headers=headers)
+
+    async def list_results(self, exchange: Exchange, id: str, query: BatchQuery) -> BatchPage:
+        """The results are as they are stored, and encoded once."""
+        batch, _ = await self._batch(exchange, id)
         end = min(query.cursor + query.limit, batch.total)
         found = await self.lines.read(
             batch.job_id, query.cursor, before=end, limit=query.limit, most_bytes=MAX_LINE_BYTES
         )
         end = found.cut_at or end
-        return answer(
-            BatchPage(
-                results=cast("list[BatchResult]", [msgspec.Raw(line.text) for line in found.lines]),
-                pending=max(0, end - query.cursor) - len(found.lines),
-                next_cursor=end if end < batch.total else None,
-            )
+        return BatchPage(
+            results=cast("list[BatchResult]", [msgspec.Raw(line.text) for line in found.lines]),
+            pending=max(0, end - query.cursor) - len(found.lines),
+            next_cursor=end if end < batch.total else None,
         )
 
     async def _batch(self, exchange: Exchange, job_id: str) -> tuple[Batch, Job]:

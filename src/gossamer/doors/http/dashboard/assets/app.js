@@ -1,6 +1,7 @@
 // Brings a page to life. Without it every page works: forms post, links lead on, times are in UTC.
 import { enhanceCopy } from "./copy.js";
 import { enhanceForms } from "./forms.js";
+import { enhanceJobEvents } from "./job_events.js";
 import { enhanceLive } from "./live.js";
 import { enhanceOverview } from "./overview.js";
 import { enhancePlayground } from "./playground.js";
@@ -17,6 +18,7 @@ export function enhance(root) {
   enhanceOverview(root);
   enhanceForms(root, enhance);
   enhanceLive(root, enhance);
+  enhanceJobEvents(root, enhance);
 }
 
 function keepMenuOpen() {

@@ -10,6 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.responses import RedirectResponse, Response
 
 from gossamer import __version__, problems
+from gossamer.doors import wording
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.forms import read_form
 from gossamer.doors.http.core.routing import Route
@@ -252,6 +253,7 @@ def _environment(public_url: str, assets: str) -> Environment:
         duration=formats.duration,
         moment=formats.moment,
         breakable_url=formats.breakable_url,
+        band=wording.band,
         highlight=highlight,
         prose=prose,
     )

@@ -243,7 +243,7 @@ def _audits() -> None:
         *_columns(sa.BigInteger, "created_at"),
         *_columns(sa.BigInteger, "finished_at", nullable=True),
         *_columns(sa.SmallInteger, "score", nullable=True),
-        *_columns(sa.Text, "report_json", nullable=True),
+        *_columns(sa.Text, "report_json", "severities_json", nullable=True),
         *_columns(sa.String(26), "crawl_id", nullable=True),
         sa.PrimaryKeyConstraint("id"),
         sa.ForeignKeyConstraint(["tenant_id"], ["tenants.id"]),

@@ -1,0 +1,122 @@
+"""Api: the endpoints of every subject, built once. The routes of the API and the pages of the dashboard share
+them."""
+
+import time
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Protocol
+
+from gossamer.doors.http.api.admin.activity import ActivityEndpoints
+from gossamer.doors.http.api.admin.alerts import AlertsEndpoints
+from gossamer.doors.http.api.admin.jobs import JobsEndpoints
+from gossamer.doors.http.api.admin.keys import KeysEndpoints
+from gossamer.doors.http.api.admin.operations import OperationsEndpoints
+from gossamer.doors.http.api.admin.overview import OverviewEndpoints
+from gossamer.doors.http.api.admin.prices import PaymentsEndpoints, PricesEndpoints
+from gossamer.doors.http.api.admin.tenants import TenantsEndpoints
+from gossamer.doors.http.api.admin.usage import UsageEndpoints
+from gossamer.doors.http.api.admin.workers import WorkersEndpoints
+from gossamer.doors.http.api.audit.audits import AuditsEndpoints
+from gossamer.doors.http.api.auth.people import PeopleEndpoints
+from gossamer.doors.http.api.auth.sign_in import SignInEndpoints
+from gossamer.doors.http.api.crawl.crawl_pages import CrawlPagesEndpoints
+from gossamer.doors.http.api.crawl.crawl_stats import StatsEndpoints
+from gossamer.doors.http.api.crawl.crawls import CrawlsEndpoints
+from gossamer.doors.http.api.crawl.domains import DomainsEndpoints
+from gossamer.doors.http.api.crawl.frontier import FrontierEndpoints
+from gossamer.doors.http.api.pages.batch import BatchEndpoints
+from gossamer.doors.http.api.pages.capture import CaptureEndpoints
+from gossamer.doors.http.api.pages.extract import ExtractEndpoints
+from gossamer.doors.http.api.pages.fetch import FetchEndpoints
+from gossamer.doors.http.api.pages.search import SearchEndpoints
+from gossamer.doors.http.api.render.cached_pages import CachedPagesEndpoints
+from gossamer.doors.http.api.render.page_cache import PageCacheEndpoints
+from gossamer.doors.http.api.render.render import RenderEndpoints
+from gossamer.doors.http.core.cookies import SessionCookie
+from gossamer.doors.http.core.routing import Route
+from gossamer.flows.pay.quotes import prices
+from gossamer.flows.render.clear import CacheClearer
+
+if TYPE_CHECKING:
+    from gossamer.app import Service
+
+
+class Endpoints(Protocol):
+    """The endpoints of one subject."""
+
+    def routes(self) -> list[Route]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    fetch: FetchEndpoints
+    extract: ExtractEndpoints
+    search: SearchEndpoints
+    capture: CaptureEndpoints
+    render: RenderEndpoints
+    page_cache: PageCacheEndpoints
+    cached_pages: CachedPagesEndpoints
+    usage: UsageEndpoints
+    payments: PaymentsEndpoints
+    batch: BatchEndpoints
+    crawls: CrawlsEndpoints
+    crawl_pages: CrawlPagesEndpoints
+    domains: DomainsEndpoints
+    stats: StatsEndpoints
+    frontier: FrontierEndpoints
+    audits: AuditsEndpoints
+    activity: ActivityEndpoints
+    workers: WorkersEndpoints
+    alerts: AlertsEndpoints
+    overview: OverviewEndpoints
+    jobs: JobsEndpoints
+    keys: KeysEndpoints
+    sign_in: SignInEndpoints
+    people: PeopleEndpoints
+    tenants: TenantsEndpoints
+    operations: OperationsEndpoints
+
+    def subjects(self) -> list[Endpoints]:
+        return [getattr(self, subject.name) for subject in fields(self)]
+
+
+def open_api(service: "Service") -> Api:
+    upgrade_url, public_url = service.settings.upgrade_url, service.settings.public_url
+    clearer = CacheClearer(service.page_cache, service.jobs, service.index, service.render_failures)
+    crawls, control = service.crawls, service.crawl_control
+    return Api(
+        fetch=FetchEndpoints(service.reader, upgrade_url),
+        extract=ExtractEndpoints(service.extractor, upgrade_url),
+        search=SearchEndpoints(service.finder),
+        capture=CaptureEndpoints(service.capturer, service.dialer, upgrade_url),
+        render=RenderEndpoints(service.render_service, service.jobs, service.render_pace, upgrade_url),
+        page_cache=PageCacheEndpoints(service.render_service, clearer, service.warmer),
+        cached_pages=CachedPagesEndpoints(service.page_cache.listing),
+        usage=UsageEndpoints(service.usage, service.database, service.limits),
+        payments=PaymentsEndpoints(service.database),
+        batch=BatchEndpoints(service.batches, service.jobs, service.batch_lines),
+        crawls=CrawlsEndpoints(crawls, service.seeder, control, service.crawl_deleter),
+        crawl_pages=CrawlPagesEndpoints(crawls, service.crawl_results),
+        domains=DomainsEndpoints(crawls, service.hosts, control),
+        stats=StatsEndpoints(crawls, service.crawl_stats, time.time),
+        frontier=FrontierEndpoints(crawls, service.frontier, service.seeder, control),
+        audits=AuditsEndpoints(service.audits),
+        activity=ActivityEndpoints(service.activity_log),
+        workers=WorkersEndpoints(service.workers),
+        alerts=AlertsEndpoints(service.alerts),
+        overview=OverviewEndpoints(service.overviews),
+        jobs=JobsEndpoints(service.jobs),
+        keys=KeysEndpoints(service.keys),
+        sign_in=SignInEndpoints(service.sign_in, SessionCookie.of(public_url), upgrade_url),
+        people=PeopleEndpoints(service.people, public_url),
+        tenants=TenantsEndpoints(service.tenant_list),
+        operations=OperationsEndpoints(service.checkup, service.metrics, service.stopping),
+    )
+
+
+def routes(service: "Service", api: Api | None = None) -> list[Route]:
+    """All endpoints of the API, by subject."""
+    settings, payments = service.settings, service.payments
+    known = [route for subject in (api or open_api(service)).subjects() for route in subject.routes()]
+    taken = payments.settling.payees.values() if payments is not None else ()
+    priced = [route for route in known if route.price]
+    return [*known, *PricesEndpoints(prices(settings), taken, settings.quote_seconds, priced).routes()]

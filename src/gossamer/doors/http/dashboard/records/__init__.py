@@ -1,0 +1,1 @@
+"""The pages about what was done: jobs, audits, the cache of rendered pages, and batches."""

@@ -1,0 +1,1 @@
+"""The pages for crawls and what they have stored: crawls, pages and domains."""

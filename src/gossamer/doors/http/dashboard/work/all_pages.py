@@ -1,0 +1,51 @@
+"""The pages of all crawls, with filters."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+from starlette.responses import Response
+
+from gossamer.doors.http.api.crawl.crawl_pages import AnyPageQuery, CrawlPagesEndpoints
+from gossamer.doors.http.core.exchange import Exchange
+from gossamer.doors.http.core.routing import Route
+from gossamer.doors.http.dashboard.core.dashboard import Dashboard
+from gossamer.doors.http.dashboard.work.list_query import first_link, given, next_link, to_query
+from gossamer.web.outcome.outcome import Outcome
+
+PAGES: Final = "/app/pages"
+LISTED: Final = 50
+
+
+class AllPagesShown(msgspec.Struct):
+    """Which pages are listed."""
+
+    crawl: str = ""
+    outcome: str = ""
+    status_code: str = ""
+    host: str = ""
+    contains: str = ""
+    cursor: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AllPagesPages:
+    dashboard: Dashboard
+    pages: CrawlPagesEndpoints
+
+    async def show(self, exchange: Exchange, query: AllPagesShown) -> Response:
+        found = await self.pages.find_pages(exchange, to_query(AnyPageQuery, query, limit=LISTED))
+        return self.dashboard.render(
+            exchange,
+            "work/pages.html",
+            here="pages",
+            pages=found.pages,
+            query=query,
+            is_filtered=bool(given(query)),
+            outcomes=[outcome.value for outcome in Outcome],
+            next_href=next_link(PAGES, query, found.next_cursor),
+            first_href=first_link(PAGES, query),
+        )
+
+    def routes(self) -> list[Route]:
+        return [self.dashboard.page(PAGES, self.show, "Pages of all crawls")]

@@ -1,0 +1,76 @@
+"""Fills a Gossamer with what people would have: crawls, audits, renders, batches, keys."""
+
+import asyncio
+from typing import Any
+
+from tests.dashboard.stage import Stage
+
+
+async def fill(stage: Stage) -> dict[str, str]:
+    """The address of every page worth looking at, by its name."""
+    client, shop = stage.client, stage.shop
+    for label, tier in (("production", "enterprise"), ("staging", "pro"), ("a colleague's notebook", "free")):
+        body = {"email": "team@lantern.example", "label": label, "tier": tier}
+        (await client.post("/api/admin/keys", json=body)).raise_for_status()
+    await stage.person("grace@lantern.example")
+    crawl = await _post(
+        stage, "/api/crawls", {"seeds": [f"{shop}/"], "name": "Lantern Books", "maxPages": 60}
+    )
+    page = {"url": f"{shop}/", "wait": 30}
+    for path in ("/", "/books", "/events"):
+        await client.post("/api/render", json={**page, "url": f"{shop}{path}"})
+    for path in ("/", "/books/maps-drawn"):
+        await client.post("/fetch", json={"url": f"{shop}{path}", "cache": True})
+    audit = await _post(stage, "/audits", {"url": f"{shop}/books"})
+    urls = [f"{shop}/{path}" for path in ("", "books", "events", "nothing-here")]
+    batch = await _post(stage, "/batch/fetch", {"urls": urls})
+    await stage.wait(f"/api/crawls/{crawl['crawlId']}", "done")
+    await stage.wait(f"/api/jobs/{audit['jobId']}", "done", "failed")
+    await stage.wait(f"/api/jobs/{batch['jobId']}", "done", "failed")
+    site = await _post(stage, "/audits", {"url": f"{shop}/", "options": {"maxPages": 50}})
+    await stage.wait(f"/api/jobs/{site['jobId']}", "done", "failed")
+    running = {"seeds": [f"http://harbour.example:{shop.rpartition(':')[2]}/"], "name": "The same, slowly"}
+    slow = await _post(stage, "/api/crawls", {**running, "delay": 2})
+    await asyncio.sleep(3)  # so that it has something to show
+    pages = (await client.get(f"/api/crawls/{crawl['crawlId']}/pages", params={"limit": 5})).json()
+    return {
+        "overview": "/app",
+        "playground": "/app/playground",
+        "crawls": "/app/crawls",
+        "crawl-new": "/app/crawls/new",
+        "crawl": f"/app/crawls/{slow['crawlId']}",
+        "crawl-done": f"/app/crawls/{crawl['crawlId']}",
+        "page": f"/app/crawls/{crawl['crawlId']}/pages/{_page_id(pages)}",
+        "pages": "/app/pages",
+        "domains": "/app/domains",
+        "cache": "/app/cache",
+        "audits": "/app/audits",
+        "audit": f"/app/audits/{audit['auditId']}",
+        "audit-site": f"/app/audits/{site['auditId']}",
+        "batches": "/app/batches",
+        "batch": f"/app/batches/{batch['jobId']}",
+        "jobs": "/app/jobs",
+        "job": f"/app/jobs/{audit['jobId']}",
+        "search": "/app/search?q=drawings",
+        "keys": "/app/keys",
+        "usage": "/app/usage",
+        "payments": "/app/payments",
+        "activity": "/app/activity",
+        "people": "/app/people",
+        "tenants": "/app/tenants",
+        "settings": "/app/settings",
+        "health": "/app/health",
+        "account": "/app/account",
+    }
+
+
+def _page_id(pages: dict[str, Any]) -> str:
+    first = pages["pages"][0]
+    return str(first["pageId"])
+
+
+async def _post(stage: Stage, path: str, body: dict[str, Any]) -> dict[str, Any]:
+    answer = await stage.client.post(path, json=body)
+    assert answer.is_success, answer.text
+    made: dict[str, Any] = answer.json()
+    return made
