@@ -226,7 +226,7 @@ async def test_links_lead_somewhere(visit: Visit) -> None:
             if anchor:
                 assert anchor in anchors[target or path], link
             elif target not in anchors:
-                assert (await visit.client.get(target)).status_code == 200, link
+                assert (await visit.client.get(target, follow_redirects=True)).status_code == 200, link
 
 
 async def test_pages_need_nothing_but_themselves(visit: Visit) -> None:
