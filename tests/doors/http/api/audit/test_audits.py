@@ -84,7 +84,9 @@ async def test_an_audit_from_asking_to_report(visit: Visit, site: Site) -> None:
     assert "default-src 'none'" in page.headers["content-security-policy"]
     assert str(report["score"]) in page.text
     listed = (await visit.client.get("/audits", headers=AS_ADMIN)).json()
-    assert [audit["auditId"] for audit in listed["audits"]] == [accepted["auditId"]]
+    (line,) = listed["audits"]
+    assert (line["auditId"], line["status"]) == (accepted["auditId"], "done")
+    assert sum(line["severities"].values()) == len(report["findings"])
 
 
 async def test_the_same_audit_is_one_while_it_is_active_and_new_afterwards(visit: Visit, site: Site) -> None:
@@ -114,6 +116,14 @@ async def test_what_cannot_be_had_fails_with_its_reason(visit: Visit, site: Site
         job = await over(visit, accepted["jobId"])
     assert job["status"] == "failed"
     assert job["error"].startswith("CONTENT_UNREADABLE")
+    assert job["subject"] == site.url(IMAGE)
+    assert (job["problem"]["code"], job["problem"]["docsUrl"]) == (
+        "CONTENT_UNREADABLE",
+        "/problems/content-unreadable",
+    )
+    assert job["problem"]["hint"]
+    (line,) = (await visit.client.get("/audits", headers=AS_ADMIN)).json()["audits"]
+    assert (line["status"], line["score"], line["severities"]) == ("failed", None, None)
     shown = (await visit.client.get(f"/audits/{accepted['auditId']}", headers=AS_ADMIN)).json()
     assert (shown["status"], shown["score"], shown["findings"]) == ("failed", None, [])
 

@@ -41,13 +41,13 @@ async def test_a_batch_is_started_followed_read_and_downloaded(visit: Visit, sit
     where = sent.headers["location"].partition("?")[0]
 
     waiting = (await client.get(where)).text
-    assert f'data-stream="/batch/fetch/{where.rpartition("/")[2]}"' in waiting
+    assert f'data-job-counts="/batch/fetch/{where.rpartition("/")[2]}"' in waiting
     assert "Batch of 2 addresses" in waiting
     async with working(visit):
         await over(visit, where.rpartition("/")[2])
 
     shown = (await client.get(where)).text
-    assert "data-stream" not in shown
+    assert "data-job-events" not in shown
     assert "is-ok" in shown
     assert "INVALID_URL" in shown
     assert "<script>alert" not in shown

@@ -87,6 +87,14 @@ async def test_one_job_shows_timeline_problem_payload_and_what_to_do(visit: Visi
     assert "data-job-events" not in shown  # it is over
 
 
+async def test_a_list_with_unfinished_jobs_is_read_again(visit: Visit) -> None:
+    client = await sign_in(visit, "user")
+    await put(visit, client, request={"url": "https://a.example/"})
+    assert "data-refresh" in (await client.get("/app/jobs")).text
+    await fail(visit, "render", Problem(problems.INTERNAL_ERROR, "It broke."))
+    assert "data-refresh" not in (await client.get("/app/jobs")).text
+
+
 async def test_a_queued_job_is_followed_and_can_be_canceled(visit: Visit) -> None:
     client = await sign_in(visit, "user")
     job = await put(visit, client, "batch")

@@ -1,10 +1,13 @@
 // Follows a job: its progress and its timeline. When its state changes, the page is read again.
 //   <div data-job-events="/api/jobs/…/events?after=2" data-job-queued="2026-…Z">
 //     <progress data-job-progress>  <span data-job-percent>  <span data-job-step>  <ol data-job-timeline>
+//     <span data-count="ok">, with data-job-counts="/batch/fetch/…" on the element above
+//   <div id="list" data-refresh>: a list with unfinished jobs.
 import { write } from "./formats.js";
 import { replaceMain } from "./forms.js";
 
 const TYPES = ["status_changed", "step_started", "step_done", "warning", "error", "metric"];
+const REFRESH_MS = 3000;
 const OVER = ["done", "failed", "canceled"];
 
 function element(name, className, text) {
@@ -24,7 +27,16 @@ function addToTimeline(list, event, queued) {
   list.append(line);
 }
 
+// Numbers that no event carries: data-count names a field of the JSON at data-job-counts.
+async function showCounts(section) {
+  const answer = await fetch(section.dataset.jobCounts, { headers: { Accept: "application/json" } });
+  if (!answer.ok) return;
+  const counts = await answer.json();
+  for (const value of section.querySelectorAll("[data-count]")) value.textContent = write(counts[value.dataset.count], "number");
+}
+
 function show(section, event) {
+  if (section.dataset.jobCounts) showCounts(section).catch(() => {});
   const list = section.querySelector("[data-job-timeline]");
   if (list) addToTimeline(list, event, section.dataset.jobQueued);
   const step = section.querySelector("[data-job-step]");
@@ -32,6 +44,37 @@ function show(section, event) {
   if (event.progress === null) return;
   for (const bar of section.querySelectorAll("[data-job-progress]")) bar.value = event.progress;
   for (const text of section.querySelectorAll("[data-job-percent]")) text.textContent = `${event.progress} %`;
+}
+
+// The page as it is now, without what it said about a form that was sent.
+async function readPage() {
+  const here = new URL(location.href);
+  if (here.searchParams.has("notice")) {
+    here.searchParams.delete("notice");
+    history.replaceState({}, "", here);
+  }
+  try {
+    const answer = await fetch(here, { headers: { Accept: "text/html" } });
+    return answer.ok ? await answer.text() : "";
+  } catch {
+    return "";
+  }
+}
+
+// A list with unfinished jobs is read again now and then. Forms beside it are left alone.
+function keepFresh(list, enhance) {
+  const stop = () => clearTimeout(timer);
+  const read = async () => {
+    if (!list.isConnected) return;
+    const text = document.hidden || list.contains(document.activeElement) ? "" : await readPage();
+    const fresh = text && new DOMParser().parseFromString(text, "text/html").getElementById(list.id);
+    if (!fresh || !list.isConnected) { timer = setTimeout(read, REFRESH_MS); return; }
+    list.replaceWith(fresh);
+    enhance(fresh);
+    if ("refresh" in fresh.dataset) keepFresh(fresh, enhance);
+  };
+  let timer = setTimeout(read, REFRESH_MS);
+  window.addEventListener("pagehide", stop, { once: true });
 }
 
 function follow(section, enhance) {
@@ -43,8 +86,8 @@ function follow(section, enhance) {
     show(section, event);
     if (event.type !== "status_changed") return;
     if (OVER.includes(event.data?.status)) stop();
-    const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
-    if (answer.ok) replaceMain(await answer.text(), enhance);
+    const text = await readPage();
+    if (text) replaceMain(text, enhance);
   };
   for (const type of TYPES) source.addEventListener(type, (message) => { if (message.data) take(message); });
   source.addEventListener("open", () => { section.dataset.live = "yes"; });
@@ -55,4 +98,5 @@ function follow(section, enhance) {
 
 export function enhanceJobEvents(root, enhance) {
   for (const section of root.querySelectorAll("[data-job-events]")) follow(section, enhance);
+  for (const list of root.querySelectorAll("[data-refresh]")) keepFresh(list, enhance);
 }

@@ -97,6 +97,7 @@ class AuditPages:
             here="audits",
             audit=audit,
             job=None if job is None else to_api(job),
+            events_seen=0 if job is None else job.event_seq,
             line=shapes.to_answer(audit, job) if report is None else None,
             name=_name(audit),
             report=report,

@@ -95,7 +95,8 @@ class BatchPages:
         first = min(int(typed), MAX_URLS) if typed.isdecimal() and len(typed) < 9 else 0
         listed = await self.batches.list_results(exchange, id, BatchQuery(first, RESULTS_SHOWN))
         results = await asyncio.to_thread(_read_results, listed)
-        job = to_api(await self.jobs.find_job(exchange, id))
+        found = await self.jobs.find_job(exchange, id)
+        job = to_api(found)
         following = None if listed.next_cursor is None else str(listed.next_cursor)
         return self.dashboard.render(
             exchange,
@@ -104,6 +105,7 @@ class BatchPages:
             form=form,
             batch=batch,
             job=job,
+            events_seen=found.event_seq,
             results=results,
             pending=listed.pending,
             took=elapsed_ms(job, self.clock()),

@@ -71,6 +71,8 @@ class JobPages:
         job = await self.jobs.find_job(exchange, id)
         shown = to_api(job)
         listed = await self.jobs.list_events(job)
+        # Events that are newer than the job's state are left to the stream, which brings that state too.
+        events = [event for event in listed.events if event.id <= job.event_seq]
         payload = redact_values(msgspec.json.decode(job.payload_json))
         return self.dashboard.render(
             exchange,
@@ -79,7 +81,8 @@ class JobPages:
             form=form,
             job=shown,
             name=KIND_NAMES.get(job.kind, job.kind),
-            listed=listed,
+            events=events,
+            events_seen=job.event_seq,
             payload=payload if len(job.payload_json) <= MAX_SHOWN_CHARS else None,
             result=shown.result if len(job.result_json or "") <= MAX_SHOWN_CHARS else None,
             too_long=len(job.payload_json) > MAX_SHOWN_CHARS or len(job.result_json or "") > MAX_SHOWN_CHARS,
