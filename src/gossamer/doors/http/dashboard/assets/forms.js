@@ -36,6 +36,19 @@ export function showProblem(form, title, detail, hint = "") {
   box.scrollIntoView({ block: "nearest" });
 }
 
+// A refusal that is a page of its own, such as a limit's, is shown beside the form instead: what was typed stays.
+function showRefusal(form, text) {
+  const main = new DOMParser().parseFromString(text, "text/html").querySelector("main");
+  const box = main?.querySelector("[data-problem]");
+  if (!box || main.querySelector("form")) return false;
+  form.parentElement.querySelector("[data-problem-local]")?.remove();
+  box.dataset.problemLocal = "";
+  form.before(box);
+  box.focus();
+  announce(box.textContent.trim());
+  return true;
+}
+
 export function replaceMain(text, enhance) {
   const page = new DOMParser().parseFromString(text, "text/html");
   const main = page.querySelector("main");
@@ -77,6 +90,7 @@ async function send(form, submitter, enhance) {
     return;
   }
   const text = await answer.text();
+  if (!answer.ok && showRefusal(form, text)) return;
   if (answer.redirected) history.pushState({}, "", answer.url);
   if (!replaceMain(text, enhance)) { location.reload(); return; }
   const main = document.querySelector("main");

@@ -24,6 +24,7 @@ function show(section, data) {
   const series = data.crawls.minutes.map((minute) => minute.fetched);
   renderChart(section.querySelector("figure.chart"), series);
   section.querySelector("[data-quiet]").hidden = series.some((count) => count > 0);
+  if (data.crawls.successRate === null) section.querySelector('[data-bind="crawls.successRate"]').textContent = "not known";
   const table = section.querySelector("[data-jobs]");
   table.querySelector("tbody").replaceChildren(...data.jobs.map(row));
   table.hidden = data.jobs.length === 0;
