@@ -94,6 +94,8 @@ async def staged(folder: Path, shop_port: int, **settings: str) -> AsyncIterator
             "dns_servers": names.address,
             "crawl_delay": "0.2",
             "log_level": "warning",
+            "limit_sign_in": "100000/60",
+            "limit_anonymous_post": "100000/60",
             **settings,
         }
         process = await _serve(given)

@@ -1,17 +1,42 @@
-"""axe-core finds nothing on any page, light or dark, and nothing is wider than a phone."""
+"""Every page of the dashboard: axe-core finds nothing, light or dark, nothing is wider than a phone, and little
+is loaded: nothing from elsewhere, with a silent console."""
 
+from dataclasses import dataclass, field
 from typing import Any
 
-from playwright.async_api import BrowserContext, Page
+from playwright.async_api import ConsoleMessage, Page, Response
 
-from tests.dashboard.stage import Stage
+from tests.dashboard.stage import PHONE, WIDE, Stage
 
-# Every rule once; in the dark only the colours differ.
-RULES: dict[bool, dict[str, Any]] = {False: {}, True: {"runOnly": ["color-contrast"]}}
+MAX_BYTES = 150_000
+COLOURS = {"runOnly": ["color-contrast"]}  # all that differs in the dark
 
 
-async def violations(page: Page, axe: str, options: dict[str, Any]) -> list[str]:
-    await page.evaluate(axe)
+@dataclass
+class Watch:
+    """What a page loads and complains of."""
+
+    url: str  # of the server
+    sizes: list[int] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+
+    def follow(self, page: Page) -> None:
+        page.on("response", self._weigh)
+        page.on("console", self._hear)
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+
+    async def _weigh(self, response: Response) -> None:
+        if not response.url.startswith((self.url, "data:")):
+            self.complaints.append(f"loads {response.url}")
+        if "event-stream" not in response.headers.get("content-type", ""):
+            self.sizes.append(len(await response.body()))
+
+    def _hear(self, line: ConsoleMessage) -> None:
+        if line.type == "error":
+            self.complaints.append(line.text)
+
+
+async def violations(page: Page, options: dict[str, Any]) -> list[str]:
     found = await page.evaluate("options => axe.run(document, options)", options)
     return [
         f"{violation['id']}: {violation['help']} {[node['target'] for node in violation['nodes'][:3]]}"
@@ -19,73 +44,36 @@ async def violations(page: Page, axe: str, options: dict[str, Any]) -> list[str]
     ]
 
 
-async def signed_in(stage: Stage, email: str, **how: bool) -> BrowserContext:
-    context = await stage.context(**how)
-    await stage.enter(context, await stage.person(email, "admin", tenant="admin@localhost"))
-    return context
+async def faults(stage: Stage, page: Page, path: str, axe: str) -> list[str]:
+    """What is wrong with a page. It is loaded once, then looked at in the dark and on a phone."""
+    watch = Watch(stage.url)
+    watch.follow(page)
+    await page.emulate_media(color_scheme="light")
+    await page.set_viewport_size(WIDE)  # type: ignore[arg-type]
+    await page.goto(path, wait_until="load")
+    await page.evaluate(axe)
+    found = [*watch.complaints, *await violations(page, {})]
+    await page.emulate_media(color_scheme="dark")
+    found += [f"dark: {fault}" for fault in await violations(page, COLOURS)]
+    await page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    width = await page.evaluate("document.documentElement.scrollWidth")
+    if width > PHONE["width"]:
+        found.append(f"{width} pixels wide on a phone")
+    if sum(watch.sizes) > MAX_BYTES:
+        found.append(f"{sum(watch.sizes)} bytes")
+    return found
 
 
-async def test_axe_finds_nothing_on_any_page_light_and_dark(
-    stage: Stage, addresses: dict[str, str], axe: str
-) -> None:
-    wrong: dict[str, list[str]] = {}
-    for dark, options in RULES.items():
-        context = await signed_in(stage, f"axe{dark:d}@example.com", dark=dark)
-        page = await context.new_page()
-        for name, path in addresses.items():
-            await page.goto(path)
-            found = await violations(page, axe, options)
-            if found:
-                wrong[f"{name}, {'dark' if dark else 'light'}"] = found
-        await context.close()
-        outside = await stage.context(dark=dark)
-        page = await outside.new_page()
-        await page.goto("/app/sign-in")
-        assert await violations(page, axe, options) == []
-        await outside.close()
-    assert wrong == {}
-
-
-async def test_nothing_is_wider_than_a_phone(stage: Stage, addresses: dict[str, str]) -> None:
-    context = await signed_in(stage, "phone@example.com", phone=True)
+async def test_every_page_can_be_read_by_everybody(stage: Stage, addresses: dict[str, str], axe: str) -> None:
+    context = await stage.context()
     page = await context.new_page()
-    wide: dict[str, int] = {}
-    for name, path in addresses.items():
-        await page.goto(path)
-        width = await page.evaluate("document.documentElement.scrollWidth")
-        if width > 390:
-            wide[name] = width
-    await context.close()
-    assert wide == {}
-
-
-async def test_every_page_is_whole_and_small(stage: Stage, addresses: dict[str, str]) -> None:
-    """All that a page loads, < 150 kB; nothing from elsewhere; no error in the console."""
-    context = await signed_in(stage, "small@example.com")
-    heavy: dict[str, int] = {}
-    errors: list[str] = []
+    wrong = {"sign-in": await faults(stage, page, "/app/sign-in", axe)}
+    await page.close()
+    await stage.enter(context, await stage.person("axe@example.com", "admin", tenant="admin@localhost"))
     for name, path in addresses.items():
         page = await context.new_page()
-        page.on(
-            "console",
-            lambda line, name=name: errors.append(f"{name}: {line.text}") if line.type == "error" else None,
-        )
-        page.on("pageerror", lambda error, name=name: errors.append(f"{name}: {error}"))
-        sizes: list[int] = []
-        foreign: list[str] = []
-
-        async def weigh(response: Any, sizes: list[int] = sizes, foreign: list[str] = foreign) -> None:
-            if not response.url.startswith((stage.url, "data:")):
-                foreign.append(response.url)
-            if "event-stream" not in response.headers.get("content-type", ""):
-                sizes.append(len(await response.body()))
-
-        page.on("response", weigh)
-        await page.goto(path, wait_until="load")
+        wrong[name] = await faults(stage, page, path, axe)
         await page.close()
-        assert foreign == [], name
-        if sum(sizes) > 150_000:
-            heavy[name] = sum(sizes)
     await context.close()
-    assert heavy == {}
-    assert errors == []
+    assert {name: found for name, found in wrong.items() if found} == {}
+    assert len(wrong) > 25
