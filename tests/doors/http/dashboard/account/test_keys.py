@@ -36,14 +36,14 @@ async def test_an_admin_creates_a_key_whose_secret_is_shown_once(visit: Visit) -
     assert secret.startswith("sk_test_")
     assert f'Authorization: Bearer {secret}"' in unescape(made.text)
     assert (await send(admin, "/app/keys/new", form)).text == made.text  # a double click makes one key
-    me = (await visit.client.get("/api/me", headers=bearer(secret))).json()
-    assert (me["role"], me["tier"]) == ("user", "free")
     listed = (await admin.get("/app/keys", params={"email": "team@example.com"})).text
     assert listed.count('<a class="mono"') == 1
     row = listed.partition('<a class="mono"')[2].partition("</tr>")[0]
     assert [text in row for text in (">ci<", "team@example.com", ">free<", ">active<")] == [True] * 4
     assert row.count("<time ") == 2  # created, and expires
     assert secret not in listed
+    me = (await visit.client.get("/api/me", headers=bearer(secret))).json()
+    assert (me["role"], me["tier"]) == ("user", "free")
 
 
 async def test_a_refused_form_keeps_what_was_typed(visit: Visit) -> None:
