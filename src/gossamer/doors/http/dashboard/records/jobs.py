@@ -135,14 +135,16 @@ def elapsed_ms(job: ShownJob, now: float) -> float | None:
 
 def _made(job: Job, payload: Any) -> tuple[str, str] | None:
     """What the job made, as a text and an address."""
-    if job.kind in audits.KINDS.values() and isinstance(payload, dict):
-        return "Open the audit", f"/app/audits/{payload.get('audit_id', '')}"
+    known: dict[str, Any] = payload if isinstance(payload, dict) else {}
+    if job.kind in audits.KINDS.values() and "audit_id" in known:
+        return "Open the audit", f"/app/audits/{known['audit_id']}"
     if job.kind == batch_job.KIND:
         return "Open the batch", f"/app/batches/{job.job_id}"
-    if job.kind == render.KIND and job.status is JobState.DONE:
-        asked = payload.get("request", {})
+    if job.kind == render.KIND and job.status is JobState.DONE and "request" in known:
+        asked = known["request"]
         query = {name: asked[name] for name in ("url", "bot") if name in asked}
-        return "Open the cached page", f"/app/cache/page?{urlencode(query)}"
+        scripts = {"scripts": "on"} if asked.get("keepScripts") else {}
+        return "Open the cached page", f"/app/cache/page?{urlencode({**query, **scripts})}"
     if job.kind == warm.KIND:
         return "See the renders", f"{HERE}?kind={render.KIND}"
     return None
