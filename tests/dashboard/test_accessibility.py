@@ -1,5 +1,5 @@
-"""Every page of the dashboard: axe-core finds nothing, light or dark, nothing is wider than a phone, and little
-is loaded: nothing from elsewhere, with a silent console."""
+"""Every page: axe-core finds nothing, light or dark; it fits on a phone; it loads little, and nothing from
+elsewhere; and the console stays silent."""
 
 from dataclasses import dataclass, field
 from typing import Any
