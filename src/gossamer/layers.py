@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
-from gossamer.api import open_api, routes
-from gossamer.dashboard import dashboard_routes, open_dashboard
 from gossamer.doors.http.api.admin.prices import with_price
 from gossamer.doors.http.core.cookies import SessionCookie
 from gossamer.doors.http.core.exchange import Exchange
@@ -29,6 +27,8 @@ from gossamer.doors.http.layers.shedding import Shedding
 from gossamer.flows.pay.pay import Payments
 from gossamer.flows.pay.quotes import prices
 from gossamer.problems import Problem
+from gossamer.routes.api import open_api, routes
+from gossamer.routes.dashboard import dashboard_routes, open_dashboard
 
 if TYPE_CHECKING:
     from gossamer.app import Service

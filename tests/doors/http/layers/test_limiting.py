@@ -13,8 +13,8 @@ from tests.doors.services import ADMIN_KEY, AS_ADMIN, Visit, Visiting, bearer
 from tests.servers.valkey import Valkey
 from tests.site.server import Site
 
-from gossamer.api import routes
 from gossamer.flows.render.render import page_key
+from gossamer.routes.api import routes
 from gossamer.settings.settings import Settings
 from gossamer.state.kv.hot_memory import MemoryHot
 from gossamer.state.pages.cached_page import CachedPage

@@ -34,11 +34,11 @@ from x402.extensions.payment_identifier import append_payment_identifier_to_exte
 from x402.http.utils import decode_payment_required_header, encode_payment_signature_header
 from x402.schemas import parse_payment_payload, parse_payment_requirements
 
-from gossamer.api import routes
 from gossamer.doors.http.docs.discovery import MAX_BYTES, extensions
 from gossamer.flows.pages.caching import Caching
 from gossamer.flows.pay.quotes import Prices
 from gossamer.flows.tenants.admit import wallet
+from gossamer.routes.api import routes
 from gossamer.state.pay import ledger
 from gossamer.state.pay.pay_tables import payments
 from gossamer.state.tenants.tenants import PUBLIC

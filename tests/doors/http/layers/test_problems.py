@@ -265,7 +265,7 @@ async def test_every_route_with_bad_input_answers_with_a_valid_document(
 
 
 def every_route(visit: Visit):  # type: ignore[no-untyped-def]
-    from gossamer.api import routes
+    from gossamer.routes.api import routes
 
     return [route for route in routes(visit.service) if "rotate" not in route.path]
 

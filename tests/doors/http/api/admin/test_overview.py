@@ -51,6 +51,11 @@ async def test_admins_see_all_tenants_and_users_their_own(visit: Visit) -> None:
     assert_problem(await visit.client.get("/api/overview"), "UNAUTHORIZED")
 
 
+async def test_the_stream_is_sent_once_to_clients_that_poll(visit: Visit) -> None:
+    answer = await visit.client.get(PATH, headers={**AS_ADMIN, "Accept": "application/json"})
+    assert answer.json().keys() == (await overview(visit)).keys()
+
+
 async def test_the_stream_tells_of_what_changes(visit: Visit) -> None:
     async with (
         serving(visit) as port,

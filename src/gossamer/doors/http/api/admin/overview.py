@@ -8,7 +8,7 @@ import msgspec
 from starlette.responses import Response
 
 from gossamer.doors.http.api.admin.jobs import MAX_STREAM_SECONDS, tenant_seen_by
-from gossamer.doors.http.core.exchange import Exchange
+from gossamer.doors.http.core.exchange import Exchange, answer
 from gossamer.doors.http.core.routing import Route
 from gossamer.doors.http.core.streaming import BEAT, BEAT_SECONDS, EVENTS, MAX_STREAMS, EventStreams
 from gossamer.flows.upkeep.health import Status
@@ -39,6 +39,9 @@ class OverviewEndpoints:
 
     async def stream_overview(self, exchange: Exchange) -> Response:
         caller = exchange.caller
+        accept = exchange.header(b"accept") or ""
+        if "application/json" in accept and EVENTS not in accept:
+            return answer(await self.get_overview(exchange), headers={"Vary": "Accept"})
         return self._streams.start(caller.key_id, self._stream(tenant_seen_by(caller)))
 
     async def _stream(self, tenant: str | None) -> AsyncIterator[bytes]:
@@ -68,8 +71,10 @@ class OverviewEndpoints:
                 description="A stream of server-sent events. Each event `overview` is the answer of "
                 f"`GET /api/overview`, sent every {LOOK_SECONDS:g} seconds if a number has changed. It ends "
                 f"after {MAX_STREAM_SECONDS / 60:g} minutes; connect again. A key may have {MAX_STREAMS} "
-                "open streams.",
-                media_type=EVENTS,
+                "open streams. With `Accept: application/json` it is sent once.",
+                answers=Overview,
+                example=_EXAMPLE,
+                also={EVENTS: None},
                 deadline=MAX_STREAM_SECONDS + 30,
                 **common,
             ),

@@ -8,7 +8,7 @@ import { enhanceOverview } from "./overview.js";
 import { enhancePlayground } from "./playground.js";
 import { enhanceTables } from "./tables.js";
 import { enhanceTabs } from "./tabs.js";
-import { enhanceTimes } from "./times.js";
+import { enhanceTimes } from "./formats.js";
 
 export function enhance(root) {
   enhanceTimes(root);
