@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import pytest
-from tests.doors.services import ADMIN_KEY, Visit, Visiting
+from tests.doors.services import ADMIN_KEY, PUBLIC_URL, Visit, Visiting
 from tests.servers.valkey import Valkey
 
+from gossamer.doors.http.core.cookies import SessionCookie
 from gossamer.doors.http.server.fast_path import (
     CHANGING,
     Done,
@@ -27,6 +28,8 @@ from gossamer.flows.render.render import page_key
 from gossamer.flows.tenants import keys
 from gossamer.flows.tenants.admit import key_record
 from gossamer.flows.tenants.keys import NewKey
+from gossamer.flows.tenants.people import NewUser
+from gossamer.flows.tenants.sign_in import caller_of
 from gossamer.state.kv.resp import RespClient
 from gossamer.state.kv.resp_address import Address
 from gossamer.state.pages.cached_page import CachedPage
@@ -207,6 +210,25 @@ async def test_a_disabled_key_gets_no_fast_answer(served: Served) -> None:
     refused = await line.ask(request)
     assert refused.status == 403
     assert json.loads(refused.body)["code"] == "KEY_DISABLED"
+
+
+async def test_a_session_takes_the_ordinary_path(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may end at any moment, and the fast path does not look it up."""
+    service = served.visit.service
+    new = NewUser(email="person@example.com", role="admin", tenant="admin@localhost")
+    opened = await service.sign_in.by_link(
+        (await service.people.add(new, Actor("test"))).token, "several words in a row", Actor("test")
+    )
+    cookie = f"Cookie: {SessionCookie.of(PUBLIC_URL).name}={opened.secret}"
+    request = asked("", cookie, f"X-CSRF-Token: {opened.session.csrf_secret}").replace(
+        b"Authorization: Bearer \r\n", b""
+    )
+    watched = Watched(served.fast_path, monkeypatch)
+    line = await served.line()
+    assert [(await line.ask(request)).status for _ in range(3)] == [200, 200, 200]
+    assert (watched.answered, watched.fell_back) == (0, 0)
+    await service.sign_in.sign_out(opened.secret, caller_of(opened.session), Actor("test"))
+    assert (await line.ask(request)).status == 401
 
 
 @pytest.mark.parametrize("hot_knows", [True, False])

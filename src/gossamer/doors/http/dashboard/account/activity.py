@@ -10,8 +10,8 @@ from starlette.responses import Response
 from gossamer.doors.http.api.admin.activity import ActivityEndpoints, ActivityQuery, ShownActivity
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.routing import Route
-from gossamer.doors.http.dashboard.account.filters import filters, pages
 from gossamer.doors.http.dashboard.core.dashboard import Dashboard
+from gossamer.doors.http.dashboard.core.filters import filters, list_links
 from gossamer.flows.tenants.tenant_list import TenantList
 from gossamer.state.tenants.activity import Action
 from gossamer.state.tenants.tenants import Role
@@ -52,7 +52,6 @@ class ActivityPages:
     async def show(self, exchange: Exchange, query: ActivityView) -> Response:
         chosen = filters(query)
         found = await self.endpoints.list_activity(exchange, chosen.to(ActivityQuery))
-        following, first = pages(_PATH, chosen, found.next_cursor)
         is_admin = exchange.caller.role is Role.ADMIN
         named = {line.tenant_id for line in found.activity} if is_admin else set()
         return self.dashboard.render(
@@ -65,8 +64,7 @@ class ActivityPages:
             actions=ACTIONS,
             tenants=await self.tenants.emails(named),
             is_admin=is_admin,
-            following=following,
-            first=first,
+            **list_links(_PATH, chosen, found.next_cursor),
         )
 
     def routes(self) -> list[Route]:

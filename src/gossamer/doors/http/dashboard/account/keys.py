@@ -22,8 +22,8 @@ from gossamer.doors.http.api.admin.usage import UsageEndpoints, UsageQuery
 from gossamer.doors.http.core import timestamps
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.routing import Route
-from gossamer.doors.http.dashboard.account.filters import filters, pages
 from gossamer.doors.http.dashboard.core.dashboard import Dashboard
+from gossamer.doors.http.dashboard.core.filters import filters, list_links
 from gossamer.doors.http.dashboard.core.form import NO_FORM, Form
 from gossamer.flows.tenants.keys import IssuedKey, NewKey, NewOwnKey
 from gossamer.problems import validation_error
@@ -72,7 +72,6 @@ class KeysPages:
             found = await self.endpoints.list_keys(exchange, chosen.to(KeyQuery))
         else:
             found = await self.own.list_own_keys(exchange, Form({"cursor": query.cursor}).to(OwnKeyQuery))
-        following, first = pages(_LIST, chosen, found.next_cursor)
         now = timestamps.now()
         return self.dashboard.render(
             exchange,
@@ -81,8 +80,7 @@ class KeysPages:
             keys=[(key, state_of(key, now)) for key in found.keys],
             chosen=chosen,
             is_admin=_is_admin(exchange),
-            following=following,
-            first=first,
+            **list_links(_LIST, chosen, found.next_cursor),
         )
 
     async def show_new(self, exchange: Exchange, query: NewKeyView, form: Form = NO_FORM) -> Response:

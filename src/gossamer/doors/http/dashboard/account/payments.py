@@ -9,8 +9,8 @@ from starlette.responses import Response
 from gossamer.doors.http.api.admin.prices import PaymentQuery, PaymentsEndpoints
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.routing import Route
-from gossamer.doors.http.dashboard.account.filters import address, filters, pages
 from gossamer.doors.http.dashboard.core.dashboard import Dashboard
+from gossamer.doors.http.dashboard.core.filters import address, filters, list_links
 from gossamer.state.pay.ledger import PaymentFilter
 from gossamer.state.tenants.tenants import Role
 
@@ -46,7 +46,6 @@ class PaymentsPages:
     async def show(self, exchange: Exchange, query: PaymentsView) -> Response:
         chosen = filters(query)
         found = await self.endpoints.find(chosen.to(PaymentQuery))
-        following, first = pages(_PATH, chosen, found.next_cursor)
         return self.dashboard.render(
             exchange,
             "account/payments.html",
@@ -55,9 +54,8 @@ class PaymentsPages:
             are_on=self.are_on,
             chosen=chosen,
             states=STATES,
-            export=address(_EXPORT, chosen, cursor=None),
-            following=following,
-            first=first,
+            export=address(_EXPORT, chosen),
+            **list_links(_PATH, chosen, found.next_cursor),
         )
 
     async def export(self, exchange: Exchange, query: PaymentsView) -> Response:

@@ -9,8 +9,8 @@ from starlette.responses import Response
 from gossamer.doors.http.api.auth.people import PeopleEndpoints, UserChange, UserQuery, to_shown
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.routing import Route
-from gossamer.doors.http.dashboard.account.filters import filters, pages
 from gossamer.doors.http.dashboard.core.dashboard import Dashboard
+from gossamer.doors.http.dashboard.core.filters import filters, list_links
 from gossamer.doors.http.dashboard.core.form import NO_FORM, Form
 from gossamer.flows.tenants.people import InvitedUser, NewUser
 from gossamer.flows.tenants.tenant_list import TenantList
@@ -38,7 +38,6 @@ class PeoplePages:
         chosen = filters(query)
         found = await self.endpoints.list_people(exchange, chosen.to(UserQuery))
         wanted = {user.tenant_id for user in found.users} | ({query.tenant} if query.tenant else set())
-        following, first = pages(_LIST, chosen, found.next_cursor)
         return self.dashboard.render(
             exchange,
             "account/people.html",
@@ -47,8 +46,7 @@ class PeoplePages:
             people=found.users,
             tenants=await self.tenants.emails(wanted),
             tenant=query.tenant,
-            following=following,
-            first=first,
+            **list_links(_LIST, chosen, found.next_cursor),
         )
 
     async def show_again(self, exchange: Exchange, form: Form) -> Response:

@@ -9,8 +9,8 @@ from starlette.responses import Response
 from gossamer.doors.http.api.admin.settings import SettingInForce, SettingsEndpoints
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.routing import Route
-from gossamer.doors.http.dashboard.account.filters import filters
 from gossamer.doors.http.dashboard.core.dashboard import Dashboard
+from gossamer.doors.http.dashboard.core.filters import filters
 from gossamer.state.tenants.tenants import Role
 
 _PATH: Final = "/app/settings"

@@ -14,9 +14,9 @@ from gossamer.doors.http.api.crawl.crawl_shapes import to_line
 from gossamer.doors.http.core import timestamps
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.routing import Route
-from gossamer.doors.http.dashboard.account.filters import filters, pages
 from gossamer.doors.http.dashboard.account.keys import state_of
 from gossamer.doors.http.dashboard.core.dashboard import Dashboard
+from gossamer.doors.http.dashboard.core.filters import filters, list_links
 from gossamer.state.crawl.crawls import Crawls
 from gossamer.state.tenants.tenants import Role
 
@@ -44,15 +44,13 @@ class TenantsPages:
     async def show(self, exchange: Exchange, query: TenantsView) -> Response:
         chosen = filters(query)
         found = await self.endpoints.list_tenants(exchange, chosen.to(TenantQuery))
-        following, first = pages(_LIST, chosen, found.next_cursor)
         return self.dashboard.render(
             exchange,
             "account/tenants.html",
             here=_HERE,
             tenants=found.tenants,
             chosen=chosen,
-            following=following,
-            first=first,
+            **list_links(_LIST, chosen, found.next_cursor),
         )
 
     async def show_one(self, exchange: Exchange, id: str) -> Response:

@@ -10,8 +10,8 @@ from starlette.responses import Response
 from gossamer.doors.http.api.admin.usage import LimitLeft, UsageAnswer, UsageEndpoints, UsageQuery
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.routing import Route
-from gossamer.doors.http.dashboard.account.filters import filters
 from gossamer.doors.http.dashboard.core.dashboard import Dashboard
+from gossamer.doors.http.dashboard.core.filters import filters
 from gossamer.flows.tenants.tenant_list import TenantList
 from gossamer.state.tenants.tenants import Role
 

@@ -3,6 +3,7 @@
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -231,14 +232,9 @@ def _navigation(role: Role) -> list[tuple[str, list[Entry]]]:
     return [(title, entries) for title, entries in groups if entries]
 
 
-_environments: Final[dict[tuple[str, str], Environment]] = {}
-
-
+@lru_cache(maxsize=4)
 def _environment(public_url: str, assets: str) -> Environment:
     """Templates are compiled once, for all pages."""
-    known = _environments.get((public_url, assets))
-    if known is not None:
-        return known
     made = Environment(
         loader=PackageLoader("gossamer.doors.http.dashboard"),
         autoescape=True,
@@ -258,5 +254,4 @@ def _environment(public_url: str, assets: str) -> Environment:
         prose=prose,
     )
     made.globals.update(public_url=public_url, version=__version__, assets=assets)
-    _environments[public_url, assets] = made
     return made

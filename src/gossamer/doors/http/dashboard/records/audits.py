@@ -3,7 +3,7 @@
 import asyncio
 from dataclasses import dataclass
 from typing import Any, Final
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlsplit
 
 import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -18,10 +18,10 @@ from gossamer.doors.http.api.audit.audits import AuditsEndpoints
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.routing import Route
 from gossamer.doors.http.dashboard.core.dashboard import Dashboard
+from gossamer.doors.http.dashboard.core.filters import address, filters, list_links
 from gossamer.doors.http.dashboard.core.form import NO_FORM, Form
 from gossamer.doors.http.dashboard.records import audit_addresses as addresses
 from gossamer.doors.http.dashboard.records.audit_addresses import AddressQuery
-from gossamer.doors.http.dashboard.records.jobs import page_href
 from gossamer.problems import Problem, validation_error
 from gossamer.state.audits import Audit
 from gossamer.state.jobs.job import Job
@@ -66,8 +66,7 @@ class AuditPages:
             proposed=query.url,
             limits={"pages": MAX_PAGES, "links": MAX_LINKS},
             site_pages=SITE_PAGES,
-            next_href=page_href(HERE, {}, found.next_cursor),
-            first_href=HERE if query.cursor else "",
+            **list_links(HERE, filters(query), found.next_cursor),
         )
 
     async def start(self, exchange: Exchange, form: Form) -> Response:
@@ -109,8 +108,7 @@ class AuditPages:
         audit, report = await self._site_report(exchange, id)
         found = await asyncio.to_thread(addresses.choose, report.pages, query)
         first = int(query.cursor) if query.cursor.isdecimal() and len(query.cursor) < 9 else 0
-        filters = Form(msgspec.structs.asdict(query))
-        kept = {name: text for name, text in filters.values.items() if text and name != "cursor"}
+        chosen = filters(query)
         following = first + ADDRESSES_SHOWN
         here = f"{HERE}/{id}/pages"
         return self.dashboard.render(
@@ -120,15 +118,14 @@ class AuditPages:
             audit=audit,
             name=_name(audit),
             report=report,
-            filters=filters,
+            filters=chosen,
             found=found[first:following],
             matching=len(found),
             titles={finding.id: finding for finding in report.findings},
             orders=addresses.ORDER_NAMES,
             statuses=addresses.STATUS_NAMES,
-            export_href=f"{here}.csv?{urlencode(kept)}",
-            next_href=page_href(here, kept, str(following) if following < len(found) else None),
-            first_href=page_href(here, kept, "") if first else "",
+            export_href=address(f"{here}.csv", chosen),
+            **list_links(here, chosen, str(following) if following < len(found) else None),
         )
 
     async def export(self, exchange: Exchange, id: str, query: AddressQuery) -> Response:

@@ -18,8 +18,9 @@ from gossamer.doors.http.api.pages.batch import BatchEndpoints, BatchPage, Batch
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.routing import Route
 from gossamer.doors.http.dashboard.core.dashboard import Dashboard
+from gossamer.doors.http.dashboard.core.filters import filters, list_links
 from gossamer.doors.http.dashboard.core.form import NO_FORM, Form
-from gossamer.doors.http.dashboard.records.jobs import elapsed_ms, page_href
+from gossamer.doors.http.dashboard.records.jobs import elapsed_ms
 from gossamer.flows.batch.batch import MAX_URLS, BatchRequest
 from gossamer.flows.batch.batch_job import KIND
 from gossamer.flows.batch.batch_line import BatchResult
@@ -69,8 +70,7 @@ class BatchPages:
             formats=FORMATS,
             chosen=form.lines("formats") if form.values else ["markdown", "metadata"],
             most=MAX_URLS,
-            next_href=page_href(HERE, {}, found.next_cursor),
-            first_href=HERE if cursor else "",
+            **list_links(HERE, filters(query or CursorQuery()), found.next_cursor),
             took=partial(elapsed_ms, now=self.clock()),
         )
 
@@ -109,8 +109,7 @@ class BatchPages:
             results=results,
             pending=listed.pending,
             took=elapsed_ms(job, self.clock()),
-            next_href=page_href(f"{HERE}/{id}", {}, following),
-            first_href=f"{HERE}/{id}" if first else "",
+            **list_links(f"{HERE}/{id}", filters(query or CursorQuery()), following),
         )
 
     async def cancel(self, exchange: Exchange, form: Form, id: str) -> Response:

@@ -19,8 +19,8 @@ from gossamer.doors.http.api.render.page_cache import (
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.routing import Route
 from gossamer.doors.http.dashboard.core.dashboard import Dashboard
+from gossamer.doors.http.dashboard.core.filters import filters, given, list_links
 from gossamer.doors.http.dashboard.core.form import NO_FORM, Form
-from gossamer.doors.http.dashboard.records.jobs import page_href
 from gossamer.doors.http.layers.limiting import within_limits
 from gossamer.problems import Problem, validation_error
 from gossamer.state.jobs.job import Job
@@ -71,23 +71,21 @@ class CachePages:
     upgrade_url: str
 
     async def show_list(self, exchange: Exchange, query: CachePageQuery) -> Response:
-        filters = Form(msgspec.structs.asdict(query), action=HERE)
+        chosen = filters(query, action=HERE)
         try:
-            found = await self.cached.list_cached_pages(exchange, filters.to(CachedPagesQuery))
+            found = await self.cached.list_cached_pages(exchange, chosen.to(CachedPagesQuery))
         except Problem as problem:
-            filters, found = filters.refused(problem), CachedPageList([], None)
-        kept = {name: text for name, text in filters.values.items() if text and name != "cursor"}
+            chosen, found = chosen.refused(problem), CachedPageList([], None)
         return self.dashboard.render(
             exchange,
             "records/cache.html",
             here="cache",
             found=found,
-            form=filters,
-            filters=filters,
-            filtered=bool(kept),
+            form=chosen,
+            filters=chosen,
+            filtered=bool(given(chosen)),
             page_of=_page_href,
-            next_href=page_href(HERE, kept, found.next_cursor),
-            first_href=page_href(HERE, kept, "") if query.cursor else "",
+            **list_links(HERE, chosen, found.next_cursor),
         )
 
     async def show_page(self, exchange: Exchange, query: CachedUrlQuery) -> Response:

@@ -17,6 +17,7 @@ from gossamer.doors.http.api.admin.jobs import JobQuery, JobsEndpoints
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.routing import Route
 from gossamer.doors.http.dashboard.core.dashboard import Dashboard
+from gossamer.doors.http.dashboard.core.filters import filters, list_links
 from gossamer.doors.http.dashboard.core.form import NO_FORM, Form
 from gossamer.flows.audit import audits
 from gossamer.flows.batch import batch_job
@@ -51,19 +52,17 @@ class JobPages:
     clock: Callable[[], float] = time.time
 
     async def show_list(self, exchange: Exchange, query: JobListQuery) -> Response:
-        filters = Form(msgspec.structs.asdict(query))
-        found = await self.jobs.list_jobs(exchange, filters.to(JobQuery))
-        kept = {name: text for name, text in filters.values.items() if text and name != "cursor"}
+        chosen = filters(query)
+        found = await self.jobs.list_jobs(exchange, chosen.to(JobQuery))
         return self.dashboard.render(
             exchange,
             "records/jobs.html",
             here="jobs",
             found=found,
-            filters=filters,
+            filters=chosen,
             kinds=KIND_NAMES,
             states=tuple(JobState),
-            next_href=page_href(HERE, kept, found.next_cursor),
-            first_href=page_href(HERE, kept, "") if query.cursor else "",
+            **list_links(HERE, chosen, found.next_cursor),
             took=partial(elapsed_ms, now=self.clock()),
         )
 
@@ -109,14 +108,6 @@ class JobPages:
             self.dashboard.page(f"{HERE}/{{id}}", self.show, "A job"),
             self.dashboard.form(f"{HERE}/{{id}}/cancel", self.cancel, "Cancel a job", show=self.show),
         ]
-
-
-def page_href(path: str, kept: dict[str, str], cursor: str | None) -> str:
-    """The address of another page of a list with the same filters; empty if there is none."""
-    if cursor is None:
-        return ""
-    query = urlencode({**kept, **({"cursor": cursor} if cursor else {})})
-    return f"{path}?{query}" if query else path
 
 
 def ms_between(earlier: str, later: str) -> float:

@@ -10,7 +10,7 @@ from gossamer.doors.http.api.crawl.crawl_pages import AnyPageQuery, CrawlPagesEn
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.routing import Route
 from gossamer.doors.http.dashboard.core.dashboard import Dashboard
-from gossamer.doors.http.dashboard.work.list_query import first_link, given, next_link, to_query
+from gossamer.doors.http.dashboard.core.filters import filters, given, list_links, to_query
 from gossamer.web.outcome.outcome import Outcome
 
 PAGES: Final = "/app/pages"
@@ -34,17 +34,17 @@ class AllPagesPages:
     pages: CrawlPagesEndpoints
 
     async def show(self, exchange: Exchange, query: AllPagesShown) -> Response:
-        found = await self.pages.find_pages(exchange, to_query(AnyPageQuery, query, limit=LISTED))
+        chosen = filters(query)
+        found = await self.pages.find_pages(exchange, to_query(AnyPageQuery, chosen, limit=LISTED))
         return self.dashboard.render(
             exchange,
             "work/pages.html",
             here="pages",
             pages=found.pages,
             query=query,
-            is_filtered=bool(given(query)),
+            is_filtered=bool(given(chosen)),
             outcomes=[outcome.value for outcome in Outcome],
-            next_href=next_link(PAGES, query, found.next_cursor),
-            first_href=first_link(PAGES, query),
+            **list_links(PAGES, chosen, found.next_cursor),
         )
 
     def routes(self) -> list[Route]:

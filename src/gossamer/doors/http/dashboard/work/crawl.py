@@ -17,9 +17,9 @@ from gossamer.doors.http.api.crawl.frontier import FrontierEndpoints, UrlQuery
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.routing import Route
 from gossamer.doors.http.dashboard.core.dashboard import Dashboard
+from gossamer.doors.http.dashboard.core.filters import filters, list_links, to_query
 from gossamer.doors.http.dashboard.core.form import NO_FORM, Form
 from gossamer.doors.http.dashboard.work.crawl_list import CRAWLS
-from gossamer.doors.http.dashboard.work.list_query import first_link, next_link, to_query
 from gossamer.doors.http.dashboard.work.struct_form import fields_of
 from gossamer.doors.http.dashboard.work.words import WAITS, explain
 from gossamer.web.outcome.outcome import Outcome
@@ -83,7 +83,8 @@ class CrawlPages:
 
     async def show_pages(self, exchange: Exchange, id: str, query: CrawlPagesShown) -> Response:
         crawl = await self.crawls.get_crawl(exchange, id)
-        found = await self.pages.find_pages(exchange, to_query(AnyPageQuery, query, crawl=id, limit=LISTED))
+        chosen = filters(query)
+        found = await self.pages.find_pages(exchange, to_query(AnyPageQuery, chosen, crawl=id, limit=LISTED))
         here = f"{CRAWLS}/{id}/pages"
         return self._render(
             exchange,
@@ -92,13 +93,13 @@ class CrawlPages:
             pages=found.pages,
             query=query,
             outcomes=[outcome.value for outcome in Outcome],
-            next_href=next_link(here, query, found.next_cursor),
-            first_href=first_link(here, query),
+            **list_links(here, chosen, found.next_cursor),
         )
 
     async def show_urls(self, exchange: Exchange, id: str, query: CrawlUrlsShown) -> Response:
         crawl = await self.crawls.get_crawl(exchange, id)
-        found = await self.frontier.list_urls(exchange, to_query(UrlQuery, query, crawl=id, limit=LISTED))
+        chosen = filters(query)
+        found = await self.frontier.list_urls(exchange, to_query(UrlQuery, chosen, crawl=id, limit=LISTED))
         here = f"{CRAWLS}/{id}/urls"
         return self._render(
             exchange,
@@ -108,8 +109,7 @@ class CrawlPages:
             query=query,
             states=URL_STATES,
             explain=explain,
-            next_href=next_link(here, query, found.next_cursor),
-            first_href=first_link(here, query),
+            **list_links(here, chosen, found.next_cursor),
         )
 
     async def ask_to_stop(self, exchange: Exchange, id: str, form: Form = NO_FORM) -> Response:

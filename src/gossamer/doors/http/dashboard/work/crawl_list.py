@@ -13,8 +13,8 @@ from gossamer.doors.http.api.crawl.crawls import CrawlsEndpoints
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.routing import Route
 from gossamer.doors.http.dashboard.core.dashboard import Dashboard
+from gossamer.doors.http.dashboard.core.filters import filters, list_links, to_query
 from gossamer.doors.http.dashboard.core.form import NO_FORM, Form
-from gossamer.doors.http.dashboard.work.list_query import first_link, next_link, to_query
 from gossamer.doors.http.dashboard.work.struct_form import fields_of, read_struct
 from gossamer.doors.http.dashboard.work.words import SCOPE, explain
 from gossamer.state.crawl.crawls import Crawl
@@ -52,7 +52,8 @@ class CrawlListPages:
     previews: CrawlPreviewEndpoints
 
     async def show(self, exchange: Exchange, query: CrawlsShown) -> Response:
-        found = await self.crawls.list_crawls(exchange, to_query(CrawlQuery, query, limit=LISTED))
+        chosen = filters(query)
+        found = await self.crawls.list_crawls(exchange, to_query(CrawlQuery, chosen, limit=LISTED))
         return self.dashboard.render(
             exchange,
             "work/crawls.html",
@@ -60,8 +61,7 @@ class CrawlListPages:
             crawls=found.crawls,
             states=STATES,
             query=query,
-            next_href=next_link(CRAWLS, query, found.next_cursor),
-            first_href=first_link(CRAWLS, query),
+            **list_links(CRAWLS, chosen, found.next_cursor),
         )
 
     async def show_new(self, exchange: Exchange, query: NewCrawlQuery) -> Response:

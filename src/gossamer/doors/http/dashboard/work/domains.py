@@ -13,8 +13,8 @@ from gossamer.doors.http.api.crawl.domains import DomainQuery, DomainsEndpoints,
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.routing import Route
 from gossamer.doors.http.dashboard.core.dashboard import Dashboard
+from gossamer.doors.http.dashboard.core.filters import filters, given, list_links, to_query
 from gossamer.doors.http.dashboard.core.form import NO_FORM, Form
-from gossamer.doors.http.dashboard.work.list_query import first_link, given, next_link, to_query
 from gossamer.doors.http.dashboard.work.words import WAITS
 from gossamer.problems import Problem
 from gossamer.state.tenants.tenants import Role
@@ -39,17 +39,17 @@ class DomainPages:
     pages: CrawlPagesEndpoints
 
     async def show(self, exchange: Exchange, query: DomainsShown) -> Response:
-        found = await self.domains.list_domains(exchange, to_query(DomainQuery, query, limit=LISTED))
+        chosen = filters(query)
+        found = await self.domains.list_domains(exchange, to_query(DomainQuery, chosen, limit=LISTED))
         return self.dashboard.render(
             exchange,
             "work/domains.html",
             here="domains",
             hosts=found.domains,
             query=query,
-            is_filtered=bool(given(query)),
+            is_filtered=bool(given(chosen)),
             waits=WAITS,
-            next_href=next_link(DOMAINS, query, found.next_cursor),
-            first_href=first_link(DOMAINS, query),
+            **list_links(DOMAINS, chosen, found.next_cursor),
         )
 
     async def show_one(self, exchange: Exchange, domain: str, form: Form = NO_FORM) -> Response:
