@@ -81,7 +81,7 @@ def crawl_id(number: int) -> str:
 
 
 def crawl(database: sqlite3.Connection, number: int, tenant_id: str, pages: int, now: int) -> None:
-    row = {
+    row: dict[str, object] = {
         "id": crawl_id(number),
         "tenant_id": tenant_id,
         "name": f"Crawl {number}",
@@ -147,7 +147,7 @@ def default(column: str) -> object:
 def jobs(database: sqlite3.Connection, tenant_id: str, now: int) -> None:
     for number in range(JOBS):
         is_done = number % 10 != 0
-        row = {
+        row: dict[str, object] = {
             "job_id": f"01JJOB{number:020d}",
             "tenant_id": tenant_id,
             "kind": ("audit", "render", "batch")[number % 3],
@@ -205,7 +205,7 @@ def cpu_share(pid: int, seconds: float) -> float:
     process = psutil.Process(pid)
     before = sum(process.cpu_times()[:2])
     time.sleep(seconds)
-    return (sum(process.cpu_times()[:2]) - before) / seconds * 100
+    return float(sum(process.cpu_times()[:2]) - before) / seconds * 100
 
 
 def follow(stack: ExitStack, client: httpx.Client) -> None:
