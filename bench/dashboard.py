@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 import httpx
-import psutil
+import psutil  # type: ignore[import-untyped]
 
 from bench import cache_settings, servers
 from bench.table import save, table, this_machine

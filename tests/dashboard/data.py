@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from tests.dashboard.stage import Stage
+from tests.dashboard.stage import SECONDS, Stage
 
 
 async def fill(stage: Stage) -> dict[str, str]:
@@ -31,7 +31,7 @@ async def fill(stage: Stage) -> dict[str, str]:
     await stage.wait(f"/api/jobs/{site['jobId']}", "done", "failed")
     running = {"seeds": [f"http://harbour.example:{shop.rpartition(':')[2]}/"], "name": "The same, slowly"}
     slow = await _post(stage, "/api/crawls", {**running, "delay": 2})
-    await asyncio.sleep(3)  # so that it has something to show
+    await _until_it_moves(stage, slow["crawlId"])
     pages = (await client.get(f"/api/crawls/{crawl['crawlId']}/pages", params={"limit": 5})).json()
     return {
         "overview": "/app",
@@ -67,6 +67,13 @@ async def fill(stage: Stage) -> dict[str, str]:
 def _page_id(pages: dict[str, Any]) -> str:
     first = pages["pages"][0]
     return str(first["pageId"])
+
+
+async def _until_it_moves(stage: Stage, crawl_id: str) -> None:
+    """A crawl that has stored something, and is not done yet."""
+    async with asyncio.timeout(SECONDS):
+        while (await stage.client.get(f"/api/crawls/{crawl_id}")).json()["counts"]["pages"] < 2:
+            await asyncio.sleep(0.1)
 
 
 async def _post(stage: Stage, path: str, body: dict[str, Any]) -> dict[str, Any]:

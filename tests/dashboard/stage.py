@@ -92,7 +92,7 @@ async def staged(folder: Path, shop_port: int, **settings: str) -> AsyncIterator
             "egress_allow": "127.0.0.0/8",
             "egress_ports": "*",
             "dns_servers": names.address,
-            "crawl_delay": "0.2",
+            "crawl_delay": "0.05",
             "log_level": "warning",
             "limit_sign_in": "100000/60",
             "limit_anonymous_post": "100000/60",

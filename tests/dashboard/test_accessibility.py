@@ -37,7 +37,8 @@ class Watch:
 
 
 async def violations(page: Page, options: dict[str, Any]) -> list[str]:
-    found = await page.evaluate("options => axe.run(document, options)", options)
+    wanted = {"resultTypes": ["violations"], "iframes": False, **options}
+    found = await page.evaluate("options => axe.run(document, options)", wanted)
     return [
         f"{violation['id']}: {violation['help']} {[node['target'] for node in violation['nodes'][:3]]}"
         for violation in found["violations"]

@@ -658,7 +658,7 @@ async def test_what_a_worker_lost_while_nobody_heard_it_costs_no_attempt(
     postgres: PostgresServer,
 ) -> None:
     """Away for longer than a lease: the worker is back first, and gives back what nobody else has taken."""
-    database = open_database(postgres.url, deadline=0.5)
+    database = open_database(postgres.url, deadline=5.0)
     jobs = Jobs(database, open_wakeups(postgres.url))
     async with database.write() as connection:
         tenant = (await tenants.ensure_tenant(connection, "a@example.com")).id

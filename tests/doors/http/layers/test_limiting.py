@@ -332,6 +332,7 @@ def test_a_control_call_begins_no_work(visit: Visit) -> None:
         "DELETE /api/jobs/{id}",
         "POST /api/crawls/{id}/pause",
         "POST /api/crawls/{id}/resume",
+        "DELETE /api/crawls/{id}",
         "POST /api/admin/users/{id}",
         "POST /api/auth/logout",
         "POST /api/auth/password",

@@ -32,6 +32,7 @@ async def test_story1_a_key_is_shown_once_and_works_at_once(visit: Visit) -> Non
         "prefix": created["prefix"],
         "role": "user",
         "tier": "pro",
+        "via": "key",
     }
     listed = await visit.client.get("/api/admin/keys", headers=AS_ADMIN)
     assert created["key"] not in listed.text
@@ -147,6 +148,8 @@ async def test_every_route_declares_who_may_call_it(visit: Visit) -> None:
 
     open_routes = {route.path for route in routes(visit.service) if route.needs is Role.NOBODY}
     assert open_routes == {
+        "/api/auth/link",
+        "/api/auth/login",
         "/api/prices",
         "/api/stats",
         "/health",

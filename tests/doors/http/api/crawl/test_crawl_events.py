@@ -11,6 +11,7 @@ from tests.doors.services import AS_ADMIN, Visiting, bearer
 from tests.site.server import Site
 
 from gossamer.doors.http.api.crawl import crawl_events
+from gossamer.doors.http.core import streaming
 from gossamer.state.tenants.tenants import Role
 
 STREAM = {**AS_ADMIN, "Accept": "text/event-stream"}
@@ -47,7 +48,7 @@ async def test_a_stream_tells_how_a_crawl_goes_and_ends_with_it(
         host = web.origin.removeprefix("http://")
         assert last["hosts"] == [{"host": host, "pending": 0, "inProgress": 0, "done": 3}]
         assert {page["url"] for page in last["pages"]} == web.urls
-        assert set(last["pages"][0]) == {"url", "statusCode", "outcome", "title", "at"}
+        assert set(last["pages"][0]) == {"pageId", "url", "statusCode", "outcome", "title", "at"}
         shown = await get(visit, begun["statusUrl"])
         assert {name: last[name] for name in shown} == shown
         once = await get(visit, where)
@@ -81,7 +82,7 @@ async def test_who_reconnects_gets_what_is_new(
 async def test_a_stream_is_for_its_tenant_and_a_key_has_only_so_many(
     visiting: Visiting, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(crawl_events, "MAX_STREAMS", 1)
+    monkeypatch.setattr(streaming, "MAX_STREAMS", 1)
     web = Web.on(site.origins(1)[0])
     async with visiting(**OPEN) as visit:
         begun = await begin(visit, web.seed)

@@ -130,4 +130,4 @@ async def test_the_same_is_refused_as_when_a_crawl_is_started(visiting: Visiting
             assert_problem(await post(visit, "/api/crawls/preview", body, user), code)
         assert_problem(await visit.client.post("/api/crawls/preview", json={"seeds": [seed]}), "UNAUTHORIZED")
         answer = await post(visit, "/api/crawls/preview", {"seeds": [seed]}, user)
-        assert "control-pro" in answer.headers["ratelimit-policy"]
+        assert answer.headers["ratelimit-policy"].startswith('"user"')  # it fetches, so it is work

@@ -45,7 +45,6 @@ class CrawlPreviewEndpoints:
                 handler=self.preview_crawl,
                 needs=Role.USER,
                 tag="Crawls",
-                control=True,
                 summary="Show what a crawl would do, before it is started",
                 description=f"Takes the same body as `POST /api/crawls`, and fetches the first {MAX_SEEDS} "
                 "seeds, each once and without a browser, if their robots.txt allows it. Of each it shows up "
