@@ -51,7 +51,7 @@ async def fill(stage: Stage) -> dict[str, str]:
         "batch": f"/app/batches/{batch['jobId']}",
         "jobs": "/app/jobs",
         "job": f"/app/jobs/{audit['jobId']}",
-        "search": "/app/search?q=drawings",
+        "search": "/app/search?query=drawings",
         "keys": "/app/keys",
         "usage": "/app/usage",
         "payments": "/app/payments",

@@ -206,7 +206,7 @@ async def test_hostile_text_of_pages_is_shown_as_text(stage: Stage) -> None:
         await press(page, "Run")
         await expect(page.locator("#result")).to_contain_text("<script>alert(1)</script>")
         await page.goto("/app/pages?contains=<script>alert(1)</script>")
-        await page.goto("/app/search?q=<script>alert(1)</script>")
+        await page.goto("/app/search?query=<script>alert(1)</script>")
         await expect(page.locator("h1")).to_have_text("Search")
 
 
