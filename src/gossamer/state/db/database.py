@@ -33,7 +33,7 @@ from gossamer.problems import Busy, Unavailable
 from gossamer.state.db.single import Executor, SingleStatement
 from gossamer.state.db.slots import Slots
 
-HEAD: Final = "0001"  # the newest revision in migrations/versions
+HEAD: Final = "0002"  # the newest revision in migrations/versions
 DEADLINE: Final = 5.0
 MIGRATION_DEADLINE: Final = 600.0
 SCANS: Final = 2  # at a time
