@@ -8,6 +8,7 @@ from gossamer.concurrency.periodic import every
 from gossamer.flows.crawl.indexing import Indexing
 from gossamer.flows.crawl.managing.delete import CrawlDeleter
 from gossamer.flows.tenants.admit import Admission
+from gossamer.flows.tenants.quotas import Quotas
 from gossamer.observe.logs import Log
 from gossamer.problems import Unavailable
 from gossamer.state import batches
@@ -23,6 +24,7 @@ from gossamer.state.tenants.usage import Usage
 
 EVERY_SECONDS: Final = 60.0
 PAGES_EVERY_SECONDS: Final = 5.0
+QUOTAS_EVERY_SECONDS: Final = 3.0
 INDEXING_SECONDS: Final = 10.0  # how long a command waits for the index
 JOB_DAYS: Final = 30.0
 
@@ -56,6 +58,11 @@ async def keep_crawling(crawls: Crawls, frontier: Frontier, deleter: CrawlDelete
         await deleter.resume()
 
     await every(EVERY_SECONDS, recover, on_outage=partial(_postpone, log))
+
+
+async def keep_quotas(quotas: Quotas, log: Log) -> None:
+    """Until cancelled: pause the crawls of tenants that have used up a quota, and let others go on."""
+    await every(QUOTAS_EVERY_SECONDS, quotas.hold_crawls, on_outage=partial(_postpone, log))
 
 
 async def keep_indexed(index: SearchIndex, log: Log) -> None:
