@@ -215,6 +215,8 @@ def _count(ended: Sequence[TaskEnd], tally: CountChange) -> None:
             more |= {"pages": 1, "bytes": page.content_length, "duration_ms": page.duration_ms}
             if page.status_code is not None and 200 <= page.status_code < 600:
                 more[f"status_{page.status_code // 100}xx"] = 1
+            if page.outcome:
+                more[f"outcome_{page.outcome}"] = 1
         tally.count(task.crawl_id, **more)
 
 
