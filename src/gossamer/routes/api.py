@@ -40,6 +40,7 @@ from gossamer.doors.http.core.routing import Route
 from gossamer.flows.pay.quotes import prices
 from gossamer.flows.render.clear import CacheClearer
 from gossamer.flows.tenants.own_keys import OwnKeys
+from gossamer.flows.tenants.tenant_limits import TenantLimits
 
 if TYPE_CHECKING:
     from gossamer.app import Service
@@ -120,7 +121,7 @@ def open_api(service: "Service") -> Api:
         own_keys=OwnKeysEndpoints(OwnKeys(service.keys)),
         sign_in=SignInEndpoints(service.sign_in, SessionCookie.of(public_url), upgrade_url),
         people=PeopleEndpoints(service.people, public_url),
-        tenants=TenantsEndpoints(service.tenant_list),
+        tenants=TenantsEndpoints(service.tenant_list, TenantLimits(service.limits)),
         settings=SettingsEndpoints(service.settings),
         operations=OperationsEndpoints(service.checkup, service.metrics, service.stopping),
     )
