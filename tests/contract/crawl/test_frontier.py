@@ -179,9 +179,10 @@ async def test_a_page_is_kept_as_it_was_told(ground: Ground) -> None:
     assert len(listed.reason) == 500
 
 
-def _naming(task: CrawlTask, **blobs: str) -> HostSettlement:
+def _naming(task: CrawlTask, blob: str, screenshot: str | None = None) -> HostSettlement:
     """The end of a task, with a page that names these blobs."""
-    return HostSettlement(ends=[TaskEnd(task=task, page=page(task, **blobs))])
+    stored = CrawledPage(final_url=task.url, blob=blob, screenshot=screenshot)
+    return HostSettlement(ends=[TaskEnd(task=task, page=stored)])
 
 
 async def test_blobs_are_adopted_with_the_pages_that_speak_of_them(ground: Ground) -> None:
