@@ -60,8 +60,9 @@ WITH counted AS (
     SELECT host, 0, 0, 0, 0, true, false, 0, 0, 0 FROM counted
     ON CONFLICT (host) DO UPDATE SET due_at = 0, lease_token = NULL, locked_until = NULL
 ), noted AS (
-    INSERT INTO crawl_hosts (crawl_id, host, pending, in_progress, completed, failed, blocked, taken_at)
-    SELECT $1, host, pending, 0, completed, 0, 0, 0 FROM counted
+    INSERT INTO crawl_hosts (crawl_id, host, tenant_id, pending, in_progress, completed, failed, blocked,
+        taken_at)
+    SELECT $1, host, (SELECT tenant_id FROM crawls WHERE id = $1), pending, 0, completed, 0, 0, 0 FROM counted
     ON CONFLICT (crawl_id, host) DO UPDATE SET pending = excluded.pending, completed = excluded.completed
 )
 UPDATE crawls SET pending = (SELECT sum(pending) FROM counted),
@@ -211,7 +212,7 @@ async def _settled(ground: Ground, taken: Sequence[tuple[HostLease, list[CrawlTa
 def _url(name: str) -> NewUrl:
     digest = hashlib.sha256(name.encode()).hexdigest()
     host = f"h{int(digest[:8], 16) % HOSTS}:80"
-    return NewUrl(f"http://{host}/new/{name}", digest, host, 4, 2)
+    return NewUrl(f"http://{host}/new/{name}", digest, host, 4, 2, found_on=digest)
 
 
 def _page(task: CrawlTask) -> CrawledPage:
@@ -225,6 +226,7 @@ def _page(task: CrawlTask) -> CrawledPage:
         title="A page about something",
         description="What it says about it, in a sentence or two.",
         language="en",
+        outcome="ok",
     )
 
 

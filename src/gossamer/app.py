@@ -45,7 +45,7 @@ from gossamer.flows.crawl.managing.preview import CrawlPreviewer
 from gossamer.flows.crawl.plan import Plans
 from gossamer.flows.crawl.politeness.gate import Gates
 from gossamer.flows.crawl.politeness.robots import RobotsFiles
-from gossamer.flows.crawl.results import CrawlResults
+from gossamer.flows.crawl.reading.results import CrawlResults
 from gossamer.flows.crawl.seeds import Seeder
 from gossamer.flows.crawl.visiting.fetch import CrawlFetcher
 from gossamer.flows.crawl.visiting.known_urls import KnownUrls

@@ -53,6 +53,13 @@ async def test_a_picture_is_as_large_as_it_was_asked_for(pool: Pool, site: Site)
     assert size(await taken(pool, url, selector="p")) == (120, 40)
 
 
+async def test_a_page_is_the_result_without_a_picture_if_none_is_needed(pool: Pool, site: Site) -> None:
+    missing = Screenshot(selector="#gone")
+    visited = await pool.visit(site.url("/page/placed"), capture=missing, needs_capture=False)
+    assert visited.capture is None
+    assert b'id="split"' in visited.page.body
+
+
 async def test_an_element_is_shown_in_whole_pixels(pool: Pool, site: Site) -> None:
     url = site.url("/page/placed")
     assert size(await taken(pool, url, selector="#split")) == (101, 31)  # 10 to 111, 20 to 51

@@ -16,6 +16,9 @@ async def fill(stage: Stage) -> dict[str, str]:
     crawl = await _post(
         stage, "/api/crawls", {"seeds": [f"{shop}/"], "name": "Lantern Books", "maxPages": 60}
     )
+    pictured = await _post(
+        stage, "/api/crawls", {"seeds": [f"{shop}/"], "name": "Pictures", "maxPages": 3, "screenshots": True}
+    )
     page = {"url": f"{shop}/", "wait": 30}
     for path in ("/", "/books", "/events"):
         await client.post("/api/render", json={**page, "url": f"{shop}{path}"})
@@ -25,6 +28,7 @@ async def fill(stage: Stage) -> dict[str, str]:
     urls = [f"{shop}/{path}" for path in ("", "books", "events", "nothing-here")]
     batch = await _post(stage, "/batch/fetch", {"urls": urls})
     await stage.wait(f"/api/crawls/{crawl['crawlId']}", "done")
+    await stage.wait(f"/api/crawls/{pictured['crawlId']}", "done")
     await stage.wait(f"/api/jobs/{audit['jobId']}", "done", "failed")
     await stage.wait(f"/api/jobs/{batch['jobId']}", "done", "failed")
     site = await _post(stage, "/audits", {"url": f"{shop}/", "options": {"maxPages": 50}})
@@ -33,6 +37,8 @@ async def fill(stage: Stage) -> dict[str, str]:
     slow = await _post(stage, "/api/crawls", {**running, "delay": 2})
     await _until_it_moves(stage, slow["crawlId"])
     pages = (await client.get(f"/api/crawls/{crawl['crawlId']}/pages", params={"limit": 5})).json()
+    pictures = (await client.get(f"/api/crawls/{pictured['crawlId']}/pages")).json()
+    linked = f"/app/crawls/{pictured['crawlId']}/pages/{pictures['pages'][-1]['pageId']}"
     return {
         "overview": "/app",
         "playground": "/app/playground",
@@ -41,6 +47,7 @@ async def fill(stage: Stage) -> dict[str, str]:
         "crawl": f"/app/crawls/{slow['crawlId']}",
         "crawl-done": f"/app/crawls/{crawl['crawlId']}",
         "page": f"/app/crawls/{crawl['crawlId']}/pages/{_page_id(pages)}",
+        "page-links": f"{linked}?view=links&links_in=yes#screenshot",
         "pages": "/app/pages",
         "domains": "/app/domains",
         "cache": "/app/cache",

@@ -21,6 +21,7 @@ from gossamer.doors.http.api.audit.audits import AuditsEndpoints
 from gossamer.doors.http.api.auth.people import PeopleEndpoints
 from gossamer.doors.http.api.auth.sign_in import SignInEndpoints
 from gossamer.doors.http.api.crawl.crawl_events import CrawlEventsEndpoints
+from gossamer.doors.http.api.crawl.crawl_page_links import PageLinksEndpoints
 from gossamer.doors.http.api.crawl.crawl_pages import CrawlPagesEndpoints
 from gossamer.doors.http.api.crawl.crawl_preview import CrawlPreviewEndpoints
 from gossamer.doors.http.api.crawl.crawl_stats import StatsEndpoints
@@ -37,9 +38,11 @@ from gossamer.doors.http.api.render.page_cache import PageCacheEndpoints
 from gossamer.doors.http.api.render.render import RenderEndpoints
 from gossamer.doors.http.core.cookies import SessionCookie
 from gossamer.doors.http.core.routing import Route
+from gossamer.flows.crawl.reading.links_in import LinksInFinder
 from gossamer.flows.pay.quotes import prices
 from gossamer.flows.render.clear import CacheClearer
 from gossamer.flows.tenants.own_keys import OwnKeys
+from gossamer.flows.tenants.tenant_limits import TenantLimits
 
 if TYPE_CHECKING:
     from gossamer.app import Service
@@ -65,6 +68,7 @@ class Api:
     batch: BatchEndpoints
     crawls: CrawlsEndpoints
     crawl_pages: CrawlPagesEndpoints
+    page_links: PageLinksEndpoints
     crawl_events: CrawlEventsEndpoints
     crawl_preview: CrawlPreviewEndpoints
     domains: DomainsEndpoints
@@ -92,6 +96,7 @@ def open_api(service: "Service") -> Api:
     upgrade_url, public_url = service.settings.upgrade_url, service.settings.public_url
     clearer = CacheClearer(service.page_cache, service.jobs, service.index, service.render_failures)
     crawls, control = service.crawls, service.crawl_control
+    pages = CrawlPagesEndpoints(crawls, service.crawl_results)
     return Api(
         fetch=FetchEndpoints(service.reader, upgrade_url),
         extract=ExtractEndpoints(service.extractor, upgrade_url),
@@ -104,7 +109,8 @@ def open_api(service: "Service") -> Api:
         payments=PaymentsEndpoints(service.database),
         batch=BatchEndpoints(service.batches, service.jobs, service.batch_lines),
         crawls=CrawlsEndpoints(crawls, service.seeder, control, service.crawl_deleter),
-        crawl_pages=CrawlPagesEndpoints(crawls, service.crawl_results),
+        crawl_pages=pages,
+        page_links=PageLinksEndpoints(pages, LinksInFinder(service.crawl_results)),
         crawl_events=CrawlEventsEndpoints(crawls, service.crawl_feed),
         crawl_preview=CrawlPreviewEndpoints(service.crawl_previewer, service.seeder),
         domains=DomainsEndpoints(crawls, service.hosts, control),
@@ -120,7 +126,7 @@ def open_api(service: "Service") -> Api:
         own_keys=OwnKeysEndpoints(OwnKeys(service.keys)),
         sign_in=SignInEndpoints(service.sign_in, SessionCookie.of(public_url), upgrade_url),
         people=PeopleEndpoints(service.people, public_url),
-        tenants=TenantsEndpoints(service.tenant_list),
+        tenants=TenantsEndpoints(service.tenant_list, TenantLimits(service.limits)),
         settings=SettingsEndpoints(service.settings),
         operations=OperationsEndpoints(service.checkup, service.metrics, service.stopping),
     )

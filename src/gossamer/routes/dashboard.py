@@ -92,7 +92,7 @@ def _work(dashboard: Dashboard, api: Api) -> list[Endpoints]:
     return [
         CrawlListPages(dashboard, api.crawls, api.crawl_preview),
         CrawlPages(dashboard, api.crawls, api.crawl_pages, api.crawl_events, api.stats, api.frontier),
-        StoredPagePages(dashboard, api.crawl_pages),
+        StoredPagePages(dashboard, api.crawl_pages, api.page_links),
         AllPagesPages(dashboard, api.crawl_pages),
         DomainPages(dashboard, api.domains, api.crawl_pages),
     ]

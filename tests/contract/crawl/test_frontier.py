@@ -14,7 +14,7 @@ from gossamer.state.crawl.crawled_pages import CrawledPage
 from gossamer.state.crawl.frontier import CLEARED_AT_ONCE, State
 from gossamer.state.crawl.hosts import HostLease
 from gossamer.state.crawl.new_urls import NewUrl
-from gossamer.state.crawl.settling import HostNews, HostSettlement, TaskEnd
+from gossamer.state.crawl.settling import CrawlTask, HostNews, HostSettlement, TaskEnd
 from gossamer.state.db import tables
 from gossamer.state.db.database import Database
 
@@ -179,21 +179,31 @@ async def test_a_page_is_kept_as_it_was_told(ground: Ground) -> None:
     assert len(listed.reason) == 500
 
 
+def _naming(task: CrawlTask, blob: str, screenshot: str | None = None) -> HostSettlement:
+    """The end of a task, with a page that names these blobs."""
+    stored = CrawledPage(final_url=task.url, blob=blob, screenshot=screenshot)
+    return HostSettlement(ends=[TaskEnd(task=task, page=stored)])
+
+
 async def test_blobs_are_adopted_with_the_pages_that_speak_of_them(ground: Ground) -> None:
     await ground.crawl(urls("a:80", 2))
     (lease,) = await ground.lease()
     one, two = await ground.frontier.take(lease, 9, now=NOW)
     async with ground.database.write() as connection:
-        for name in ("kept", "late"):
+        for name in ("kept", "picture", "late", "unnamed"):
             await orphan_blobs.register(connection, name, now=NOW)
+    first, second = _naming(one, blob="kept", screenshot="picture"), _naming(two, blob="late")
     for _ in range(2):  # the second time because it was not known how the first one ended
-        assert await ground.frontier.settle(lease, done([one]), blobs=["kept"], now=NOW)
-    assert not await ground.frontier.settle(lease, done([two]), blobs=["late"], now=NOW + LEASE)
-    assert [row.name for row in await ground.rows(tables.stray_blobs)] == ["late"]
+        names = ["kept", "picture", "unnamed"]
+        assert await ground.frontier.settle(lease, first, blobs=names, now=NOW)
+    assert not await ground.frontier.settle(lease, second, blobs=["late"], now=NOW + LEASE)
+    assert {row.name for row in await ground.rows(tables.stray_blobs)} == {"late", "unnamed"}
+    assert {row.blob for row in await ground.rows(crawl_tables.crawl_blobs)} == {"kept", "picture"}
+    assert [row.blob for row in await ground.rows(crawl_tables.unindexed)] == ["kept"]
     async with ground.database.write() as connection:
         await orphan_blobs.take_due(connection, 9, now=NOW + 3_600 * SECOND)
     with pytest.raises(Unavailable):
-        await ground.frontier.settle(lease, done([two]), blobs=["late"], now=NOW)
+        await ground.frontier.settle(lease, second, blobs=["late"], now=NOW)
     assert len(await ground.rows(crawl_tables.crawled_pages)) == 1
     await ground.check_counts()
 

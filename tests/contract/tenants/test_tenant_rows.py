@@ -65,5 +65,7 @@ async def test_each_tenant_is_counted_by_itself(database: Database) -> None:
         await usage_rows.add(connection, counts)
         found = await tenant_rows.count(connection, [busy, idle], TODAY, now=NOW)
     assert [one.tenant for one in found] == [busy, idle]
-    assert found[0].counts == TenantCounts(keys=1, users=1, crawls=1, renders_today=14, last_used_at=NOW + 5)
+    assert found[0].counts == TenantCounts(
+        keys=1, users=1, crawls=1, renders_today=14, last_used_at=NOW + 5, tiers={"pro": 1}
+    )
     assert found[1].counts == TenantCounts(keys=0, users=0, crawls=0, renders_today=0, last_used_at=None)

@@ -32,6 +32,7 @@ from gossamer.state.pay.pay_tables import payments
 from gossamer.state.tenants import tenants, usage_rows
 from gossamer.state.tenants.usage_rows import UsageScope
 from gossamer.state.wakeups.wakeups import open_wakeups
+from gossamer.web.outcome.outcome_counts import OutcomeCounts
 
 NOW = 1_800_000_030.0  # half a minute after a minute began
 MINUTE = int(NOW // 60)
@@ -91,10 +92,21 @@ async def test_the_numbers_of_all_and_of_one_tenant(office: Office) -> None:
     crawl = await ground.crawl([url("a:80", 0), *urls("b:80", 2)])
     over = await ground.crawl(urls("c:80", 7))
     await ground.crawls.cancel(over.id)
-    await minutes(database, crawl.id, MINUTE, fetched=60, status_2xx=50, status_4xx=10)
-    await minutes(database, crawl.id, MINUTE - 59, fetched=30, failed=10, status_2xx=30)
-    await minutes(database, crawl.id, MINUTE - 60, fetched=999)
-    await minutes(database, str(ULID()), MINUTE - 1, fetched=30)  # of a crawl of somebody else
+    await minutes(database, crawl.id, MINUTE, fetched=60, status_2xx=50, status_4xx=10, outcome_ok=48)
+    await minutes(
+        database,
+        crawl.id,
+        MINUTE - 59,
+        fetched=30,
+        failed=10,
+        status_2xx=30,
+        outcome_ok=29,
+        outcome_soft_404=1,
+    )
+    await minutes(database, crawl.id, MINUTE - 60, fetched=999, outcome_ok=999)
+    await minutes(
+        database, str(ULID()), MINUTE - 1, fetched=30, outcome_blocked=5
+    )  # of a crawl of somebody else
     for tenant in (ground.tenant, ground.tenant, other):
         await office.jobs.put(NewJob(kind="audit", tenant_id=tenant))
     await office.jobs.put(NewJob(kind="render", tenant_id=other))
@@ -112,6 +124,7 @@ async def test_the_numbers_of_all_and_of_one_tenant(office: Office) -> None:
     assert everything.crawls.pages_per_second == 1.0  # 90 in a minute and a half
     assert everything.crawls.success_rate == round(120 / 130, 4)
     assert everything.crawls.status_codes == StatusClasses(80, 0, 10, 0)
+    assert everything.crawls.outcomes == OutcomeCounts(ok=77, soft_404=1, blocked=5)
     series = [(one.fetched, one.failed) for one in everything.crawls.minutes]
     assert series == [(30, 10), *[(0, 0)] * 57, (30, 0), (60, 0)]
     assert everything.crawls.minutes[-1].at == "2027-01-15T08:00:00.000Z"
@@ -122,6 +135,8 @@ async def test_the_numbers_of_all_and_of_one_tenant(office: Office) -> None:
     assert everything.health.services == {"cache": Status.HEALTHY, "browserRendering": Status.DEGRADED}
     assert everything.fence == FenceOverview("prefer", ["proxy", "sandbox"], ["netns"])
     assert everything.alerts == 1
+    mine = await office.overviews.look(ground.tenant)
+    assert mine.crawls.outcomes == OutcomeCounts(ok=77, soft_404=1)
     own = await office.overviews.look(other)
     assert (own.crawls.running, own.crawls.pending, own.crawls.success_rate) == (0, 0, None)
     assert sum(one.fetched for one in own.crawls.minutes) == 0

@@ -17,7 +17,7 @@ from gossamer.flows.audit.audits import Audits
 from gossamer.flows.crawl.indexing import Indexing
 from gossamer.flows.crawl.managing.control import CrawlControl
 from gossamer.flows.crawl.managing.delete import CrawlDeleter
-from gossamer.flows.crawl.results import CrawlResults
+from gossamer.flows.crawl.reading.results import CrawlResults
 from gossamer.flows.crawl.seeds import Seeder
 from gossamer.flows.crawl.worker import CrawlWorker
 from gossamer.flows.pages.capture import Capturer

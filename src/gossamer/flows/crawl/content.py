@@ -14,6 +14,7 @@ from ulid import ULID
 
 from gossamer.problems import CONTENT_UNREADABLE, Problem
 from gossamer.state.blobs.blobs import Blobs
+from gossamer.web.documents.image_size import size_of
 from gossamer.web.pages.page import Page
 
 if sys.version_info >= (3, 14):
@@ -28,6 +29,8 @@ _OPTIONS: Final[Mapping[int, int]] = {
     zstd.CompressionParameter.checksum_flag: 1,  # so that damage is noticed
 }
 MAX_PAGE_BYTES: Final = 64_000_000  # unpacked
+MAX_PICTURE_BYTES: Final = 2_000_000
+PICTURE_TYPE: Final = "image/webp"
 _pages: Final = msgspec.msgpack.Decoder(Page)
 
 
@@ -47,6 +50,25 @@ class PackedPages:
     name: str
     body: bytes
     places: list[StoredAt]
+
+
+@dataclass(frozen=True, slots=True)
+class PagePicture:
+    """A screenshot of a crawled page. It is a blob of its own, so that it is read only when it is shown."""
+
+    name: str
+    body: bytes
+
+    @classmethod
+    def of(cls, body: bytes) -> "PagePicture | None":
+        """None: it is too large to be kept, or it is no picture."""
+        if len(body) > MAX_PICTURE_BYTES:
+            return None
+        try:
+            size_of(body)
+        except ValueError:
+            return None
+        return cls(f"screenshots/{str(ULID()).lower()}", body)
 
 
 def pack(pages: Iterable[Page]) -> PackedPages:

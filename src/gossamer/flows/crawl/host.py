@@ -9,12 +9,13 @@ import asyncio
 import random
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, TypeVar
+from typing import Final
 
+from gossamer.flows.crawl.content import PagePicture
 from gossamer.flows.crawl.frontier_batcher import FrontierBatcher
 from gossamer.flows.crawl.lease import HeldHost
 from gossamer.flows.crawl.plan import CrawlPlan, Plans
@@ -45,7 +46,6 @@ REST_SECONDS: Final = 3600.0  # for a host whose robots.txt cannot be had
 MAX_URLS: Final = 2_000  # that are written with their page or sitemap; more than that are written before it
 
 Waiting = deque[tuple[CrawlTask, CrawlPlan]]
-P = TypeVar("P", Page, Page | None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,13 +235,15 @@ class HostCrawl:
         self._parts.writer.put(held, visited)
 
     async def _fetch_and_process(self, task: CrawlTask, plan: CrawlPlan, url: Url, rules: Rules) -> Visited:
-        rendering = "never" if task.as_sitemap else plan.spec.render
+        rendering = "never" if task.as_sitemap else plan.spec.rendering
         try:
             if rendering == "always" or (rendering == "auto" and self._held.renders):
-                page = await self._time_answer(self._parts.fetcher.render(url, plan))
-                if page is not None:
-                    return await self._process(task, plan, page, rules)
-            page = await self._time_answer(self._parts.fetcher.fetch(url, plan.spec))
+                rendered = await self._render(task, plan, url, rules)
+                if rendered is not None:
+                    return rendered
+            began = asyncio.get_running_loop().time()
+            page = await self._parts.fetcher.fetch(url, plan.spec)
+            self._record_answer(page, began)
             visited = await self._process(task, plan, page, rules)
             if rendering == "auto":
                 return await self._with_script(visited, url, rules)
@@ -266,18 +268,25 @@ class HostCrawl:
         self._held.pace.record_end(asyncio.get_running_loop().time(), plain.plan.spec.delay)
         if not await self._wait_turn():
             return plain
-        page = await self._time_answer(self._parts.fetcher.render(url, plain.plan))
-        return plain if page is None else await self._process(plain.task, plain.plan, page, rules)
+        return await self._render(plain.task, plain.plan, url, rules) or plain
 
-    async def _time_answer(self, getting: Awaitable[P]) -> P:
+    async def _render(self, task: CrawlTask, plan: CrawlPlan, url: Url, rules: Rules) -> Visited | None:
+        """None if a browser shows nothing."""
+        began = asyncio.get_running_loop().time()
+        rendered = await self._parts.fetcher.render(url, plan)
+        if rendered is None:
+            return None
+        self._record_answer(rendered.page, began)
+        visited = await self._process(task, plan, rendered.page, rules)
+        if visited.page is not None and rendered.capture is not None:
+            visited.picture = PagePicture.of(rendered.capture.body)
+        return visited
+
+    def _record_answer(self, page: Page, began: float) -> None:
         """Note how the host answers, which decides when it is asked again."""
-        clock = asyncio.get_running_loop().time
-        started = clock()
-        page = await getting
-        if page is not None:
-            after = retry_after(page.header("retry-after"), time.time()) if page.status in REFUSALS else 0.0
-            self._held.pace.record_answer(clock(), clock() - started, page.status, after)
-        return page
+        now = asyncio.get_running_loop().time()
+        after = retry_after(page.header("retry-after"), time.time()) if page.status in REFUSALS else 0.0
+        self._held.pace.record_answer(now, now - began, page.status, after)
 
     async def _process(self, task: CrawlTask, plan: CrawlPlan, page: Page, rules: Rules) -> Visited:
         parts = self._parts

@@ -94,7 +94,7 @@ class Seeder:
         """Start a crawl. Raises `Problem` for what cannot be done, or not by this caller."""
         self.check(caller, spec)
         urls = seeds_of(spec, self.dialer)
-        if spec.render == "always":
+        if spec.rendering == "always":
             await self.capacity.demand()
         await self.quotas.check(caller, Quota.PAGES, Quota.BYTES)
         async with self.crawls.database.write() as connection:
@@ -260,8 +260,7 @@ def _check_takes_more(crawl: Crawl) -> None:
 def new_url(url: Url, spec: CrawlSpec, *, depth: int = 0, priority: int | None = None) -> NewUrl:
     """A URL of a crawl: identified by its crawl form, fetched as it was written."""
     level = priority_of(url, depth) if priority is None else priority
-    tracking = _tracking(spec.ignore_parameters)
-    form = crawl_form(url, tracking, keep_slash=not spec.ignore_trailing_slash)
+    form = crawl_form(url, tracking_of(spec.ignore_parameters), keep_slash=not spec.ignore_trailing_slash)
     return NewUrl(url.href.partition("#")[0], digest(form), url.site, depth, level)
 
 
@@ -278,6 +277,7 @@ def seeds_of(spec: CrawlSpec, dialer: Dialer | None = None) -> list[NewUrl]:
 
 
 @lru_cache(maxsize=64)
-def _tracking(more: tuple[str, ...]) -> Tracking:
+def tracking_of(more: tuple[str, ...]) -> Tracking:
+    """The parameters that track visitors, and those that a crawl ignores as well."""
     also = Tracking.of(more)
     return Tracking(TRACKING.names | also.names, TRACKING.prefixes + also.prefixes)

@@ -15,7 +15,7 @@ from typing import Final, TypeVar
 
 from msgspec.structs import replace
 
-from gossamer.flows.crawl.content import PackedPages, StoredAt, pack
+from gossamer.flows.crawl.content import PICTURE_TYPE, PackedPages, PagePicture, StoredAt, pack
 from gossamer.flows.crawl.lease import HeldHost
 from gossamer.flows.crawl.visiting.known_urls import KnownUrls
 from gossamer.flows.crawl.visiting.visit import Visited, VisitEnd
@@ -78,7 +78,7 @@ class Writer:
             batch = self._gathered[held.host] = HostBatch(held, loop.create_future())
         batch.visited.append(visited)
         self._pages += 1
-        self._bytes += 0 if visited.page is None else len(visited.page.body)
+        self._bytes += sum(len(part.body) for part in (visited.page, visited.picture) if part is not None)
         self._some.set()
         if self._is_full():
             self._soon.set()
@@ -147,17 +147,21 @@ class Writer:
     async def _write_all(self, batches: Sequence[HostBatch]) -> set[str]:
         pages = [one.page for batch in batches for one in batch.visited if one.page is not None]
         made = await asyncio.to_thread(pack, pages)
-        blobs = [made.name] if pages else []
+        pictures = [one.picture for batch in batches for one in batch.visited if one.picture is not None]
+        blobs = [made.name, *(picture.name for picture in pictures)] if pages else []
         if pages:
-            await self._retry(partial(self._keep, made))
+            await self._retry(partial(self._keep, made, pictures))
         places = iter(made.places)
         settlements = [(batch.held.lease, _settlement(batch, places)) for batch in batches]
         return await self._retry(partial(self._frontier.settle_many, settlements, blobs=blobs))
 
-    async def _keep(self, made: PackedPages) -> None:
+    async def _keep(self, made: PackedPages, pictures: Sequence[PagePicture]) -> None:
         async with self._database.write() as connection:
-            await orphan_blobs.register(connection, made.name)
+            for name in (made.name, *(picture.name for picture in pictures)):
+                await orphan_blobs.register(connection, name)
         await self._blobs.put(made.name, made.body)
+        for picture in pictures:
+            await self._blobs.put(picture.name, picture.body, media_type=PICTURE_TYPE)
 
     async def _retry(self, work: Callable[[], Awaitable[T]]) -> T:
         """Try again until the service is back; the leases limit how long that makes sense."""
@@ -194,7 +198,9 @@ def _task_end(visited: Visited, held: HeldHost, now: float, places: Iterator[Sto
     if visited.page is not None:
         place = next(places)
         if row is not None:
-            row = replace(row, blob=place.blob, blob_offset=place.offset, blob_size=place.size)
+            picture = None if visited.picture is None else visited.picture.name
+            stored = {"blob": place.blob, "blob_offset": place.offset, "blob_size": place.size}
+            row = replace(row, **stored, screenshot=picture)
     due_at = held.moment(now + visited.pause) if visited.end is VisitEnd.AGAIN else None
     return TaskEnd(
         task=visited.task,

@@ -28,6 +28,7 @@ from gossamer.flows.parsers.parser_process import (
     AuditedPage,
     AuditTask,
     ExtractTask,
+    LinksTask,
     ParserRefusal,
     ParserResult,
     Prepared,
@@ -47,6 +48,7 @@ from gossamer.web.documents.documents import path_of
 from gossamer.web.documents.kind import READABLE, ContentKind, kind_of
 from gossamer.web.extract.extraction import Extraction
 from gossamer.web.extract.schema.schema import Schema
+from gossamer.web.html.links import Link
 from gossamer.web.html.sanitise import max_elements
 from gossamer.web.pages.page import Page
 from gossamer.web.pages.reading import Reading, ReadingOptions
@@ -119,6 +121,10 @@ class ParserPool:
     async def extract_text(self, page: Page) -> str:
         """The text of a page, for the search index. Always in a child."""
         return await self._run(TextTask(page), str)
+
+    async def find_links(self, page: Page) -> tuple[Link, ...]:
+        """Always in a child: whoever asks does so for many pages in a row."""
+        return await self._run(LinksTask(page), tuple[Link, ...])
 
     async def audit(self, subject: Subject, normal: Normalise = normalise) -> AuditedPage:
         """For many pages of one site, `normal` may be a cached `normalise`."""

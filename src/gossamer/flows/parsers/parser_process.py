@@ -26,6 +26,7 @@ from gossamer.web.crawl.crawl_view import text_of
 from gossamer.web.crawl.parts import PageParts, take_apart
 from gossamer.web.extract.extraction import Extraction, extract_data
 from gossamer.web.extract.schema.schema import Json
+from gossamer.web.html.links import Link
 from gossamer.web.outcome.outcome import Judgement, judge
 from gossamer.web.pages import reading
 from gossamer.web.pages.page import Page
@@ -35,6 +36,7 @@ from gossamer.web.robots import sitemap
 from gossamer.web.robots.sitemap import Entries, SitemapEntry
 
 LENGTH_BYTES: Final = 4  # of the length before each message
+_LINKS_ALONE: Final = ReadingOptions(main_content=False, markdown=False, html=False, max_text=0)
 MAX_RESULT_BYTES: Final = 24 * 1024**2  # the parent decodes a result while other requests wait
 
 
@@ -110,6 +112,13 @@ class TextTask(msgspec.Struct, array_like=True, tag=True):
         return text_of(self.page)
 
 
+class LinksTask(msgspec.Struct, array_like=True, tag=True):
+    page: Page
+
+    def run(self) -> tuple[Link, ...]:
+        return reading.read(self.page, _LINKS_ALONE).links
+
+
 class AuditTask(msgspec.Struct, array_like=True, tag=True):
     subject: Subject
 
@@ -122,7 +131,7 @@ class AuditTask(msgspec.Struct, array_like=True, tag=True):
         return AuditedPage(subject.is_html, audit_page(subject), summarise(subject, normal))
 
 
-Task = ReadTask | PrepareTask | ExtractTask | TakeApartTask | SitemapTask | TextTask | AuditTask
+Task = ReadTask | PrepareTask | ExtractTask | TakeApartTask | SitemapTask | TextTask | LinksTask | AuditTask
 
 
 # Results.

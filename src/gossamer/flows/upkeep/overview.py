@@ -24,6 +24,7 @@ from gossamer.state.pay import ledger
 from gossamer.state.tenants import usage_rows
 from gossamer.state.tenants.usage import DAY
 from gossamer.state.tenants.usage_rows import UsageDay
+from gossamer.web.outcome.outcome_counts import OutcomeCounts
 from gossamer.web.pages.timestamps import iso
 
 MINUTES: Final = 60  # of the series
@@ -59,6 +60,7 @@ class CrawlOverview(msgspec.Struct, frozen=True, rename="camel"):
         float | None, Meta(description="Share of fetched URLs among those fetched or failed, 0 to 1.")
     ]
     status_codes: StatusClasses
+    outcomes: Annotated[OutcomeCounts, Meta(description="Of the pages that were stored.")]
     minutes: Annotated[list[OverviewMinute], Meta(description="The last hour, earliest first.")]
 
 
@@ -188,6 +190,7 @@ def _crawls(running: RunningCrawls, series: Sequence[TimeBucket], now: float) ->
         pages_per_second=round(recent / (60 + now % 60), 3),
         success_rate=round(fetched / (fetched + failed), 4) if fetched + failed else None,
         status_codes=StatusClasses(**classes),
+        outcomes=OutcomeCounts.total(one.outcomes for one in series),
         minutes=[OverviewMinute(iso(one.at / 1000), one.fetched, one.failed) for one in series],
     )
 

@@ -22,6 +22,7 @@ from gossamer.reach.page.visit import (
     Awaited,
     Capture,
     PageTrouble,
+    Print,
     Screenshot,
     Step,
     Timings,
@@ -250,6 +251,14 @@ class Rendering:
         wanted = self._visit.capture
         if wanted is None:
             return None
+        try:
+            return await self._take_capture(wanted)
+        except (Problem, CdpGone, CdpRefused, TimeoutError):
+            if self._visit.needs_capture:
+                raise
+            return None
+
+    async def _take_capture(self, wanted: Screenshot | Print) -> Capture:
         reach = screenshot.reach(wanted) if isinstance(wanted, Screenshot) else printing.REACH
         await self._prepare_capture(reach)
         missing = await fonts.missing_on(self._document, self._deadline)

@@ -86,6 +86,7 @@ class Visit:
     headers: tuple[tuple[str, str], ...] = ()  # sent only to the origin of the URL
     user_agent: str | None = None
     capture: Screenshot | Print | None = None
+    needs_capture: bool = True  # otherwise a page that cannot be captured is the result all the same
     max_bytes: int = 50_000_000  # to and from the web
     max_requests: int = 1_000
     max_document: int = 10_000_000  # decoded bytes, if the page is read and not captured

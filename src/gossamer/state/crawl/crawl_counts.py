@@ -12,6 +12,7 @@ from typing import Final
 
 from gossamer.state.db.bulk import bulk
 from gossamer.state.db.single import Executor, Rows
+from gossamer.web.outcome.outcome import Outcome
 
 STATES: Final = ("pending", "in_progress", "completed", "failed", "blocked")
 _PLACE: Final = {state: place for place, state in enumerate(STATES)}
@@ -19,7 +20,7 @@ MINUTE_MS: Final = 60_000
 DAY_MS: Final = 86_400_000
 MINUTE_COUNTS: Final = (
     "fetched", "failed", "blocked", "retried", "added", "bytes", "duration_ms",
-    "status_2xx", "status_3xx", "status_4xx", "status_5xx",
+    "status_2xx", "status_3xx", "status_4xx", "status_5xx", *(f"outcome_{each}" for each in Outcome),
 )  # fmt: skip
 
 

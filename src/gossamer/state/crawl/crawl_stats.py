@@ -5,7 +5,7 @@ Only hosts are counted row by row; if there are many, the number is cached for a
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Select, case, false, func, select
@@ -15,6 +15,8 @@ from gossamer.state.crawl.crawl_counts import MINUTE_COUNTS, MINUTE_MS
 from gossamer.state.crawl.crawl_tables import crawl_hosts, crawl_minutes, crawls, hosts
 from gossamer.state.db.database import Database, clock
 from gossamer.web.crawl.progress import CrawlCounts
+from gossamer.web.outcome.outcome import Outcome
+from gossamer.web.outcome.outcome_counts import OutcomeCounts
 
 MANY_HOSTS: Final = 10_000  # from here on the number is cached
 CACHED_SECONDS: Final = 60.0
@@ -39,6 +41,7 @@ class TimeBucket:
     status_3xx: int = 0
     status_4xx: int = 0
     status_5xx: int = 0
+    outcomes: OutcomeCounts = field(default_factory=OutcomeCounts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +123,8 @@ class CrawlStats:
 
 def _bucket(minute: int, counts: Any) -> TimeBucket:
     named = dict(zip(MINUTE_COUNTS, map(int, counts), strict=True))
-    return TimeBucket(at=minute * MINUTE_MS, **named)
+    outcomes = OutcomeCounts(**{each.value: named.pop(f"outcome_{each}") for each in Outcome})
+    return TimeBucket(at=minute * MINUTE_MS, outcomes=outcomes, **named)
 
 
 def _host_count(crawl_id: str | None, tenant: str | None) -> Select[Any]:

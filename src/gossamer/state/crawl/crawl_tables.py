@@ -19,6 +19,7 @@ from sqlalchemy import (
 
 from gossamer.state.db.columns import id_, metadata, text_, time_, where_
 from gossamer.state.db.tables import tenants
+from gossamer.web.outcome.outcome import Outcome
 
 # `frontier.py` explains in which order rows are locked. Counts are updated in the transaction that changes
 # the rows they count. Tables that are written by the thousand have no foreign keys.
@@ -130,6 +131,7 @@ frontier: Final = Table(
     Column("reason", Text, nullable=False),
     Column("hops", SmallInteger, nullable=False, server_default="0"),  # redirects that led to it
     Column("as_sitemap", Boolean, nullable=False, server_default=false()),  # else as a page
+    Column("found_on", String(64), nullable=True),  # the URL that led to it first; empty for seeds
     CheckConstraint("priority BETWEEN 1 AND 3", name="priority"),
     CheckConstraint("state IN ('pending', 'in_progress', 'completed', 'failed', 'blocked')", name="state"),
     Index(
@@ -180,6 +182,7 @@ crawled_pages: Final = Table(
     Column("blob", String, nullable=True),
     Column("blob_offset", BigInteger, nullable=False),
     Column("blob_size", BigInteger, nullable=False),
+    Column("screenshot", String, nullable=True),  # the blob with a picture of it
     Index(None, "crawl_id", "crawled_at", "url_hash"),
     Index(None, "crawl_id", "host", "crawled_at", "url_hash"),
     _odd("outcome", "outcome <> 'ok'"),
@@ -224,5 +227,6 @@ crawl_minutes: Final = Table(
     Column("status_3xx", BigInteger, nullable=False),
     Column("status_4xx", BigInteger, nullable=False),
     Column("status_5xx", BigInteger, nullable=False),
+    *(Column(f"outcome_{each}", BigInteger, nullable=False, server_default="0") for each in Outcome),
     Index(None, "minute"),
 )

@@ -48,6 +48,7 @@ class CrawledPage(Struct, frozen=True, kw_only=True):
     blob: str | None = None
     blob_offset: int = 0
     blob_size: int = 0
+    screenshot: str | None = None  # the blob with a picture of it
 
     def as_row(self) -> tuple[Any, ...]:
         """Its values, without characters that a database cannot hold."""

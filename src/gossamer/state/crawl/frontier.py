@@ -161,7 +161,7 @@ class Frontier:
     ) -> set[str]:
         """Many hosts in one transaction: the hosts whose leases were held, and only of those it is written.
 
-        `blobs` are those of the pages, which were announced as strays and are adopted with them."""
+        `blobs` are registered as orphans; those that the pages name are claimed with them."""
         left = list(batches)
         while left:
             try:

@@ -29,15 +29,16 @@ class NewUrl:
     priority: int = HIGH
     hops: int = 0  # redirects in a row, or sitemaps in sitemaps, that led to it
     as_sitemap: bool = False  # it is fetched as a sitemap, and is no page of the crawl
+    found_on: str = ""  # the hash of the URL that led to it; empty for seeds
 
 
-_values: Final = attrgetter("url_hash", "url", "host", "priority", "depth", "hops", "as_sitemap")
+_values: Final = attrgetter("url_hash", "url", "host", "priority", "depth", "hops", "as_sitemap", "found_on")
 _INSERT: Final = bulk(
     """
 INSERT INTO frontier (crawl_id, url_hash, url, host, priority, depth, state, attempt, lapses, due_at,
-    added_at, updated_at, reason, hops, as_sitemap)
+    added_at, updated_at, reason, hops, as_sitemap, found_on)
 SELECT crawl_id, url_hash, url, host, priority, depth, 'pending', 0, 0, {now}, {now}, {now}, '', hops,
-    as_sitemap
+    as_sitemap, NULLIF(found_on, '')
 FROM {given} WHERE true ON CONFLICT (crawl_id, url_hash) DO NOTHING RETURNING crawl_id, host""",
     rows={
         "crawl_id": "text",
@@ -48,6 +49,7 @@ FROM {given} WHERE true ON CONFLICT (crawl_id, url_hash) DO NOTHING RETURNING cr
         "depth": "smallint",
         "hops": "smallint",
         "as_sitemap": "boolean",
+        "found_on": "text",
     },
 )
 _ADD_HOSTS: Final = bulk(

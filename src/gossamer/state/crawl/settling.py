@@ -193,17 +193,25 @@ async def _keep(
     ]
     if not rows:  # also if all of this was written before, unknown to the worker
         return
-    for blob in blobs:
-        if not await orphan_blobs.claim(connection, blob):
+    kept = [
+        (blob, end.task.crawl_id)
+        for end in ended
+        if end.page is not None
+        for blob in (end.page.blob, end.page.screenshot)
+        if blob is not None
+    ]
+    named = {blob for blob, _ in kept}
+    for blob in blobs:  # one that no row names, because a lease was lost, stays an orphan
+        if blob in named and not await orphan_blobs.claim(connection, blob):
             raise Unavailable("blobs", "an upload took too long")
     await crawled_pages.INSERT(connection, now, rows)
-    kept = [
+    await crawl_blobs.add(connection, set(kept))
+    readable = [
         (end.page.blob, end.task.crawl_id, end.task.url_hash)
         for end in ended
         if end.page is not None and end.page.blob is not None
     ]
-    await crawl_blobs.add(connection, {(blob, crawl_id) for blob, crawl_id, _ in kept})
-    await index_queue.add(connection, kept)
+    await index_queue.add(connection, readable)
 
 
 def _count(ended: Sequence[TaskEnd], tally: CountChange) -> None:
@@ -215,6 +223,8 @@ def _count(ended: Sequence[TaskEnd], tally: CountChange) -> None:
             more |= {"pages": 1, "bytes": page.content_length, "duration_ms": page.duration_ms}
             if page.status_code is not None and 200 <= page.status_code < 600:
                 more[f"status_{page.status_code // 100}xx"] = 1
+            if page.outcome:
+                more[f"outcome_{page.outcome}"] = 1
         tally.count(task.crawl_id, **more)
 
 

@@ -1,7 +1,7 @@
 """Tenants for a list, each with its counts. Only the tenants of a page are counted."""
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, func, or_, select
@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from gossamer.state.crawl.crawl_tables import crawls
 from gossamer.state.db.database import clock
 from gossamer.state.db.tables import api_keys, tenants, usage_days, users
-from gossamer.state.tenants.tenants import PUBLIC, Tenant
+from gossamer.state.tenants.tenants import PUBLIC, Tenant, Tier
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,7 @@ class TenantCounts:
     crawls: int
     renders_today: int
     last_used_at: int | None  # a key of it
+    tiers: Mapping[str, int] = field(default_factory=dict)  # accepted keys of each, in the order of tiers
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +56,7 @@ async def count(
     """The same tenants with their counts; `day` is today."""
     ids = [tenant.id for tenant in found]
     lasting = or_(api_keys.c.expires_at.is_(None), api_keys.c.expires_at > clock(now))
-    keys = await _by_tenant(
-        connection, _counting(api_keys.c.tenant_id, ids).where(api_keys.c.disabled_at.is_(None), lasting)
-    )
+    tiers = await _tiers(connection, ids, lasting)
     people = await _by_tenant(
         connection, _counting(users.c.tenant_id, ids).where(users.c.disabled_at.is_(None))
     )
@@ -73,15 +72,33 @@ async def count(
         CountedTenant(
             tenant,
             TenantCounts(
-                keys=keys.get(tenant.id, 0),
+                keys=sum(tiers.get(tenant.id, {}).values()),
                 users=people.get(tenant.id, 0),
                 crawls=crawling.get(tenant.id, 0),
                 renders_today=int(renders.get(tenant.id, 0)),
                 last_used_at=used.get(tenant.id),
+                tiers=tiers.get(tenant.id, {}),
             ),
         )
         for tenant in found
     ]
+
+
+async def _tiers(
+    connection: AsyncConnection, ids: Sequence[str], lasting: ColumnElement[bool]
+) -> dict[str, dict[str, int]]:
+    """How many accepted keys of each tier a tenant has."""
+    keys = api_keys.c
+    query = select(keys.tenant_id, keys.tier, func.count()).group_by(keys.tenant_id, keys.tier)
+    query = query.where(keys.tenant_id.in_(ids), keys.disabled_at.is_(None), lasting)
+    found: dict[str, dict[str, int]] = {}
+    for tenant, tier, number in await connection.execute(query):
+        found.setdefault(tenant, {})[tier] = number
+    order = [tier.value for tier in Tier]
+    return {
+        tenant: dict(sorted(tiers.items(), key=lambda one: order.index(one[0])))
+        for tenant, tiers in found.items()
+    }
 
 
 def _counting(column: ColumnElement[str], ids: Sequence[str]) -> Select[Any]:

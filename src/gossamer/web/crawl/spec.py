@@ -16,6 +16,7 @@ MAX_DEPTH: Final = 100
 MAX_URLS_PER_PAGE: Final = 1_000
 MAX_DELAY: Final = 3_600.0  # seconds
 
+Rendering = Literal["never", "auto", "always"]
 Pattern = Annotated[str, Meta(min_length=1, max_length=500, extra={"metavar": "PATTERN"})]
 ParameterName = Annotated[str, Meta(min_length=1, max_length=100, extra={"metavar": "NAME"})]
 
@@ -56,11 +57,15 @@ class CrawlOptions(Struct, frozen=True, kw_only=True, rename="camel"):
         ),
     ] = None
     render: Annotated[
-        Literal["never", "auto", "always"],
+        Rendering,
         Meta(
             description="Use a browser: `never`, `auto` (for pages that are empty without one) or `always`."
         ),
     ] = "never"
+    screenshots: Annotated[
+        bool,
+        Meta(description="Keep a picture of each page. This needs a browser, so every page is rendered."),
+    ] = False
     sitemaps: Annotated[
         bool, Meta(description="Also begin with the pages that the hosts' sitemaps list.")
     ] = True
@@ -73,6 +78,11 @@ class CrawlOptions(Struct, frozen=True, kw_only=True, rename="camel"):
         ),
     ] = ()
     ignore_trailing_slash: Annotated[bool, Meta(description="Treat `/a` and `/a/` as one page.")] = False
+
+    @property
+    def rendering(self) -> Rendering:
+        """When a browser is used, all options considered."""
+        return "always" if self.screenshots else self.render
 
 
 class CrawlSpec(CrawlOptions, frozen=True, kw_only=True):

@@ -22,7 +22,7 @@ from gossamer.doors.cli.shared.owner import owner_of
 from gossamer.doors.cli.shared.progress import ProgressLine
 from gossamer.doors.http.api.crawl.crawl_shapes import NewCrawl
 from gossamer.doors.http.core.exchange import new_request_id
-from gossamer.flows.crawl.results import PageWithContent
+from gossamer.flows.crawl.reading.results import PageWithContent
 from gossamer.flows.upkeep import upkeep
 from gossamer.state.crawl.crawled_pages import PageFilter, Position
 from gossamer.state.crawl.crawls import Crawl
@@ -119,7 +119,7 @@ def crawl(
         try:
             await service.database.migrate()
             begun = await begin(service, written)
-            if begun.spec.render != "never":
+            if begun.spec.rendering != "never":
                 await service.open_proxy()
             if not quiet:
                 await _mention_others(service, begun)

@@ -14,7 +14,7 @@ from gossamer.doors.cli.pages.fetch import file_name
 from gossamer.doors.cli.shared.writing import report_failure, write
 from gossamer.doors.http.api.crawl.crawl_page_lines import csv_head, csv_lines, json_line
 from gossamer.doors.http.core import timestamps
-from gossamer.flows.crawl.results import PageWithContent, Shape
+from gossamer.flows.crawl.reading.results import PageWithContent, Shape
 from gossamer.web.outcome.outcome import Outcome
 
 OutputFormat = Literal["jsonl", "csv", "markdown"]

@@ -10,7 +10,7 @@ from gossamer.flows.tenants.admit import Caller
 from gossamer.problems import Problem
 from gossamer.reach.browser.launcher import NoBrowser
 from gossamer.reach.http.fetch import Fetcher
-from gossamer.reach.page.visit import NO_PAGE, Visit
+from gossamer.reach.page.visit import NO_PAGE, Screenshot, Visit, VisitResult
 from gossamer.state.tenants.tenants import Role, Tier
 from gossamer.web.crawl.spec import CrawlSpec
 from gossamer.web.pages.fetch_spec import FetchSpec
@@ -18,6 +18,7 @@ from gossamer.web.pages.page import Page
 from gossamer.web.url.url import Url
 
 TIMEOUT: Final = 30.0
+PICTURE: Final = Screenshot(height=800, full_page=True, max_height=3_000, format="webp", quality=70)
 LEARNED: Final = 3  # empty shells in a row, after which a host is visited with a browser right away
 
 
@@ -30,7 +31,7 @@ class CrawlFetcher:
         ask = FetchSpec(url=url, headers=_headers(url, spec), timeout=timeout, attempts=1, max_redirects=0)
         return await self.fetcher.fetch(ask)
 
-    async def render(self, url: Url, plan: CrawlPlan) -> Page | None:
+    async def render(self, url: Url, plan: CrawlPlan) -> VisitResult | None:
         """None if a browser shows nothing, or if there is none and the plain page will do. Redirects and
         scripts that lead elsewhere are not followed: they are the page's `redirects`. Raises `LimitReached`
         if the tenant may not render more now."""
@@ -43,11 +44,13 @@ class CrawlFetcher:
             timeout=TIMEOUT,
             headers=_headers(url, plan.spec),
             follow=False,
+            capture=PICTURE if plan.spec.screenshots else None,
+            needs_capture=False,
         )
         try:
-            return (await self.browsing.visit(visit, caller)).page
+            return await self.browsing.visit(visit, caller)
         except NoBrowser:
-            if plan.spec.render == "auto":
+            if plan.spec.rendering == "auto":
                 return None
             raise
         except Problem as problem:

@@ -204,7 +204,8 @@ class PageProcessor:
                 continue
             keys.append(key)
             if not reason and self._is_worth_a_row(url, visited, rules):
-                visited.urls.append(discovery.new(url, plan))
+                found_on = visited.task.url_hash
+                visited.urls.append(replace(discovery.new(url, plan), found_on=found_on))
         return len(visited.urls) - before
 
     def _is_worth_a_row(self, url: Url, visited: Visited, rules: Robots) -> bool:

@@ -14,6 +14,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from gossamer.flows.crawl.content import PagePicture
 from gossamer.flows.crawl.plan import CrawlPlan
 from gossamer.problems import Problem
 from gossamer.reach.http.failures import is_transient, reason_of
@@ -50,6 +51,7 @@ class Visited:
     counts: bool = True  # as an attempt
     row: CrawledPage | None = None
     page: Page | None = None  # whose content is kept
+    picture: PagePicture | None = None  # of the same page
     judgement: Judgement | None = None
     urls: list[NewUrl] = field(default_factory=list)
     keys: list[int] = field(default_factory=list)  # by which the URLs are known once they are written

@@ -42,6 +42,7 @@ def test_the_command_has_the_flags_that_people_know() -> None:
         "max_urls_per_page": "--max-urls-per-page",
         "delay": "--delay",
         "render": "--render",
+        "screenshots": "--screenshots",
         "sitemaps": "--no-sitemaps",
         "ignore_parameters": "--ignore-parameter",
         "ignore_trailing_slash": "--ignore-trailing-slash",

@@ -19,7 +19,7 @@ from tests.site.server import Site
 from gossamer.doors.http.api.crawl import crawl_pages
 from gossamer.doors.http.api.crawl.crawl_page_lines import EXAMPLE_PAGE
 from gossamer.doors.http.api.crawl.crawl_pages import PagesThatFit
-from gossamer.flows.crawl import results
+from gossamer.flows.crawl.reading import results
 from gossamer.flows.pages.encoding import MAX_ANSWER_BYTES
 from gossamer.state.crawl.crawled_pages import PageFilter
 from gossamer.state.tenants.tenants import Role

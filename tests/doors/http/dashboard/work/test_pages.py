@@ -62,7 +62,9 @@ async def test_a_stored_page_from_all_sides(
     links = await view("links")
     assert 'href="https://example.org/a?b=1&amp;c=2" rel="noreferrer noopener"' in links
     assert 'href="javascript:' not in links
-    assert "Which pages link to this one is not known" in links
+    assert 'href="#links-in"' in links
+    assert "It is a seed: somebody gave it to the crawl." in links
+    assert f'href="{here}?view=links&amp;links_in=yes#links-in"' in links
     frame = await admin.get(f"{here}/reading")
     policy = frame.headers["content-security-policy"]
     assert policy.startswith("sandbox; default-src 'none'; style-src 'sha256-")
@@ -77,6 +79,33 @@ async def test_a_stored_page_from_all_sides(
     for client, path in ((user, here), (user, f"{here}/reading"), (admin, f"{here[:-1]}x")):
         assert (await client.get(path)).status_code == 404
     assert (await admin.get(f"{here}?view=nonsense")).status_code == 400
+
+
+async def test_how_a_page_was_found_and_who_links_to_it(
+    visit: Visit, site: Site, admin: httpx.AsyncClient
+) -> None:
+    (origin,) = site.origins(1)
+    title = "&lt;script&gt;alert(1)&lt;/script&gt;\"'"
+    target = say(f"<title>Target</title><p>{PROSE}")
+    seed = origin + say(f"<title>{title}</title><p>{PROSE}</p><a href='{target}'>{title}</a>")
+    begun = await begin(visit, seed, delay=0)
+    async with crawling(visit):
+        await over(visit, begun["crawlId"])
+    listed = (await admin.get(f"/app/crawls/{begun['crawlId']}/pages")).text
+    found = dict(re.findall(r'href="(/app/crawls/\w+/pages/[0-9a-f]{64})">([^<]*)<', listed))
+    here = next(path for path, text in found.items() if text == "Target")
+    first = next(path for path, text in found.items() if text != "Target")
+    closed = (await admin.get(here)).text
+    assert re.search(rf'<a class="url" href="{first}">[^§]*?<span class="pill">seed</span>', closed)
+    assert "Look for links" in closed
+    opened = (await admin.get(here, params={"links_in": "yes"})).text
+    assert "2 of 2 stored pages were looked at. These are all." in opened
+    assert f'<a href="{first}">&lt;script&gt;' in opened
+    assert opened.count("<td>&lt;script&gt;alert(1)") == 1
+    assert "<script>alert" not in opened
+    none = (await admin.get(first, params={"links_in": "yes"})).text
+    assert "No page links to this one." in none
+    assert (await admin.get(here, params={"links_in": "yes", "cursor": "x"})).status_code == 400
 
 
 async def test_pages_of_all_crawls_and_their_hosts(

@@ -26,6 +26,7 @@ from gossamer.flows.upkeep.overview import (
 )
 from gossamer.flows.upkeep.overview_feed import LOOK_SECONDS, OverviewFeed
 from gossamer.state.tenants.tenants import Role
+from gossamer.web.outcome.outcome_counts import OutcomeCounts
 
 
 class OverviewEndpoints:
@@ -94,6 +95,7 @@ _EXAMPLE: Final = Overview(
         pages_per_second=12.4,
         success_rate=0.9871,
         status_codes=StatusClasses(40_120, 1_310, 512, 24),
+        outcomes=OutcomeCounts(ok=41_302, blocked=212, soft_404=18, empty=40, error=394),
         minutes=[OverviewMinute("2026-01-01T12:00:00.000Z", 744, 9)],
     ),
     jobs=[JobCount("render", 12, 4)],

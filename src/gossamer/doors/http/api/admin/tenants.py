@@ -11,6 +11,7 @@ from gossamer.doors.http.api.admin.jobs import Cursor
 from gossamer.doors.http.core import timestamps
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.routing import Route
+from gossamer.flows.tenants.tenant_limits import LimitInForce, TenantLimits, TierInUse
 from gossamer.flows.tenants.tenant_list import TenantList
 from gossamer.state.tenants.tenant_rows import CountedTenant
 from gossamer.state.tenants.tenants import Role
@@ -30,6 +31,7 @@ class ShownTenant(msgspec.Struct, rename="camel"):
     crawls: int
     last_used_at: Annotated[str | None, Meta(description="The last use of one of its keys.")]
     renders_today: int
+    tiers: Annotated[list[TierInUse], Meta(description="With their limits, and what is used of them.")]
 
 
 class ShownTenants(msgspec.Struct, rename="camel"):
@@ -53,13 +55,17 @@ class TenantQuery(msgspec.Struct, forbid_unknown_fields=True):
 @dataclass(frozen=True, slots=True)
 class TenantsEndpoints:
     tenants: TenantList
+    limits: TenantLimits
 
     async def list_tenants(self, exchange: Exchange, query: TenantQuery) -> ShownTenants:
         page = await self.tenants.list_page(email=query.email, cursor=query.cursor, limit=query.limit)
-        return ShownTenants([_to_api(one) for one in page.tenants], page.cursor)
+        tiers = await self.limits.look(page.tenants)
+        return ShownTenants([_to_api(*each) for each in zip(page.tenants, tiers, strict=True)], page.cursor)
 
     async def get_tenant(self, exchange: Exchange, id: str) -> ShownTenant:
-        return _to_api(await self.tenants.get(id))
+        tenant = await self.tenants.get(id)
+        (tiers,) = await self.limits.look([tenant])
+        return _to_api(tenant, tiers)
 
     def routes(self) -> list[Route]:
         return [
@@ -87,7 +93,7 @@ class TenantsEndpoints:
         ]
 
 
-def _to_api(counted: CountedTenant) -> ShownTenant:
+def _to_api(counted: CountedTenant, tiers: list[TierInUse]) -> ShownTenant:
     tenant, counts = counted.tenant, counted.counts
     return ShownTenant(
         id=tenant.id,
@@ -99,6 +105,7 @@ def _to_api(counted: CountedTenant) -> ShownTenant:
         crawls=counts.crawls,
         last_used_at=timestamps.from_ms(counts.last_used_at),
         renders_today=counts.renders_today,
+        tiers=tiers,
     )
 
 
@@ -112,4 +119,5 @@ _EXAMPLE: Final = ShownTenant(
     crawls=14,
     last_used_at="2026-01-02T08:30:00.000Z",
     renders_today=120,
+    tiers=[TierInUse("pro", 2, [LimitInForce("renders-pro", "tenant", 1_000, 86_400, 120)])],
 )

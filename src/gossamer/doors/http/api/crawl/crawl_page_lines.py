@@ -10,7 +10,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from gossamer.doors.http.api.crawl.crawl_shapes import EXAMPLE_ID
 from gossamer.doors.http.core import timestamps
-from gossamer.flows.crawl.results import PageWithContent
+from gossamer.flows.crawl.reading.results import PageWithContent
 from gossamer.state.crawl.crawled_pages import Position, StoredPage
 
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet takes for the start of a formula
@@ -42,6 +42,9 @@ class ShownPage(msgspec.Struct, rename="camel"):
     crawled_at: Annotated[str, Meta(description="When it was stored.")]
     duration_ms: Annotated[int, Meta(description="How long the answer took.")]
     content_url: Annotated[str | None, Meta(description="Where its content is; `null` if no body is kept.")]
+    screenshot_url: Annotated[
+        str | None, Meta(description="Where a picture of it is; `null` if none is kept.")
+    ]
     content: Annotated[str | UnsetType, Meta(description="Its content, if `content` asks for it.")] = UNSET
     content_error: Annotated[
         str | UnsetType,
@@ -55,7 +58,7 @@ class ShownPage(msgspec.Struct, rename="camel"):
     ] = UNSET
 
 
-_NO_COLUMNS: Final = ("content", "contentError", "contentUrl", "cursor")
+_NO_COLUMNS: Final = ("content", "contentError", "contentUrl", "screenshotUrl", "cursor")
 _COLUMNS: Final = [name for name in ShownPage.__struct_encode_fields__ if name not in _NO_COLUMNS]
 
 
@@ -64,12 +67,14 @@ _SAME: Final = [name for name in ShownPage.__struct_fields__ if name in StoredPa
 
 def to_api(stored: PageWithContent) -> ShownPage:
     page = stored.page
+    here = f"/api/crawls/{page.crawl_id}/pages/{page.url_hash}"
     known: dict[str, Any] = {name: _or_none(getattr(page, name)) for name in _SAME}
     known |= {
         "page_id": page.url_hash,
         "directives": page.directives.split(",") if page.directives else [],
         "crawled_at": timestamps.from_ms(page.crawled_at),
-        "content_url": f"/api/crawls/{page.crawl_id}/pages/{page.url_hash}/content" if page.blob else None,
+        "content_url": f"{here}/content" if page.blob else None,
+        "screenshot_url": f"{here}/screenshot" if page.screenshot else None,
         "content": UNSET if stored.content is None else stored.content,
         "content_error": stored.unread or UNSET,
     }
@@ -139,5 +144,6 @@ EXAMPLE_PAGE: Final = ShownPage(
     crawled_at="2026-01-01T12:00:00.000Z",
     duration_ms=84,
     content_url=f"/api/crawls/{EXAMPLE_ID}/pages/{_EXAMPLE_ID}/content",
+    screenshot_url=None,
 )
 EXAMPLE_LINE: Final = msgspec.json.encode(EXAMPLE_PAGE).decode() + "\n"

@@ -29,7 +29,8 @@ from gossamer.doors.http.core.exchange import Exchange, answer
 from gossamer.doors.http.core.negotiation import choose_media_type
 from gossamer.doors.http.core.routing import Route
 from gossamer.doors.http.core.streaming import Streaming
-from gossamer.flows.crawl.results import CrawlResults, PageWithContent, Shape
+from gossamer.flows.crawl.content import PICTURE_TYPE
+from gossamer.flows.crawl.reading.results import CrawlResults, PageWithContent, Shape
 from gossamer.flows.pages.encoding import MAX_ANSWER_BYTES, bounded
 from gossamer.problems import Problem, validation_error
 from gossamer.state.crawl.crawled_pages import PageFilter, Position, StoredPage
@@ -52,6 +53,7 @@ _CONFINED: Final = {
     "X-Content-Type-Options": "nosniff",
     **_VARY,
 }
+_LASTING: Final = "private, max-age=3600"  # a picture never changes
 _ROOM: Final = 10_000  # bytes of an answer around its pages
 _FORMATS: Final = (
     f"With `Accept: {CSV}`, all pages from `cursor` on are a table; with `Accept: {NDJSON}` one JSON object "
@@ -141,18 +143,24 @@ class CrawlPagesEndpoints:
 
     async def find_links(self, exchange: Exchange, id: str, page: str) -> Sequence[Link]:
         """What the page links to, read from its stored content."""
-        return await self.results.links(await self._page(exchange, id, page))
+        return await self.results.links(await self.find_page(exchange, id, page))
 
     async def get_page(self, exchange: Exchange, id: str, page: str) -> ShownPage:
-        return to_api(PageWithContent(await self._page(exchange, id, page)))
+        return to_api(PageWithContent(await self.find_page(exchange, id, page)))
 
     async def get_content(self, exchange: Exchange, id: str, page: str, query: ContentQuery) -> Response:
-        row = await self._page(exchange, id, page)
+        row = await self.find_page(exchange, id, page)
         liked = _SHAPES[choose_media_type(exchange.header(b"accept"), list(_SHAPES))]
         content = await self.results.content(row, query.format or liked)
         return Response(bounded(content.body), headers={**_CONFINED, "Content-Type": content.media_type})
 
-    async def _page(self, exchange: Exchange, crawl_id: str, page_id: str) -> StoredPage:
+    async def get_screenshot(self, exchange: Exchange, id: str, page: str) -> Response:
+        picture = await self.results.picture(await self.find_page(exchange, id, page))
+        headers = {**_CONFINED, "Content-Type": picture.media_type, "Cache-Control": _LASTING}
+        return Response(picture.body, headers=headers)
+
+    async def find_page(self, exchange: Exchange, crawl_id: str, page_id: str) -> StoredPage:
+        """A page that the caller may see."""
         crawl = await crawl_of(self.crawls, exchange, crawl_id)
         row = await self.results.get(crawl.id, page_id)
         if row is None:
@@ -165,7 +173,7 @@ class CrawlPagesEndpoints:
         return _narrow(PageFilter(crawl_id=(await crawl_of(self.crawls, exchange, query.crawl)).id), query)
 
     async def _list(self, exchange: Exchange, which: PageFilter, query: PageQuery) -> Response:
-        after = _position(query.cursor)
+        after = position_of(query.cursor)
         liked = _FORMAT_TYPES.get(query.format or "") or choose_media_type(
             exchange.header(b"accept"), (JSON, NDJSON, CSV)
         )
@@ -178,7 +186,7 @@ class CrawlPagesEndpoints:
 
     async def _page_list(self, which: PageFilter, query: PageQuery) -> PageList:
         """As many pages as can be read in time and fit into an answer, and at least one."""
-        found = await self.results.listing(which, _position(query.cursor), query.limit + 1)
+        found = await self.results.listing(which, position_of(query.cursor), query.limit + 1)
         loop = asyncio.get_running_loop()
         until = loop.time() + READING_SECONDS
         fitting = PagesThatFit()
@@ -262,6 +270,16 @@ class CrawlPagesEndpoints:
                 problems=(problems.NOT_FOUND, problems.CONTENT_UNREADABLE, problems.CONTENT_TOO_LARGE),
                 **one,
             ),
+            Route(
+                method="GET",
+                path="/api/crawls/{id}/pages/{page}/screenshot",
+                handler=self.get_screenshot,
+                summary="Get the picture of a page, as it was crawled",
+                description="Only crawls with `screenshots` keep pictures.",
+                media_type=PICTURE_TYPE,
+                problems=(problems.NOT_FOUND,),
+                **one,
+            ),
         ]
 
 
@@ -299,7 +317,7 @@ def _size(page: ShownPage) -> int:
     return len(msgspec.json.encode(page)) + 1
 
 
-def _position(cursor: str | None) -> Position | None:
+def position_of(cursor: str | None) -> Position | None:
     if cursor is None:
         return None
     at, *rest = cursor.split("-")

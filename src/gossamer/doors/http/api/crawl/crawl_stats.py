@@ -20,6 +20,7 @@ from gossamer.state.crawl.crawl_stats import CrawlStats, TimeBucket
 from gossamer.state.crawl.crawls import Crawls
 from gossamer.state.tenants.tenants import Role
 from gossamer.web.crawl.progress import CrawlCounts
+from gossamer.web.outcome.outcome_counts import OutcomeCounts
 from gossamer.web.pages.timestamps import iso
 
 HOUR: Final = 60  # minutes
@@ -63,6 +64,7 @@ class LastHour(msgspec.Struct, rename="camel"):
     retried: Annotated[int, Meta(description="Attempts after which a URL is tried again.")]
     bytes: int
     status_codes: StatusCodes
+    outcomes: Annotated[OutcomeCounts, Meta(description="Of the pages that were stored.")]
     success_rate: Annotated[
         float | None, Meta(description="Share of fetched URLs among those fetched or failed, 0 to 1.")
     ]
@@ -99,6 +101,7 @@ class StatsPoint(msgspec.Struct, rename="camel"):
     bytes: int
     average_ms: Annotated[int | None, Meta(description="Average milliseconds for a page.")]
     status_codes: StatusCodes
+    outcomes: Annotated[OutcomeCounts, Meta(description="Of the pages that were stored.")]
 
 
 class StatsSeries(msgspec.Struct, rename="camel"):
@@ -208,6 +211,7 @@ def _average(bucket: TimeBucket) -> int | None:
 
 
 _EXAMPLE_CODES: Final = StatusCodes(1_830, 42, 61, 3)
+_EXAMPLE_OUTCOMES: Final = OutcomeCounts(ok=1_880, blocked=14, soft_404=3, error=51)
 _EXAMPLE: Final = ShownStats(
     pages=204_311,
     bytes=8_126_400_120,
@@ -217,9 +221,9 @@ _EXAMPLE: Final = ShownStats(
     domains=3_210,
     workers=1,
     pages_per_second=0.537,
-    last_hour=LastHour(1_936, 12, 40, 18, 48_126_400, _EXAMPLE_CODES, 0.9938, 212),
+    last_hour=LastHour(1_936, 12, 40, 18, 48_126_400, _EXAMPLE_CODES, _EXAMPLE_OUTCOMES, 0.9938, 212),
     generated_at="2026-01-01T12:00:00.000Z",
 )
 _EXAMPLE_POINT: Final = StatsPoint(
-    "2026-01-01T12:00:00.000Z", 31, 0, 1, 0, 12, 802_106, 212, StatusCodes(30, 1)
+    "2026-01-01T12:00:00.000Z", 31, 0, 1, 0, 12, 802_106, 212, StatusCodes(30, 1), OutcomeCounts(ok=31)
 )

@@ -22,6 +22,12 @@ from gossamer.state.tenants.tenants import Role
 
 _HERE: Final = "tenants"
 _LIST: Final = "/app/tenants"
+_LIMITS: Final = {
+    "renders": "Renders",
+    "user": "Requests that a cache does not answer",
+    "hits": "Answers from a cache",
+    "control": "Control calls",
+}
 _SHOWN: Final = 10  # keys, people and crawls on the page of a tenant
 
 
@@ -63,6 +69,7 @@ class TenantsPages:
             "account/tenant.html",
             here=_HERE,
             tenant=tenant,
+            names=_LIMITS,
             keys=[(key, state_of(key, now)) for key in found.keys],
             has_more_keys=found.next_cursor is not None,
             people=await self.people.list_people(exchange, UserQuery(tenant=id, limit=_SHOWN)),

@@ -50,9 +50,14 @@ function show(section, data) {
   }
 }
 
-async function drawChart(section) {
+async function drawSeries(section) {
   const answer = await fetch(section.dataset.series, { headers: { Accept: "application/json" } }).catch(() => null);
-  if (answer?.ok) renderChart(section.querySelector(".chart"), (await answer.json()).points.map((point) => point.fetched));
+  if (!answer?.ok) return;
+  const { points } = await answer.json();
+  renderChart(section.querySelector(".chart"), points.map((point) => point.fetched));
+  for (const place of section.querySelectorAll("[data-outcome]")) {
+    place.textContent = formats.number(points.reduce((sum, point) => sum + point.outcomes[place.dataset.outcome], 0));
+  }
 }
 
 function showPreview(preview) {
@@ -69,7 +74,7 @@ export function enhanceCrawl(root) {
       show(section, detail);
       if (Date.now() - drawn < CHART_MS) return;
       drawn = Date.now();
-      drawChart(section);
+      drawSeries(section);
     });
   }
 }

@@ -23,6 +23,7 @@ from gossamer.doors.http.dashboard.work.crawl_list import CRAWLS
 from gossamer.doors.http.dashboard.work.struct_form import fields_of
 from gossamer.doors.http.dashboard.work.words import WAITS, explain
 from gossamer.web.outcome.outcome import Outcome
+from gossamer.web.outcome.outcome_counts import OutcomeCounts
 
 Change = Callable[[Exchange, str], Awaitable[Any]]  # of a crawl, by its id
 ONE: Final = f"{CRAWLS}/{{id}}"
@@ -66,7 +67,8 @@ class CrawlPages:
 
     async def show(self, exchange: Exchange, id: str, form: Form = NO_FORM) -> Response:
         crawl = await self.events.find_progress(exchange, id)
-        step = _step(crawl, self.stats.clock())
+        age = _minutes_since(crawl, self.stats.clock())
+        step = _step(age)
         span = SeriesQuery(id, _minutes(step), step)
         series = await self.stats.get_timeseries(exchange, span)
         return self._render(
@@ -76,6 +78,8 @@ class CrawlPages:
             form=form,
             span=span,
             series=[point.fetched for point in series.points],
+            outcomes=OutcomeCounts.total(point.outcomes for point in series.points),
+            age=age,
             success=_success(crawl),
             options=_options(crawl.options),
             waits=WAITS,
@@ -167,11 +171,14 @@ def _success(crawl: ShownCrawl) -> float | None:
     return crawl.counts.completed / ended if ended else None
 
 
-def _step(crawl: ShownCrawl, now: float) -> int:
-    """Minutes for each bar of the chart, so that it begins with the crawl."""
+def _minutes_since(crawl: ShownCrawl, now: float) -> int:
     begun = datetime.fromisoformat(crawl.started_at or crawl.created_at)
-    minutes = (datetime.fromtimestamp(now, UTC) - begun).total_seconds() / 60
-    return max(1, -(-min(int(minutes) + 1, MAX_MINUTES) // POINTS))
+    return int((datetime.fromtimestamp(now, UTC) - begun).total_seconds() / 60) + 1
+
+
+def _step(age: int) -> int:
+    """Minutes for each bar of the chart, so that it begins with the crawl."""
+    return max(1, -(-min(age, MAX_MINUTES) // POINTS))
 
 
 def _minutes(step: int) -> int:

@@ -1,4 +1,4 @@
-"""One stored page: what is known about it, its content, its links, and the same URL in other crawls."""
+"""One stored page: what is known about it, its content, its links, and the same URL elsewhere."""
 
 import base64
 import hashlib
@@ -9,6 +9,7 @@ from typing import Final, Literal
 import msgspec
 from starlette.responses import Response
 
+from gossamer.doors.http.api.crawl.crawl_page_links import LinksInQuery, PageLinksEndpoints, ShownLinksIn
 from gossamer.doors.http.api.crawl.crawl_pages import ContentQuery, CrawlPagesEndpoints
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.routing import Route
@@ -16,7 +17,7 @@ from gossamer.doors.http.dashboard.core.dashboard import Dashboard
 from gossamer.doors.http.dashboard.work.crawl_list import CRAWLS
 from gossamer.doors.http.dashboard.work.words import OUTCOMES, explain
 from gossamer.doors.http.docs.page import HTML
-from gossamer.flows.crawl.results import Shape
+from gossamer.flows.crawl.reading.results import Shape
 from gossamer.problems import Problem
 from gossamer.web.html.links import Link
 from gossamer.web.pages.page import is_text
@@ -57,12 +58,15 @@ class PageShown(msgspec.Struct):
     """Which side of the page is shown."""
 
     view: View = "reading"
+    links_in: Literal["", "yes"] = ""  # whether pages that link to it are looked for
+    cursor: str = ""  # where that goes on
 
 
 @dataclass(frozen=True, slots=True)
 class StoredPagePages:
     dashboard: Dashboard
     pages: CrawlPagesEndpoints
+    page_links: PageLinksEndpoints
 
     async def show(self, exchange: Exchange, id: str, page: str, query: PageShown) -> Response:
         shown = await self.pages.get_page(exchange, id, page)
@@ -87,12 +91,24 @@ class StoredPagePages:
             problem=problem,
             outcome=OUTCOMES.get(shown.outcome, shown.outcome),
             error=explain(shown.error),
+            trail=await self.page_links.get_trail(exchange, id, page),
+            links_in=await self._links_in(exchange, id, page, query),
+            cursor=query.cursor,
             history=await self.pages.find_history(exchange, id, page, MAX_HISTORY),
         )
 
     async def read(self, exchange: Exchange, id: str, page: str) -> Response:
         """The main content as HTML, to be shown in a frame."""
         return Response(_HEAD + await self._text(exchange, id, page, "html"), headers=_CONFINED)
+
+    async def _links_in(
+        self, exchange: Exchange, crawl_id: str, page_id: str, query: PageShown
+    ) -> ShownLinksIn | None:
+        """None: nobody asked for them."""
+        if not query.links_in:
+            return None
+        asked = LinksInQuery(cursor=query.cursor or None)
+        return await self.page_links.get_links_in(exchange, crawl_id, page_id, asked)
 
     async def _content(
         self, exchange: Exchange, crawl_id: str, page_id: str, view: View

@@ -14,6 +14,9 @@ down_revision = "0001"
 def upgrade() -> None:
     """Each step adds what one part needs."""
     _quotas()
+    _outcomes_of_crawls()
+    _how_urls_were_found()
+    _screenshots_of_crawled_pages()
 
 
 def _quotas() -> None:
@@ -29,3 +32,17 @@ def _quotas() -> None:
     op.add_column("crawls", sa.Column("held_by", sa.String, nullable=True))
     held = sa.text("held_by IS NOT NULL")
     op.create_index("ix_crawls_held", "crawls", ["id"], sqlite_where=held, postgresql_where=held)
+
+
+def _outcomes_of_crawls() -> None:
+    for outcome in ("ok", "blocked", "soft_404", "login_wall", "parked", "empty", "error"):
+        column = sa.Column(f"outcome_{outcome}", sa.BigInteger, nullable=False, server_default="0")
+        op.add_column("crawl_minutes", column)
+
+
+def _how_urls_were_found() -> None:
+    op.add_column("frontier", sa.Column("found_on", sa.String(64), nullable=True))
+
+
+def _screenshots_of_crawled_pages() -> None:
+    op.add_column("crawled_pages", sa.Column("screenshot", sa.String, nullable=True))

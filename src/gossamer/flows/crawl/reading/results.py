@@ -12,14 +12,15 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from gossamer import problems
-from gossamer.flows.crawl.content import unpack
+from gossamer.flows.crawl.content import PICTURE_TYPE, unpack
 from gossamer.flows.parsers.parser_pool import ParserPool
 from gossamer.problems import Busy, Problem, Unavailable
 from gossamer.state.blobs.blobs import Blobs
 from gossamer.state.crawl import crawled_pages
 from gossamer.state.crawl.crawled_pages import PageFilter, Position, StoredPage
 from gossamer.state.crawl.crawls import Crawls
-from gossamer.state.crawl.reading import tenant_pages
+from gossamer.state.crawl.reading import tenant_pages, trail
+from gossamer.state.crawl.reading.trail import Trail
 from gossamer.state.db.database import Database
 from gossamer.web.html.links import Link
 from gossamer.web.pages.page import Page, is_text
@@ -162,11 +163,27 @@ class CrawlResults:
         options = ReadingOptions(main_content=False, markdown=False, html=False)
         return (await self.parsers.read(await self._stored(row), options)).links
 
+    async def picture(self, row: StoredPage) -> StoredContent:
+        """The screenshot of a page. Raises `Problem` if there is none."""
+        body = await self.blobs.get(row.screenshot) if row.screenshot else None
+        if body is None:
+            raise Problem(
+                problems.NOT_FOUND,
+                "No picture of this page is kept.",
+                hint="Start a crawl with `screenshots`, or ask for one with POST /screenshot.",
+            )
+        return StoredContent(body, PICTURE_TYPE)
+
+    async def trail(self, row: StoredPage) -> Trail:
+        """How the crawl found the page."""
+        async with self.database.read() as connection:
+            return await trail.look(connection, row.crawl_id, row.url_hash)
+
     async def _stored(self, row: StoredPage) -> Page:
         whole = await self.blobs.get(row.blob) if row.blob else None
         if whole is None:
             raise Problem(problems.NOT_FOUND, "The content of this page is not kept.")
-        return _unpack_row(whole, row)
+        return unpack_row(whole, row)
 
     async def _with_content(
         self, stored: PageWithContent, whole: bytes | None, shape: Shape
@@ -174,7 +191,7 @@ class CrawlResults:
         if whole is None:
             return replace(stored, unread="not_kept")
         try:
-            return replace(stored, content=await self._read_content(_unpack_row(whole, stored.page), shape))
+            return replace(stored, content=await self._read_content(unpack_row(whole, stored.page), shape))
         except Unavailable:
             raise
         except Problem as problem:  # an image, or too large to read: the other pages follow
@@ -185,7 +202,7 @@ class CrawlResults:
         return {"markdown": reading.markdown, "text": reading.text, "html": reading.html}[shape]
 
 
-def _unpack_row(whole: bytes, row: StoredPage) -> Page:
+def unpack_row(whole: bytes, row: StoredPage) -> Page:
     return unpack(whole[row.blob_offset : row.blob_offset + row.blob_size])
 
 

@@ -1,0 +1,1 @@
+"""What crawls have stored, for those who read it: pages, their content, and the links between them."""

@@ -1,0 +1,134 @@
+"""Links into a stored page, looked up when somebody asks for them.
+
+Crawls do not store links: there are a hundred for each page, and few are ever asked for. So the kept bodies
+are read, one blob after the other. A look ends after a while, or with enough links, and says how far it got.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import groupby
+from typing import Final
+
+from gossamer.flows.crawl.reading.results import CrawlResults, PageWithContent, unpack_row
+from gossamer.flows.crawl.seeds import tracking_of
+from gossamer.problems import Problem, Unavailable
+from gossamer.state.crawl.crawled_pages import PageFilter, Position, StoredPage
+from gossamer.web.crawl.link_search import LinkSearch
+from gossamer.web.crawl.spec import CrawlSpec
+from gossamer.web.html.links import Link
+from gossamer.web.pages.page import Page
+from gossamer.web.url.url import Url
+
+MAX_FOUND: Final = 50
+SECONDS: Final = 3.0
+LOOKS_AT_ONCE: Final = 2  # in one process; the others wait as long as they have time
+ROWS_AT_ONCE: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class LinkIn:
+    """A page that links to the one that was asked about."""
+
+    page: StoredPage
+    link: Link
+
+
+@dataclass(slots=True)
+class LinksIn:
+    """What was found so far, and how far that is."""
+
+    found: list[LinkIn] = field(default_factory=list)
+    looked_at: int = 0  # pages
+    unread: int = 0  # pages of these that may have a link and could not be read
+    last: Position | None = None  # of the last page that was looked at
+    is_over: bool = False  # no page is left
+
+    @property
+    def is_complete(self) -> bool:
+        return self.is_over and not self.unread
+
+
+@dataclass(frozen=True, slots=True)
+class LinksInFinder:
+    results: CrawlResults
+    seconds: float = SECONDS
+    most: int = MAX_FOUND
+    places: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(LOOKS_AT_ONCE))
+
+    async def look(self, target: StoredPage, spec: CrawlSpec, after: Position | None = None) -> LinksIn:
+        """Look at the pages of the target's crawl, or at those that were stored after a position."""
+        url, keeps = Url.parse(target.url), not spec.ignore_trailing_slash
+        search = LinkSearch.of(url, tracking_of(spec.ignore_parameters), keep_slash=keeps)
+        seen = LinksIn(last=after)
+        with suppress(TimeoutError):  # then what was found by now is the answer
+            async with asyncio.timeout(self.seconds), self.places:
+                await self._look(target, search, seen)
+        return seen
+
+    async def _look(self, target: StoredPage, search: LinkSearch, seen: LinksIn) -> None:
+        async with aclosing(self._looks(target, search, seen.last)) as looks:
+            async for look in looks:
+                await self._examine(look, search, seen)
+                if len(seen.found) == self.most:
+                    return
+        seen.is_over = True
+
+    async def _examine(self, look: "_Look", search: LinkSearch, seen: LinksIn) -> None:
+        try:
+            if look.page is not None and (link := search.find(await self._links(look.page))) is not None:
+                seen.found.append(LinkIn(look.row, link))
+        except Unavailable:
+            raise
+        except Problem:  # it takes too much work to read
+            seen.unread += 1
+        seen.unread += look.is_gone
+        seen.looked_at += 1
+        seen.last = PageWithContent(look.row).position
+
+    async def _links(self, page: Page) -> tuple[Link, ...]:
+        return await self.results.parsers.find_links(page)
+
+    async def _looks(
+        self, target: StoredPage, search: LinkSearch, after: Position | None
+    ) -> AsyncGenerator["_Look"]:
+        """All pages in the order in which they were stored. Those of one blob are looked at together."""
+        which = PageFilter(crawl_id=target.crawl_id)
+        while rows := await self.results.listing(which, after, ROWS_AT_ONCE):
+            for blob, together in groupby([stored.page for stored in rows], key=lambda row: row.blob):
+                whole = None if blob is None else await self.results.blobs.get(blob)
+                others = partial(_look_into, whole, list(together), target.url_hash, search)
+                for look in await asyncio.to_thread(others):
+                    yield look
+            after = rows[-1].position
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """One page, with its body if it may have a link."""
+
+    row: StoredPage
+    page: Page | None = None
+    is_gone: bool = False  # or damaged
+
+
+def _look_into(whole: bytes | None, rows: list[StoredPage], own: str, search: LinkSearch) -> list[_Look]:
+    """Takes a few milliseconds for a blob: not for the event loop's thread."""
+    looks = []
+    for row in rows:
+        if row.blob is None or row.url_hash == own:
+            looks.append(_Look(row))
+            continue
+        page = None if whole is None else _unpack_or_none(whole, row)
+        worth = page if page is not None and search.may_be_on(page) else None
+        looks.append(_Look(row, worth, is_gone=page is None))
+    return looks
+
+
+def _unpack_or_none(whole: bytes, row: StoredPage) -> Page | None:
+    try:
+        return unpack_row(whole, row)
+    except Problem:
+        return None
