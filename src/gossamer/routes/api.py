@@ -126,7 +126,7 @@ def open_api(service: "Service") -> Api:
         own_keys=OwnKeysEndpoints(OwnKeys(service.keys)),
         sign_in=SignInEndpoints(service.sign_in, SessionCookie.of(public_url), upgrade_url),
         people=PeopleEndpoints(service.people, public_url),
-        tenants=TenantsEndpoints(service.tenant_list, TenantLimits(service.limits)),
+        tenants=TenantsEndpoints(service.tenant_list, TenantLimits(service.limits), service.quotas),
         settings=SettingsEndpoints(service.settings),
         operations=OperationsEndpoints(service.checkup, service.metrics, service.stopping),
     )

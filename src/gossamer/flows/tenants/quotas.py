@@ -122,14 +122,16 @@ class Quotas:
 
     async def left(self, caller: Caller) -> list[QuotaLeft]:
         """The quotas of a caller, each with what is used of it."""
-        if not is_bound(caller):
-            return []
-        used = await self._count(caller.tenant_id, fresh=True)
+        return await self.left_in(caller.tenant_id, caller.tier) if is_bound(caller) else []
+
+    async def left_in(self, tenant: str, tier: Tier) -> list[QuotaLeft]:
+        """The quotas of callers of this tier, each with what the tenant has used of it."""
+        used = await self._count(tenant, fresh=True)
         return [
             QuotaLeft(
                 quota,
                 _TEXTS[quota][0],
-                self._limit(quota, caller.tier),
+                self._limit(quota, tier),
                 used.get(quota),
                 iso(self._next_day()) if quota is Quota.PAGES else None,
             )

@@ -76,3 +76,20 @@ async def test_usage_lists_quotas_of_users_and_none_of_admins(visiting: Visiting
         }
         assert next(one for one in quotas if one["quota"] == "crawls")["limit"] == 3
         assert (await get(visit, "/api/usage"))["quotas"] == []
+
+
+async def test_an_admin_sees_the_quotas_of_a_tenant_by_tier(visiting: Visiting) -> None:
+    async with visiting(**OPEN, quota_crawls="2,3,unlimited") as visit:
+        sent = bearer(await visit.key())
+        await begin(visit, SEED, sent=sent)
+        (tenant,) = (await get(visit, "/api/admin/tenants", email="someone"))["tenants"]
+        assert "quotas" not in tenant
+        quotas = (await get(visit, f"/api/admin/tenants/{tenant['id']}"))["quotas"]
+        assert list(quotas) == ["pro"]
+        assert quotas["pro"][0] == {
+            "quota": "crawls",
+            "about": "crawls at a time",
+            "limit": 3,
+            "used": 1,
+            "resetAt": None,
+        }

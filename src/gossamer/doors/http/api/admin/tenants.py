@@ -4,17 +4,18 @@ from dataclasses import dataclass
 from typing import Annotated, Final
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from gossamer import problems
 from gossamer.doors.http.api.admin.jobs import Cursor
 from gossamer.doors.http.core import timestamps
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.routing import Route
+from gossamer.flows.tenants.quotas import QuotaLeft, Quotas
 from gossamer.flows.tenants.tenant_limits import LimitInForce, TenantLimits, TierInUse
 from gossamer.flows.tenants.tenant_list import TenantList
 from gossamer.state.tenants.tenant_rows import CountedTenant
-from gossamer.state.tenants.tenants import Role
+from gossamer.state.tenants.tenants import Role, Tier
 
 MAX_LISTED: Final = 100
 
@@ -32,6 +33,10 @@ class ShownTenant(msgspec.Struct, rename="camel"):
     last_used_at: Annotated[str | None, Meta(description="The last use of one of its keys.")]
     renders_today: int
     tiers: Annotated[list[TierInUse], Meta(description="With their limits, and what is used of them.")]
+    quotas: Annotated[
+        dict[str, list[QuotaLeft]] | UnsetType,
+        Meta(description="By tier, with what is used of them; left out in lists."),
+    ] = UNSET
 
 
 class ShownTenants(msgspec.Struct, rename="camel"):
@@ -56,6 +61,7 @@ class TenantQuery(msgspec.Struct, forbid_unknown_fields=True):
 class TenantsEndpoints:
     tenants: TenantList
     limits: TenantLimits
+    quotas: Quotas
 
     async def list_tenants(self, exchange: Exchange, query: TenantQuery) -> ShownTenants:
         page = await self.tenants.list_page(email=query.email, cursor=query.cursor, limit=query.limit)
@@ -65,7 +71,9 @@ class TenantsEndpoints:
     async def get_tenant(self, exchange: Exchange, id: str) -> ShownTenant:
         tenant = await self.tenants.get(id)
         (tiers,) = await self.limits.look([tenant])
-        return _to_api(tenant, tiers)
+        shown = _to_api(tenant, tiers)
+        shown.quotas = {one.tier: await self.quotas.left_in(id, Tier(one.tier)) for one in tiers}
+        return shown
 
     def routes(self) -> list[Route]:
         return [
