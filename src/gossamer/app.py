@@ -15,7 +15,6 @@ from starlette.types import ASGIApp
 from gossamer import __version__
 from gossamer.choices import (
     facilitator_probes,
-    is_hot_shared,
     open_browsers,
     open_hot,
     open_launcher,
@@ -327,7 +326,7 @@ class Service:
 
     def crawl_worker(self) -> CrawlWorker:
         settings, known = self.settings, KnownUrls()
-        shared = self.hot if is_hot_shared(settings) else None
+        shared = self.hot if settings.is_hot_shared else None
         parts = CrawlParts(
             frontier=self.frontier,
             hosts=self.hosts,

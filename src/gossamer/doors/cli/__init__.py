@@ -106,6 +106,7 @@ def run(build: Build) -> None:
     from gossamer.doors.cli.crawl.crawl import crawl
     from gossamer.doors.cli.crawl.crawls import crawls_group
     from gossamer.doors.cli.keys import keys_group
+    from gossamer.doors.cli.migrate import migrate
     from gossamer.doors.cli.pages.batch import batch
     from gossamer.doors.cli.pages.capture import pdf, screenshot
     from gossamer.doors.cli.pages.fetch import fetch
@@ -132,6 +133,7 @@ def run(build: Build) -> None:
             audit,
             keys_group,
             users_group,
+            migrate,
             config,
         ],
     )
