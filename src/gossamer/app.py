@@ -53,6 +53,7 @@ from gossamer.flows.crawl.visiting.page_processor import PageProcessor
 from gossamer.flows.crawl.watch import CrawlWatch
 from gossamer.flows.crawl.worker import CrawlWorker
 from gossamer.flows.crawl.writer import Writer
+from gossamer.flows.doctor.doctor import Doctor
 from gossamer.flows.pages.browse import Browsing
 from gossamer.flows.pages.capture import Capturer
 from gossamer.flows.pages.extract import Extractor
@@ -240,6 +241,9 @@ class Service:
                 **facilitator_probes(self.payments),
             },
             self.metrics,
+        )
+        self.doctor = Doctor(
+            settings, self.database, self.hot, self.blobs, self.browsers, self.names, KINDS, log
         )
         self.workers = Workers(self.database)
         self.alerts = Alerts(self.checkup, time.time)
