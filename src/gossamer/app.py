@@ -15,7 +15,6 @@ from starlette.types import ASGIApp
 from gossamer import __version__
 from gossamer.choices import (
     facilitator_probes,
-    is_hot_shared,
     open_browsers,
     open_hot,
     open_launcher,
@@ -54,6 +53,7 @@ from gossamer.flows.crawl.visiting.page_processor import PageProcessor
 from gossamer.flows.crawl.watch import CrawlWatch
 from gossamer.flows.crawl.worker import CrawlWorker
 from gossamer.flows.crawl.writer import Writer
+from gossamer.flows.doctor.doctor import Doctor
 from gossamer.flows.pages.browse import Browsing
 from gossamer.flows.pages.capture import Capturer
 from gossamer.flows.pages.extract import Extractor
@@ -242,6 +242,9 @@ class Service:
             },
             self.metrics,
         )
+        self.doctor = Doctor(
+            settings, self.database, self.hot, self.blobs, self.browsers, self.names, KINDS, log
+        )
         self.workers = Workers(self.database)
         self.alerts = Alerts(self.checkup, time.time)
         self.overviews = Overviews(self.database, self.crawl_stats, self.checkup, self.alerts, time.time)
@@ -327,7 +330,7 @@ class Service:
 
     def crawl_worker(self) -> CrawlWorker:
         settings, known = self.settings, KnownUrls()
-        shared = self.hot if is_hot_shared(settings) else None
+        shared = self.hot if settings.is_hot_shared else None
         parts = CrawlParts(
             frontier=self.frontier,
             hosts=self.hosts,

@@ -32,13 +32,8 @@ from gossamer.state.search.search_index import SearchIndex
 from gossamer.state.tenants.limits import Limits
 
 
-def is_hot_shared(settings: Settings) -> bool:
-    """Whether other processes share the same Hot."""
-    return settings.redis_url not in ("", "memory://")
-
-
 def open_hot(settings: Settings) -> Hot:
-    if not is_hot_shared(settings):
+    if not settings.is_hot_shared:
         return MemoryHot()
     from gossamer.state.kv.hot_redis import RedisHot  # an extra
 

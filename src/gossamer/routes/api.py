@@ -128,7 +128,7 @@ def open_api(service: "Service") -> Api:
         people=PeopleEndpoints(service.people, public_url),
         tenants=TenantsEndpoints(service.tenant_list, TenantLimits(service.limits), service.quotas),
         settings=SettingsEndpoints(service.settings),
-        operations=OperationsEndpoints(service.checkup, service.metrics, service.stopping),
+        operations=OperationsEndpoints(service.checkup, service.metrics, service.stopping, service.doctor),
     )
 
 

@@ -145,6 +145,7 @@ class Settings:
     # fmt: off
     host: str = setting("127.0.0.1", "Address to listen on; 0.0.0.0 listens on all addresses of this machine", parse=matching(r"[\w.:-]+", "an address or a host name"))
     port: int = setting(8080, "Port to listen on; 0 picks a free one", parse=whole(0, 65535))
+    processes: int = setting(1, "Server processes that share the port, to use more cores; more than one needs redis_url", parse=whole(1, 64))
     public_url: str = setting("http://{host}:{port}", "Public address of this server; links and problem types begin with it", parse=base, derive=_public_url)
     data_dir: Path = setting("~/.local/share/gossamer", "Folder for the embedded database and files; XDG_DATA_HOME moves the default", parse=path, derive=_data_dir)
     database_url: str = setting("sqlite:///{data_dir}/gossamer.db", "SQLite file or PostgreSQL server", parse=store("sqlite", "postgresql", "postgres"), derive=_database_url)
@@ -289,6 +290,11 @@ class Settings:
     def names_contact(self) -> bool:
         """Whether a visited site finds a contact address in the User-Agent."""
         return "://" in self.user_agent or "@" in self.user_agent
+
+    @property
+    def is_hot_shared(self) -> bool:
+        """Whether hot data is where other processes share it."""
+        return self.redis_url not in ("", "memory://")
 
     def __repr__(self) -> str:
         return f"Settings({', '.join(f'{name}={value!r}' for name, value, _, _ in self.describe())})"

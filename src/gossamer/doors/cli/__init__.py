@@ -20,6 +20,7 @@ from gossamer.flows.crawl.managing.delete import CrawlDeleter
 from gossamer.flows.crawl.reading.results import CrawlResults
 from gossamer.flows.crawl.seeds import Seeder
 from gossamer.flows.crawl.worker import CrawlWorker
+from gossamer.flows.doctor.doctor import Doctor
 from gossamer.flows.pages.capture import Capturer
 from gossamer.flows.pages.read import Reader
 from gossamer.flows.pages.search import Finder
@@ -74,6 +75,7 @@ class CommandService(Protocol):
     crawl_control: CrawlControl
     crawl_deleter: CrawlDeleter
     crawl_results: CrawlResults
+    doctor: Doctor
 
     def app(self) -> ASGIApp: ...
 
@@ -106,6 +108,8 @@ def run(build: Build) -> None:
     from gossamer.doors.cli.crawl.crawl import crawl
     from gossamer.doors.cli.crawl.crawls import crawls_group
     from gossamer.doors.cli.keys import keys_group
+    from gossamer.doors.cli.migrate import migrate
+    from gossamer.doors.cli.operations.doctor import doctor
     from gossamer.doors.cli.pages.batch import batch
     from gossamer.doors.cli.pages.capture import pdf, screenshot
     from gossamer.doors.cli.pages.fetch import fetch
@@ -132,6 +136,8 @@ def run(build: Build) -> None:
             audit,
             keys_group,
             users_group,
+            migrate,
+            doctor,
             config,
         ],
     )

@@ -2,12 +2,12 @@
 
 import asyncio
 import contextlib
-import errno
 import gc
 import socket
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
@@ -15,10 +15,13 @@ import click
 import uvloop
 
 from gossamer import __version__
-from gossamer.doors.cli import Build, CommandService, fail, load, with_settings
+from gossamer.doors.cli import Build, CommandService, load, with_settings
+from gossamer.doors.cli.processes import check_processes, serve_together
 from gossamer.doors.cli.shared.descriptors import raise_limit
+from gossamer.doors.cli.shared.listening import open_listening, port_of
+from gossamer.doors.cli.shared.systemd import notify
 from gossamer.doors.http.server.fast_path_protocol import fast_path_protocol
-from gossamer.doors.http.server.server import StopTimes, server
+from gossamer.doors.http.server.server import MAX_ACCEPTS, Server, StopTimes, server
 from gossamer.doors.worker.children import Children
 from gossamer.flows.crawl import indexing
 from gossamer.flows.crawl import worker as crawl_worker
@@ -35,30 +38,59 @@ CREATE_KEY: Final = "gossamer keys create --email admin@example.com --role admin
 NO_CONTACT: Final = "Visited sites learn no contact address: set GOSSAMER_PUBLIC_URL or GOSSAMER_USER_AGENT."
 REMEDY: Final = "Unset it, or make a key with gossamer keys create."
 LOOK_SECONDS: Final = 2.0  # to read a database that may be away
-_BACKLOG = 2048
+SHARED_ACCEPTS: Final = (
+    1  # in one turn, of a socket that other processes accept from too: so they share evenly
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """The place of a server process among those that share its sockets."""
+
+    sockets: Sequence[socket.socket]
+    number: int | None  # None: it is alone
+    attached: bool
 
 
 @click.command("serve")
+@click.option(
+    "--fd",
+    "numbers",
+    metavar="NUMBER",
+    type=click.IntRange(3),
+    multiple=True,
+    help="Accept from this inherited socket instead of host and port; may be repeated. Sockets that systemd"
+    " passes are found without it.",
+)
+@click.option("--process", "number", type=int, hidden=True, help="Of several that share the sockets.")
+@click.option("--attached", is_flag=True, hidden=True, help="End with the process that holds the input.")
 @with_settings()
 @click.pass_obj
-def serve(build: Build, /, **flags: Any) -> None:
+def serve(
+    build: Build, /, numbers: tuple[int, ...], number: int | None, attached: bool, **flags: Any
+) -> None:
     """Run the server.
 
     Every setting can be given as a flag here, as GOSSAMER_NAME in the environment or in a file .env.
     """
     settings = load(flags)
-    listening = _listen(settings.host, settings.port)
-    if settings.port == 0:
-        settings = load({**flags, "port": listening.getsockname()[1]})
+    check_processes(settings)
+    sockets = open_listening(settings.host, settings.port, numbers)
+    if (port := port_of(sockets[0])) not in (None, settings.port):
+        settings = load({**flags, "port": port})
     log = logs.install(settings.log_level, log_format=settings.log_format, access=settings.access_log)
+    if settings.processes > 1:
+        uvloop.run(serve_together(settings, sockets, log))
+        return
     raise_limit(log)
-    uvloop.run(_serve(build, settings, log, listening))
+    uvloop.run(_serve(build, settings, log, Seat(sockets, number, attached)))
 
 
-async def _serve(build: Build, /, settings: Settings, log: logs.Log, listening: socket.socket) -> None:
+async def _serve(build: Build, /, settings: Settings, log: logs.Log, seat: Seat) -> None:
     async with build(settings, log) as service:
         app = service.app()
-        await _welcome(service)
+        if seat.number in (None, 1) or service.first_key is not None:
+            await _welcome(service)
         gc.collect()
         gc.freeze()  # these objects live as long as the process, so the collector can skip them
         running = server(
@@ -68,9 +100,24 @@ async def _serve(build: Build, /, settings: Settings, log: logs.Log, listening: 
             times=StopTimes(settings.lame_duck_seconds, settings.drain_seconds),
             log=log,
             metrics=service.metrics,
+            accepts=MAX_ACCEPTS if seat.number is None else SHARED_ACCEPTS,
         )
+        if seat.attached:
+            _end_with_input(running)
         async with _working(service):
-            await running.serve(sockets=[listening])
+            notify("READY=1")
+            await running.serve(sockets=list(seat.sockets))
+
+
+def _end_with_input(running: Server) -> None:
+    """Our input closes when the process that started us ends."""
+    loop, number = asyncio.get_running_loop(), sys.stdin.fileno()
+
+    def stop() -> None:
+        loop.remove_reader(number)
+        running.stop()
+
+    loop.add_reader(number, stop)
 
 
 @asynccontextmanager
@@ -90,23 +137,6 @@ async def _working(service: CommandService) -> AsyncIterator[None]:
     finally:
         stop.set()
         await asyncio.gather(*working)
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listening.bind((host, port))
-        listening.listen(_BACKLOG)
-    except OSError as error:
-        listening.close()
-        taken = error.errno == errno.EADDRINUSE
-        fail(
-            f"cannot listen on {host}:{port}: {error.strerror}.",
-            f"Choose another port, for example --port {port + 1}." if taken else None,
-        )
-    return listening
 
 
 async def _welcome(service: CommandService) -> None:

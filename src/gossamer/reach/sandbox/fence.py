@@ -47,7 +47,7 @@ _EVENTS: Final[Mapping[Layer, tuple[str, str]]] = {
     ),
     Layer.SANDBOX: ("browser_not_sandboxed", "Chromium runs without its own sandbox"),
 }
-_REMEDIES: Final[Mapping[Layer, str]] = {
+REMEDIES: Final[Mapping[Layer, str]] = {
     Layer.NETNS: "allow user and network namespaces",
     Layer.BUBBLEWRAP: "install bubblewrap (Debian: apt-get install bubblewrap)",
     Layer.SANDBOX: "allow user namespaces",
@@ -128,12 +128,12 @@ class Fence:
             self._metrics.browser_layer(layer, in_force=layer not in self._missing)
             if layer in self._missing and known is None and self.policy == "prefer":
                 event, message = _EVENTS[layer]
-                self._log.warning(event, message, why=self._missing[layer], remedy=_REMEDIES[layer])
+                self._log.warning(event, message, why=self._missing[layer], remedy=REMEDIES[layer])
 
 
 def _lacking(missing: Mapping[Layer, str]) -> str:
     named = ", ".join(f"{layer} ({why})" for layer, why in missing.items())
-    remedies = " and ".join(dict.fromkeys(_REMEDIES[layer] for layer in missing))
+    remedies = " and ".join(dict.fromkeys(REMEDIES[layer] for layer in missing))
     return f"Chromium cannot have {named}: {remedies}, or choose GOSSAMER_FENCE=prefer to render without"
 
 

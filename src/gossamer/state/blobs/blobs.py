@@ -72,6 +72,11 @@ def check_name(name: str) -> str:
     return name
 
 
+def folder_of(url: str) -> Path | None:
+    """The folder behind the URL of a store; None if it is not on this machine."""
+    return _folder(url) if url.startswith("file:") else None
+
+
 def _folder(url: str) -> Path:
     parts = urlsplit(url)
     path = Path(unquote(parts.path))

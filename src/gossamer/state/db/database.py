@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
-from sqlalchemy import BigInteger, Connection, FunctionElement, Table, inspect, literal, text
+from sqlalchemy import BigInteger, FunctionElement, Table, literal
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError, InvalidRequestError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
@@ -30,6 +30,7 @@ from sqlalchemy.sql.compiler import SQLCompiler
 
 from gossamer.concurrency.breaker import Breaker
 from gossamer.problems import Busy, Unavailable
+from gossamer.state.db.revisions import MigrationPlan, plan, read_revision, upgrade
 from gossamer.state.db.single import Executor, SingleStatement
 from gossamer.state.db.slots import Slots
 
@@ -135,7 +136,17 @@ class Database(ABC):
         async with self.write(seconds=MIGRATION_DEADLINE) as connection:
             await self._lock_out(connection)
             if not await _is_current(connection):
-                await connection.run_sync(_upgrade)
+                await connection.run_sync(upgrade)
+
+    async def plan_migration(self) -> MigrationPlan:
+        """What `migrate` would do now. Nothing is changed, created or locked."""
+        revision = await self._revision()
+        return await asyncio.to_thread(plan, revision, HEAD, self._writer.engine.dialect)
+
+    async def _revision(self) -> str | None:
+        async with self.read() as connection:
+            await _is_current(connection)  # a newer one is refused
+            return await connection.run_sync(read_revision)
 
     async def close(self) -> None:
         """Wait for the uses under way, within their deadline: a connection returned later would stay open."""
@@ -283,27 +294,9 @@ def insert_into(connection: AsyncConnection, table: Table) -> postgresql.Insert:
 
 
 async def _is_current(connection: AsyncConnection) -> bool:
-    version = await connection.run_sync(_version)
+    version = await connection.run_sync(read_revision)
     if version is not None and version > HEAD:
         raise DatabaseTooNew(
             f"The database has schema {version}, this Gossamer knows only {HEAD}: install a newer Gossamer."
         )
     return version == HEAD
-
-
-def _version(connection: Connection) -> str | None:
-    if not inspect(connection).has_table("alembic_version"):
-        return None
-    version: str | None = connection.scalar(text("SELECT version_num FROM alembic_version"))
-    return version
-
-
-def _upgrade(connection: Connection) -> None:
-    # Imported here because it takes a good part of a second, and most starts find nothing to do.
-    from alembic import command
-    from alembic.config import Config
-
-    config = Config(attributes={"connection": connection})
-    scripts = str(Path(__file__).with_name("migrations"))
-    config.set_main_option("script_location", scripts.replace("%", "%%"))
-    command.upgrade(config, "head")

@@ -310,6 +310,10 @@ class SqliteDatabase(Database):
             known = self._translate(error, writing=True)
             raise known or Unavailable("database", "the file cannot be opened") from error
 
+    async def _revision(self) -> str | None:
+        """None for a file that is not there: reading would fail, and must not create it."""
+        return await super()._revision() if self._path.exists() else None
+
     async def _lock_out(self, connection: AsyncConnection) -> None:
         """BEGIN IMMEDIATE has done so."""
 

@@ -20,11 +20,11 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from importlib import resources
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 from gossamer.problems import Unavailable
 from gossamer.state.kv.hot import FENCE_SECONDS, Claim, HitFacts, HitQuestion, Tally, Window
-from gossamer.state.kv.resp import DEADLINE, LuaScript, RespClient, pack
+from gossamer.state.kv.resp import DEADLINE, LuaScript, RespClient, ServerError, pack
 from gossamer.state.kv.resp_address import Address, Part
 
 RUNNING: Final = b"r"
@@ -33,6 +33,12 @@ TOUCH_SECONDS: Final = 1.0  # between two notes that a page is in use
 HOLDER_BYTES: Final = 64  # enough of a claim's value to tell one holder from the next
 BEYOND: Final = 1_000  # milliseconds that a window outlives its last unit
 BEYOND_GIVEN_TIME: Final = 3_600_000  # the same where the caller's clock is used instead of the server's
+
+
+class HotServer(NamedTuple):
+    name: str
+    version: str
+    eviction: str | None  # the policy; None if it may not be read
 
 
 class RedisHot:
@@ -202,6 +208,19 @@ class RedisHot:
 
     async def ping(self) -> None:
         await self._client.call("PING")
+
+    async def describe(self) -> HotServer:
+        """What kind of server it is. Some hosted ones do not show their configuration."""
+        lines = (await self._client.call("INFO", "server")).decode().splitlines()
+        info = dict(line.split(":", 1) for line in lines if ":" in line)
+        name = "Valkey" if "valkey_version" in info else "Redis"
+        version = info.get("valkey_version") or info.get("redis_version", "")
+        try:
+            chosen: dict[bytes, bytes] = await self._client.call("CONFIG", "GET", "maxmemory-policy")
+        except ServerError:
+            chosen = {}
+        eviction = chosen.get(b"maxmemory-policy")
+        return HotServer(name, version, None if eviction is None else eviction.decode())
 
     async def close(self) -> None:
         await self._client.close()

@@ -52,8 +52,10 @@ class Server(uvicorn.Server):
         times: StopTimes,
         log: Log | None = None,
         metrics: Metrics | None = None,
+        accepts: int = MAX_ACCEPTS,
     ) -> None:
         super().__init__(config)
+        self._accepts = accepts
         self._stopping = stopping
         self._times = times
         self._log = log
@@ -76,12 +78,12 @@ class Server(uvicorn.Server):
 
     def _accept_when_ready(self, listening: socket.socket) -> None:
         if listening.fileno() != -1:
-            asyncio.get_running_loop().add_reader(listening.fileno(), self._accept, listening)
+            asyncio.get_running_loop().add_reader(listening.fileno(), self._accept, listening, self._accepts)
 
-    def _accept(self, listening: socket.socket) -> None:
+    def _accept(self, listening: socket.socket, most: int) -> None:
         """Accept a bounded number. When no descriptor is left, connections wait in the backlog."""
         loop = asyncio.get_running_loop()
-        for _ in range(MAX_ACCEPTS):
+        for _ in range(most):
             try:
                 connection, _ = listening.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
@@ -125,6 +127,10 @@ class Server(uvicorn.Server):
             yield
             self._captured_signals.clear()
 
+    def stop(self) -> None:
+        """As after a signal."""
+        self.should_exit = True
+
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         if self.should_exit:
             os._exit(128 + sig)
@@ -154,7 +160,7 @@ class Server(uvicorn.Server):
     async def _close_listening(self) -> None:
         """Accept the connections in the backlog, which would be reset otherwise, and stop listening."""
         for listening in self._listening:
-            self._accept(listening)
+            self._accept(listening, MAX_ACCEPTS)
             if listening.fileno() != -1:
                 asyncio.get_running_loop().remove_reader(listening.fileno())
                 listening.close()
@@ -185,6 +191,7 @@ def server(
     times: StopTimes | None = None,
     log: Log | None = None,
     metrics: Metrics | None = None,
+    accepts: int = MAX_ACCEPTS,
 ) -> Server:
     """A server for sockets that are bound already."""
     stopping = stopping or Stopping()
@@ -201,4 +208,4 @@ def server(
         proxy_headers=False,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
     )
-    return Server(config, stopping, times or StopTimes(), log, metrics)
+    return Server(config, stopping, times or StopTimes(), log, metrics, accepts)

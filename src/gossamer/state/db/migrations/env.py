@@ -1,4 +1,5 @@
-"""Alembic's entry: runs revisions on the connection of `Database.migrate`, in its transaction."""
+"""Alembic's entry: runs revisions on the connection of `Database.migrate`, in its transaction, or writes
+their statements down for `Database.plan_migration`."""
 
 from alembic import context
 
@@ -6,5 +7,17 @@ from gossamer.state.crawl import crawl_tables  # noqa: F401  (with these, all ta
 from gossamer.state.db.columns import metadata
 from gossamer.state.pay import pay_tables  # noqa: F401
 
-context.configure(connection=context.config.attributes["connection"], target_metadata=metadata)
-context.run_migrations()
+given = context.config.attributes
+if context.is_offline_mode():
+    context.configure(
+        dialect_name=given["dialect"].name,
+        output_buffer=given["written"],
+        target_metadata=metadata,
+        literal_binds=True,
+        transactional_ddl=True,
+    )
+    with context.begin_transaction():
+        context.run_migrations()
+else:
+    context.configure(connection=given["connection"], target_metadata=metadata)
+    context.run_migrations()

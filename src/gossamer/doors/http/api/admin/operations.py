@@ -1,4 +1,4 @@
-"""Endpoints for health and metrics, open to all."""
+"""Endpoints for health and metrics, open to all, and the doctor, for admins."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,6 +12,8 @@ from gossamer import __version__, problems
 from gossamer.doors.http.core import timestamps
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.routing import Route
+from gossamer.flows.doctor.diagnosis import Condition, Diagnosis, worst
+from gossamer.flows.doctor.doctor import Doctor
 from gossamer.flows.upkeep.health import Checkup, ProbeResult, Status
 from gossamer.flows.upkeep.stopping import Stopping
 from gossamer.observe.metrics import Metrics
@@ -64,11 +66,19 @@ class Alive(msgspec.Struct):
     status: Status
 
 
+class Examined(msgspec.Struct, rename="camel"):
+    """What the doctor found."""
+
+    condition: Annotated[Condition, Meta(description="The worst of all.")]
+    diagnoses: list[Diagnosis]
+
+
 @dataclass(frozen=True, slots=True)
 class OperationsEndpoints:
     checkup: Checkup
     registry: Metrics
     stopping: Stopping
+    doctor: Doctor
 
     async def health(self, exchange: Exchange) -> HealthReport:
         health = await self.checkup.health()
@@ -96,6 +106,10 @@ class OperationsEndpoints:
         await self.checkup.health()  # it also sets the gauges of services and queue
         text, content_type = self.registry.exposition(exchange.header(b"accept") or "")
         return Response(text, headers={"content-type": content_type})
+
+    async def examine(self, exchange: Exchange) -> Examined:
+        diagnoses = await self.doctor.examine()
+        return Examined(worst(diagnoses), diagnoses)
 
     def routes(self) -> list[Route]:
         open_to_all: dict[str, Any] = {
@@ -141,6 +155,19 @@ class OperationsEndpoints:
                 summary="Get metrics for Prometheus",
                 media_type="text/plain",
                 **open_to_all,
+            ),
+            Route(
+                method="GET",
+                path="/api/admin/doctor",
+                handler=self.examine,
+                needs=Role.ADMIN,
+                tag="Operations",
+                summary="Examine the installation",
+                description="What `gossamer doctor` prints, as the server that answers sees it: every part "
+                "that it depends on, its machine, and what the operator chose.",
+                example=Examined(
+                    Condition.OK, [Diagnosis("schema", Condition.OK, "revision 0002, the newest")]
+                ),
             ),
         ]
 

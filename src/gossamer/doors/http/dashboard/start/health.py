@@ -11,6 +11,7 @@ from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.routing import Route
 from gossamer.doors.http.dashboard.core.dashboard import Dashboard
 from gossamer.doors.http.dashboard.start import services
+from gossamer.state.tenants.tenants import Role
 
 PATH: Final = "/app/health"
 
@@ -32,8 +33,16 @@ class HealthPages:
             summary=services.summarise({row.name: row.health.status for row in rows}),
             rows=rows,
             fence=services.fence(report.services),
+            is_admin=exchange.caller.role is Role.ADMIN,
             workers=(await self.workers.list_workers(exchange)).workers,
         )
 
+    async def examine(self, exchange: Exchange) -> Response:
+        examined = await self.operations.examine(exchange)
+        return self.dashboard.render(exchange, "start/doctor.html", here="health", examined=examined)
+
     def routes(self) -> list[Route]:
-        return [self.dashboard.page(PATH, self.show, "Health")]
+        return [
+            self.dashboard.page(PATH, self.show, "Health"),
+            self.dashboard.page(f"{PATH}/doctor", self.examine, "Doctor", needs=Role.ADMIN),
+        ]

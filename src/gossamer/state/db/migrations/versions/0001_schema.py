@@ -684,7 +684,9 @@ def _search_words() -> None:
 
 def _public_tenant() -> None:
     """The tenant of all callers without an account. It has no email address, so it can have no key."""
-    tenants = sa.table("tenants", *map(sa.column, ("id", "email", "name", "created_at")))
+    # With types, as the statement may be written down too (`gossamer migrate --dry-run`).
+    texts = [sa.column(name, sa.String) for name in ("id", "email", "name")]
+    tenants = sa.table("tenants", *texts, sa.column("created_at", sa.BigInteger))
     op.bulk_insert(tenants, [{"id": PUBLIC_TENANT, "email": "public", "name": "Public", "created_at": 0}])
 
 
