@@ -43,7 +43,9 @@ def variables(file: Path) -> dict[str, str]:
 # Kubernetes.
 
 
-@pytest.mark.parametrize("manifest", manifests(), ids=lambda one: f"{one['kind']}-{one.get('metadata', one)}"[:40])
+@pytest.mark.parametrize(
+    "manifest", manifests(), ids=lambda one: f"{one['kind']}-{one.get('metadata', one)}"[:40]
+)
 def test_manifests_are_valid(manifest: dict[str, Any]) -> None:
     if not manifest["apiVersion"].startswith(OTHERS):
         kubernetes_validate.validate(manifest, KUBERNETES, strict=True)
@@ -120,7 +122,17 @@ def test_the_profile_allows_what_fences_browsers_in_and_nothing_that_nobody_need
     profile = json.loads((DEPLOY / "container" / "seccomp.json").read_text())
     (allowed,) = [set(rule["names"]) for rule in profile["syscalls"]]
     assert profile["defaultAction"] == "SCMP_ACT_ERRNO"
-    fence = {"clone", "clone3", "unshare", "mount", "umount2", "pivot_root", "chroot", "sethostname", "seccomp"}
+    fence = {
+        "clone",
+        "clone3",
+        "unshare",
+        "mount",
+        "umount2",
+        "pivot_root",
+        "chroot",
+        "sethostname",
+        "seccomp",
+    }
     assert allowed >= fence
     never = {"bpf", "init_module", "kexec_load", "keyctl", "add_key", "reboot", "swapon", "io_uring_setup"}
     assert not allowed & never
@@ -156,8 +168,19 @@ def test_units_are_valid(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", [name for name in UNITS if name.endswith(".service")])
 def test_units_give_up_every_right_that_browsers_can_do_without(name: str) -> None:
     text = (DEPLOY / "systemd" / name).read_text()
-    for line in ("NoNewPrivileges=yes", "ProtectSystem=strict", "ProtectHome=yes", "CapabilityBoundingSet=\n"):
+    for line in (
+        "NoNewPrivileges=yes",
+        "ProtectSystem=strict",
+        "ProtectHome=yes",
+        "CapabilityBoundingSet=\n",
+    ):
         assert line in text
     # With these, a browser's namespaces cannot be made.
-    for setting in ("ProtectKernelLogs", "ProtectKernelTunables", "ProtectProc", "ProtectHostname", "PrivateUsers"):
+    for setting in (
+        "ProtectKernelLogs",
+        "ProtectKernelTunables",
+        "ProtectProc",
+        "ProtectHostname",
+        "PrivateUsers",
+    ):
         assert f"\n{setting}=" not in text

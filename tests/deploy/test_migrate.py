@@ -10,11 +10,11 @@ from pathlib import Path
 import asyncpg
 import pytest
 from click.testing import CliRunner
-from tests.servers.postgres import PostgresServer
 
 from gossamer.app import Service
 from gossamer.doors.cli.migrate import migrate
 from gossamer.state.db.database import HEAD, Database, open_database
+from tests.servers.postgres import PostgresServer
 
 
 def ask(url: str, *arguments: str) -> str:
@@ -89,8 +89,8 @@ def _schema(file: Path) -> list[tuple[str, ...]]:
 async def _columns(url: str) -> list[object]:
     connection = await asyncpg.connect(url)
     rows = await connection.fetch(
-        "SELECT table_name, column_name, data_type, is_nullable, column_default FROM information_schema.columns"
-        " WHERE table_schema = 'public' ORDER BY table_name, column_name"
+        "SELECT table_name, column_name, data_type, is_nullable, column_default"
+        " FROM information_schema.columns WHERE table_schema = 'public' ORDER BY table_name, column_name"
     )
     indexes = await connection.fetch("SELECT indexdef FROM pg_indexes WHERE schemaname = 'public' ORDER BY 1")
     await connection.close()

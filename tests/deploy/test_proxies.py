@@ -10,6 +10,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+
 from tests.deploy.proxies import HOST, CaddyFile, NginxFile, TlsProxy
 from tests.doors.processes import processes_in
 from tests.doors.services import AS_ADMIN

@@ -1,5 +1,5 @@
-"""Alembic's entry: runs revisions on the connection of `Database.migrate`, in its transaction, or writes their
-statements down for `Database.plan_migration`."""
+"""Alembic's entry: runs revisions on the connection of `Database.migrate`, in its transaction, or writes
+their statements down for `Database.plan_migration`."""
 
 from alembic import context
 
