@@ -2,8 +2,6 @@
 
 import asyncio
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -13,6 +11,7 @@ from click.testing import CliRunner
 
 from gossamer.app import Service
 from gossamer.doors.cli.migrate import migrate
+from gossamer.problems import Unavailable
 from gossamer.state.db.database import HEAD, Database, open_database
 from tests.servers.postgres import PostgresServer
 
@@ -97,11 +96,7 @@ async def _columns(url: str) -> list[object]:
     return [*map(tuple, rows), *map(tuple, indexes)]
 
 
-@pytest.mark.parametrize("arguments", [(), ("--dry-run",)])
-def test_a_database_that_is_away_is_one_sentence(arguments: tuple[str, ...], tmp_path: Path) -> None:
-    url = "postgresql://nobody@127.0.0.1:9/none"
-    command = [sys.executable, "-m", "gossamer", "migrate", *arguments, "--database-url", url]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=tmp_path)
-    assert done.returncode == 1
-    assert done.stderr.startswith("gossamer: ")
-    assert "Traceback" not in done.stderr
+@pytest.mark.parametrize("arguments", [[], ["--dry-run"]])
+def test_a_database_that_is_away_is_said_to_be(arguments: list[str]) -> None:
+    command = [*arguments, "--database-url", "postgresql://nobody@127.0.0.1:9/none"]
+    assert isinstance(CliRunner().invoke(migrate, command, obj=Service).exception, Unavailable)

@@ -71,6 +71,7 @@ class GossamerProcess(Daemon):
     """One of ours. Every start has a name of its own, by which the database knows whose leases they are."""
 
     command = ""
+    start_seconds = 120.0  # the machine is busy with the storm
 
     def __init__(self, name: str, folder: Path, environment: Mapping[str, str]) -> None:
         folder.mkdir()

@@ -33,8 +33,8 @@ from tests.soak.installation import CONNECTIONS, GossamerProcess, Server, Worker
 
 ROOT: Final = Path(__file__).parents[2]
 DATABASE: Final = "src/gossamer/state/db/database.py"
-CALLERS: Final = 8
-PAUSE: Final = 0.05  # seconds between two requests of a caller
+CALLERS: Final = 6
+PAUSE: Final = 0.1  # seconds between two requests of a caller
 BATCH: Final = 3  # pages
 SECONDS: Final = 60.0
 JUDGE_SECONDS: Final = 120.0
