@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
@@ -18,13 +18,19 @@ ROOT = Path(__file__).parents[2]
 
 
 class Process:
-    def __init__(self, module: str, arguments: tuple[str, ...], environment: dict[str, str]) -> None:
+    def __init__(
+        self,
+        module: str,
+        arguments: tuple[str, ...],
+        environment: dict[str, str],
+        output: IO[str] | None = None,  # what it writes goes there
+    ) -> None:
         clean = {name: value for name, value in os.environ.items() if not name.startswith("GOSSAMER_")}
         self.process = subprocess.Popen(
             [sys.executable, "-m", module, *arguments],
             env={**clean, **environment},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stdout=output or subprocess.PIPE,
+            stderr=output or subprocess.PIPE,
             text=True,
             cwd=ROOT,
         )
@@ -47,7 +53,7 @@ def processes_in(folder: Path) -> Iterator[Start]:
     """Starts a module with settings by name, and ends it at the end."""
     started: list[Process] = []
 
-    def start(module: str, *arguments: str, **settings: Any) -> Process:
+    def start(module: str, *arguments: str, output: IO[str] | None = None, **settings: Any) -> Process:
         settings = {
             "data_dir": folder,
             "port": 0,
@@ -59,7 +65,7 @@ def processes_in(folder: Path) -> Iterator[Start]:
             **settings,
         }
         environment = {f"GOSSAMER_{name.upper()}": str(value) for name, value in settings.items()}
-        started.append(Process(module, arguments, environment))
+        started.append(Process(module, arguments, environment, output))
         return started[-1]
 
     try:

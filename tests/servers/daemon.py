@@ -9,7 +9,7 @@ import subprocess
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import ClassVar, Final
 
 START_SECONDS = 30.0
 # Ports below those that connections are given on their way out, others for each process of a test run, and
@@ -30,6 +30,8 @@ def free_port() -> int:
 class Daemon:
     """Says its command and when it answers; what it writes is kept in its folder."""
 
+    start_seconds: ClassVar[float] = START_SECONDS
+
     def __init__(self, folder: Path) -> None:
         self.port = free_port()
         self._folder = folder
@@ -39,7 +41,7 @@ class Daemon:
         log = self._folder / "log"
         with log.open("ab") as said:
             self._process = subprocess.Popen(self._command(), stdout=said, stderr=said, env=self._environ())
-        deadline = time.monotonic() + START_SECONDS
+        deadline = time.monotonic() + self.start_seconds
         while not self._answers():
             assert self._process.poll() is None, log.read_text()
             assert time.monotonic() < deadline, f"{type(self).__name__} does not answer"

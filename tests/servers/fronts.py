@@ -80,7 +80,7 @@ class Nginx(Front):
         servers = " ".join(f"server 127.0.0.1:{port} max_fails=0;" for port in self._backends)
         config = self._folder / "nginx.conf"
         config.write_text(_NGINX.format(folder=self._folder, port=self.port, servers=servers, **self._more))
-        return [_program("nginx"), "-p", str(self._folder), "-c", str(config), "-e", "stderr"]
+        return [find_program("nginx"), "-p", str(self._folder), "-c", str(config), "-e", "stderr"]
 
     def passed_on(self) -> list[str]:
         lines = (self._folder / "access").read_text().splitlines()
@@ -93,13 +93,13 @@ class HAProxy(Front):
         servers = "\n    ".join(f"server s{port} 127.0.0.1:{port}" for port in self._backends)
         config = self._folder / "haproxy.cfg"
         config.write_text(_HAPROXY.format(port=self.port, servers=servers))
-        return [_program("haproxy"), "-db", "-f", str(config)]
+        return [find_program("haproxy"), "-db", "-f", str(config)]
 
     def passed_on(self) -> list[str]:
         return re.findall(r"(?m)^s\d+\|(.*)$", (self._folder / "log").read_text(errors="replace"))
 
 
-def _program(name: str) -> str:
+def find_program(name: str) -> str:
     found = shutil.which(name) or shutil.which(name, path="/usr/sbin:/usr/local/sbin")
     assert found, f"{name} is needed: scripts/install installs it on Debian and Ubuntu"
     return found

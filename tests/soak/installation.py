@@ -71,6 +71,7 @@ class GossamerProcess(Daemon):
     """One of ours. Every start has a name of its own, by which the database knows whose leases they are."""
 
     command = ""
+    start_seconds = 120.0  # the machine is busy with the storm
 
     def __init__(self, name: str, folder: Path, environment: Mapping[str, str]) -> None:
         folder.mkdir()
@@ -109,6 +110,10 @@ class GossamerProcess(Daemon):
         code = self._process.wait(STOP_SECONDS)
         self._process = None
         return code
+
+    def take_over(self, environment: Mapping[str, str]) -> None:
+        """The next start is with these variables too."""
+        self._given = {**self._given, **environment}
 
     @contextmanager
     def few_descriptors(self, more: int) -> Iterator[None]:
@@ -262,7 +267,7 @@ def installed(size: str, folder: Path) -> Iterator[Installation]:
 def _embedded(folder: Path, stack: ExitStack) -> Installation:
     data = folder / "data"
     disk = _disk(data, stack)
-    settings = _environment({"DATA_DIR": str(data)})
+    settings = settings_environment({"DATA_DIR": str(data)})
     server = Server("server", folder / "server", settings)
     return Installation("embedded", f"sqlite:///{data}/gossamer.db", [server], disk=disk)
 
@@ -283,7 +288,7 @@ def _on_servers(folder: Path, stack: ExitStack) -> Installation:
         "BLOBS_URL": s3.url,
         "DATA_DIR": str(folder / "data"),
     }
-    settings = {**_environment(stores), **s3.environ}
+    settings = {**settings_environment(stores), **s3.environ}
     servers = [Server(name, folder / name, settings) for name in ("server-1", "server-2")]
     workers = [Worker(name, folder / name, settings) for name in ("worker-1", "worker-2")]
     return Installation(
@@ -310,7 +315,7 @@ def _disk(folder: Path, stack: ExitStack) -> SmallDisk | None:
     return disk
 
 
-def _environment(more: Mapping[str, str]) -> dict[str, str]:
+def settings_environment(more: Mapping[str, str]) -> dict[str, str]:
     return {f"GOSSAMER_{name}": value for name, value in {**SETTINGS, **more}.items()}
 
 

@@ -23,8 +23,8 @@ STOP_SECONDS: Final = 8.0  # beyond the stages of stopping: to answer what is cu
 def check_processes(settings: Settings) -> None:
     if settings.processes > 1 and not settings.is_hot_shared:
         raise SettingError(
-            f"processes is {settings.processes}, which needs redis_url: without a Redis or Valkey each process "
-            "would count limits by itself; set redis_url, or processes to 1"
+            f"processes is {settings.processes}, which needs redis_url: without a Redis or Valkey each "
+            "process would count limits by itself; set redis_url, or processes to 1"
         )
 
 

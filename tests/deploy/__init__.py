@@ -1,0 +1,1 @@
+"""What `deploy/` holds, and the commands for operators, on the programs that it is made for."""
