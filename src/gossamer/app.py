@@ -17,12 +17,15 @@ from gossamer.choices import (
     facilitator_probes,
     is_hot_shared,
     open_browsers,
+    open_certificates,
     open_hot,
     open_launcher,
     open_model,
     open_payments,
     open_search_engines,
     open_single_sign_on,
+    open_surveyor,
+    service_breakers,
     sources,
 )
 from gossamer.doors import cli
@@ -30,6 +33,9 @@ from gossamer.doors.http.core.routing import Route
 from gossamer.doors.http.server.fast_path import HitFastPath
 from gossamer.doors.worker.kinds import KINDS, handlers
 from gossamer.doors.worker.worker import Worker
+from gossamer.flows.alerts.alerts import Alerts
+from gossamer.flows.alerts.evaluator import SENDER, AlertEvaluator
+from gossamer.flows.alerts.rules import Thresholds
 from gossamer.flows.audit.audit import Auditor
 from gossamer.flows.audit.audits import Audits
 from gossamer.flows.audit.probe import SiteProbe
@@ -75,18 +81,20 @@ from gossamer.flows.tenants.people import InvitedUser, People
 from gossamer.flows.tenants.sign_in import SignIn
 from gossamer.flows.tenants.tenant_list import TenantList
 from gossamer.flows.upkeep import queue, upkeep
-from gossamer.flows.upkeep.alerts import Alerts
+from gossamer.flows.upkeep.gauges import Gauges, watch_event_loop
 from gossamer.flows.upkeep.health import Checkup, Probe
 from gossamer.flows.upkeep.overview import Overviews
 from gossamer.flows.upkeep.stopping import Stopping
 from gossamer.flows.upkeep.supervision import Supervisor
 from gossamer.flows.upkeep.workers import Workers
-from gossamer.layers import asgi
+from gossamer.flows.webhooks.delivery import Webhooks
+from gossamer.layers import asgi, operations_asgi
 from gossamer.observe.logs import Log
 from gossamer.observe.metrics import Metrics
 from gossamer.problems import Damaged, Unavailable
 from gossamer.reach.http.body_budget import BodyBudget
 from gossamer.reach.http.fetch import Fetcher
+from gossamer.reach.http.post import PostClient
 from gossamer.reach.net.dial import Dialer
 from gossamer.reach.net.names import Names
 from gossamer.reach.proxy.proxy import Proxy
@@ -132,6 +140,7 @@ class Service:
         self.supervisor = Supervisor(log, self.metrics)
         self.worker_name = settings.worker_id or f"{socket.gethostname()}-{os.getpid()}"
         self.database: Database = open_database(settings.database_url)
+        self.database.on_wait = self.metrics.database_wait
         self.hot: Hot = open_hot(settings)
         self.blobs: Blobs = open_blobs(settings.blobs_url, os.environ)
         self.admission = Admission(self.database, self.hot)
@@ -141,7 +150,7 @@ class Service:
         self.names = Names(settings.dns_servers)
         self.dialer = Dialer(self.names, allow=settings.egress_allow, ports=settings.egress_ports, log=log)
         bodies = BodyBudget(settings.body_megabytes * 1024**2)
-        self.fetcher = Fetcher(self.dialer, settings.user_agent, bodies=bodies)
+        self.fetcher = Fetcher(self.dialer, settings.user_agent, bodies=bodies, count=self.metrics.fetch)
         memory = settings.reading_megabytes * 1024**2
         self.parsers = ParserPool(settings.reading_processes, memory=memory)
         # Apart from the one above, so that a crawl does not delay requests for single pages.
@@ -176,7 +185,7 @@ class Service:
         self.model = open_model(settings)
         self.browsing = Browsing(self.browsers, self.limits, self.usage)
         self.obtainer = Obtainer(self.fetcher, self.browsing)
-        self.cache = Cache(self.hot, log, time.time)
+        self.cache = Cache(self.hot, log, time.time, self.metrics.answer_cache)
         self.index = SearchIndex(self.database, log, max_pages=settings.search_index_pages)
         self.search_engines = open_search_engines(settings)
         self.finder = Finder(sources(settings, self.index, self.search_engines), self.cache, log)
@@ -238,7 +247,27 @@ class Service:
             self.metrics,
         )
         self.workers = Workers(self.database)
-        self.alerts = Alerts(self.checkup, time.time)
+        self.alerts = Alerts(self.checkup, self.database, time.time)
+        surveyor = open_surveyor(settings, self.database, self.crawl_stats, self.checkup)
+        self.alert_evaluator = AlertEvaluator(
+            self.worker_name,
+            self.database,
+            surveyor,
+            open_certificates(settings, self.payments),
+            Thresholds.of(settings),
+            settings.alert_webhooks,
+            self.metrics,
+            log,
+        )
+        secrets = {SENDER: settings.alert_webhook_secret}
+        self.post_client = PostClient(self.dialer, settings.user_agent)
+        self.webhooks = Webhooks(self.database, self.post_client, secrets, self.metrics, log)
+        breakers = {
+            "database": self.database.breaker,
+            "blobs": self.page_cache.cold_breaker,
+            **service_breakers(self.finder, self.payments),
+        }
+        self.gauges = Gauges(self.metrics, surveyor, self.alert_evaluator, breakers)
         self.overviews = Overviews(self.database, self.crawl_stats, self.checkup, self.alerts, time.time)
         self.first_key: IssuedKey | None = None  # created by the first start, to be shown once
         self.first_link: InvitedUser | None = None  # signs the first admin in
@@ -268,6 +297,7 @@ class Service:
         start("index", partial(upkeep.keep_indexed, self.index, self.log))
         crawling = partial(upkeep.keep_crawling, self.crawls, self.frontier, self.crawl_deleter, self.log)
         start("crawls", crawling)
+        start("event_loop", partial(watch_event_loop, self.metrics))
         start("crawl_metrics", CrawlWatch(self.crawl_stats, self.metrics, self.log).run)
         if self.payments is not None:
             start("payments", self.payments.keep_up)
@@ -292,6 +322,11 @@ class Service:
         await self.render_service.close()
         await upkeep.settle_pages(self.page_cache, self.usage, self.log)
         await upkeep.settle_index(self.index, self.log)
+
+    def watch(self) -> None:
+        """Evaluate alerts and deliver webhooks, in turns with the other servers and workers."""
+        self.supervisor.start("alerts", self.alert_evaluator.run)
+        self.supervisor.start("webhooks", self.webhooks.run)
 
     def worker(self, kinds: Collection[str] = KINDS) -> Worker:
         rendering = RenderWork(
@@ -351,6 +386,9 @@ class Service:
     def app(self, more: Iterable[Route] = ()) -> ASGIApp:
         return asgi(self, more)
 
+    def operations_app(self) -> ASGIApp:
+        return operations_asgi(self)
+
     async def close(self) -> None:
         await self.wakeups.close()
         if self.payments is not None:
@@ -363,6 +401,7 @@ class Service:
         await self.launcher.close()
         await self.proxy.close()
         await self.fetcher.close()
+        await self.post_client.close()
         await self.parsers.close()
         await self.crawl_parsers.close()
         await self.names.close()

@@ -2,8 +2,12 @@
 
 import time
 from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
-from gossamer.flows.pages.search import IndexSource, ProviderSource, SearchSource
+from gossamer.concurrency.breaker import Breaker
+from gossamer.flows.alerts.situation import Surveyor
+from gossamer.flows.pages.search import Finder, IndexSource, ProviderSource, SearchSource
 from gossamer.flows.pay.owed import OwedPayments
 from gossamer.flows.pay.pay import Payments
 from gossamer.flows.pay.payee import check_wallets, open_payees
@@ -14,17 +18,19 @@ from gossamer.flows.pay.terms import AllTerms
 from gossamer.flows.tenants.people import People
 from gossamer.flows.tenants.sign_in import SignIn
 from gossamer.flows.tenants.single_sign_on import SingleSignOn
-from gossamer.flows.upkeep.health import Probe
+from gossamer.flows.upkeep.health import Checkup, Probe
 from gossamer.observe.logs import Log
 from gossamer.observe.metrics import Metrics
 from gossamer.reach.browser.browser import Browsers
 from gossamer.reach.browser.launcher import Launcher, LocalLauncher
+from gossamer.reach.net.certificates import Certificates
 from gossamer.reach.proxy.proxy import Proxy
 from gossamer.reach.sandbox.fence import Fence
 from gossamer.reach.services.llm import Model
 from gossamer.reach.services.oidc import OidcProvider
 from gossamer.reach.services.search import Brave, Provider, SearXNG
 from gossamer.settings.settings import SettingError, Settings
+from gossamer.state.crawl.crawl_stats import CrawlStats
 from gossamer.state.db.database import Database
 from gossamer.state.kv.hot import Hot
 from gossamer.state.kv.hot_memory import MemoryHot
@@ -116,6 +122,30 @@ def facilitator_probes(payments: Payments | None) -> dict[str, Probe]:
     return asked | {
         f"chains.{payee.network.name}": Probe(payee.chain.ping) for payee in payees if payee.chain
     }
+
+
+def service_breakers(finder: Finder, payments: Payments | None) -> dict[str, Breaker]:
+    """The breakers of services that the operator configured."""
+    payees = payments.settling.payees.values() if payments is not None else ()
+    return {f"search.{name}": breaker for name, breaker in finder.breakers.items()} | {
+        f"facilitators.{payee.facilitator.name}": payee.facilitator.breaker for payee in payees
+    }
+
+
+def open_surveyor(
+    settings: Settings, database: Database, statistics: CrawlStats, checkup: Checkup
+) -> Surveyor:
+    folders = {"data": settings.data_dir}
+    if settings.blobs_url.startswith("file:"):
+        folders["blobs"] = Path(unquote(urlsplit(settings.blobs_url).path))
+    # `last_backup` takes the function that says when the last backup ended.
+    return Surveyor(database, statistics, checkup, folders, last_backup=None)
+
+
+def open_certificates(settings: Settings, payments: Payments | None) -> Certificates:
+    """Of our own public address, and of the facilitators if payments are on."""
+    paid = (settings.cdp_facilitator_url, settings.payai_facilitator_url) if payments is not None else ()
+    return Certificates((settings.public_url, *paid))
 
 
 def open_launcher(settings: Settings, proxy: Proxy, log: Log, metrics: Metrics) -> Launcher:

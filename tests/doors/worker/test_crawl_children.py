@@ -15,6 +15,7 @@ from tests.site.server import Site
 from gossamer.doors.worker.children import Children
 from gossamer.flows.crawl.seeds import seeds_of
 from gossamer.observe.logs import Log
+from gossamer.observe.metrics import Metrics
 from gossamer.settings.settings import Settings
 from gossamer.state.crawl.crawls import Crawls
 from gossamer.state.db.database import Database, open_database
@@ -96,7 +97,9 @@ async def test_a_child_that_cannot_be_started_is_tried_again(
         return True
 
     stop = asyncio.Event()
-    running = asyncio.create_task(Children(Settings.load({}), "crawl", 1, are_wanted, Log(stream)).run(stop))
+    running = asyncio.create_task(
+        Children(Settings.load({}), "crawl", 1, are_wanted, Log(stream), Metrics("0")).run(stop)
+    )
     async with asyncio.timeout(SECONDS):
         while "child_not_started" not in stream.getvalue():
             assert not running.done(), running.result()

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import errno
 import gc
 import socket
 import sys
@@ -15,8 +14,9 @@ import click
 import uvloop
 
 from gossamer import __version__
-from gossamer.doors.cli import Build, CommandService, fail, load, with_settings
+from gossamer.doors.cli import Build, CommandService, load, with_settings
 from gossamer.doors.cli.shared.descriptors import raise_limit
+from gossamer.doors.cli.shared.listening import listen
 from gossamer.doors.http.server.fast_path_protocol import fast_path_protocol
 from gossamer.doors.http.server.server import StopTimes, server
 from gossamer.doors.worker.children import Children
@@ -35,7 +35,6 @@ CREATE_KEY: Final = "gossamer keys create --email admin@example.com --role admin
 NO_CONTACT: Final = "Visited sites learn no contact address: set GOSSAMER_PUBLIC_URL or GOSSAMER_USER_AGENT."
 REMEDY: Final = "Unset it, or make a key with gossamer keys create."
 LOOK_SECONDS: Final = 2.0  # to read a database that may be away
-_BACKLOG = 2048
 
 
 @click.command("serve")
@@ -47,7 +46,7 @@ def serve(build: Build, /, **flags: Any) -> None:
     Every setting can be given as a flag here, as GOSSAMER_NAME in the environment or in a file .env.
     """
     settings = load(flags)
-    listening = _listen(settings.host, settings.port)
+    listening = listen(settings.host, settings.port)
     if settings.port == 0:
         settings = load({**flags, "port": listening.getsockname()[1]})
     log = logs.install(settings.log_level, log_format=settings.log_format, access=settings.access_log)
@@ -58,6 +57,7 @@ def serve(build: Build, /, **flags: Any) -> None:
 async def _serve(build: Build, /, settings: Settings, log: logs.Log, listening: socket.socket) -> None:
     async with build(settings, log) as service:
         app = service.app()
+        service.watch()
         await _welcome(service)
         gc.collect()
         gc.freeze()  # these objects live as long as the process, so the collector can skip them
@@ -80,9 +80,12 @@ async def _working(service: CommandService) -> AsyncIterator[None]:
     if choice == "no" or (choice == "auto" and service.database.dialect != "sqlite"):
         yield
         return
-    settings, log, stop = service.settings, service.log, service.stopping.draining
-    crawling = Children(settings, crawl_worker.KIND, settings.crawl_processes, service.hosts.are_due, log)
-    indexing_one = Children(settings, indexing.KIND, 1, service.indexing.are_due, log)
+    settings, log, metrics = service.settings, service.log, service.metrics
+    stop = service.stopping.draining
+    crawling = Children(
+        settings, crawl_worker.KIND, settings.crawl_processes, service.hosts.are_due, log, metrics
+    )
+    indexing_one = Children(settings, indexing.KIND, 1, service.indexing.are_due, log, metrics)
     runs = {"worker": service.worker().run, "crawling": crawling.run, "indexing": indexing_one.run}
     working = [service.supervisor.start(name, partial(run, stop)) for name, run in runs.items()]
     try:
@@ -90,23 +93,6 @@ async def _working(service: CommandService) -> AsyncIterator[None]:
     finally:
         stop.set()
         await asyncio.gather(*working)
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listening.bind((host, port))
-        listening.listen(_BACKLOG)
-    except OSError as error:
-        listening.close()
-        taken = error.errno == errno.EADDRINUSE
-        fail(
-            f"cannot listen on {host}:{port}: {error.strerror}.",
-            f"Choose another port, for example --port {port + 1}." if taken else None,
-        )
-    return listening
 
 
 async def _welcome(service: CommandService) -> None:

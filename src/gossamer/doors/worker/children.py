@@ -12,8 +12,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from gossamer.doors.worker.handover import MAX_LINE_BYTES, take_metrics
 from gossamer.doors.worker.worker import first
 from gossamer.observe.logs import Log
+from gossamer.observe.metrics import Metrics
 from gossamer.problems import Unavailable
 from gossamer.settings.settings import Settings, declarations, render, variable
 
@@ -30,6 +32,7 @@ class Children:
     count: int
     are_wanted: Callable[[], Awaitable[bool]]
     log: Log
+    metrics: Metrics
 
     async def run(self, stop: asyncio.Event) -> None:
         """Run until `stop`; then wait until the children have ended."""
@@ -64,18 +67,26 @@ class Children:
             message, why = "a worker process could not be started", error.strerror
             self.log.warning("child_not_started", message, kind=self.kind, why=why)
             return
+        reading = asyncio.create_task(
+            take_metrics(self.metrics, f"{self.kind}-{number}", child.stdout)  # type: ignore[arg-type]
+        )
         try:
             await first(child.wait(), stop.wait())
         finally:
             await _end(child, self.settings.drain_seconds + STOP_SECONDS)
+            reading.cancel()
+            await asyncio.gather(reading, return_exceptions=True)
         if not stop.is_set():
             status = child.returncode
+            self.metrics.count_child_restart(self.kind)
             self.log.warning("child_ended", "a worker process ended", kind=self.kind, status=status)
 
     async def _start(self, number: int) -> asyncio.subprocess.Process:
         return await asyncio.create_subprocess_exec(
             sys.executable,
             *("-m", "gossamer", "worker", "--attached", "--kinds", self.kind),
+            stdout=asyncio.subprocess.PIPE,  # its metrics
+            limit=MAX_LINE_BYTES,
             stdin=asyncio.subprocess.PIPE,  # it closes when this process ends, and the child stops
             env=_environment(self.settings, self.kind, number),
             start_new_session=True,  # Ctrl-C reaches only this process, which then ends the child

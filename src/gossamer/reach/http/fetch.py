@@ -41,6 +41,9 @@ _COOKIE_ENDED: Final = re.compile(r";\s*max-age\s*=\s*(?:0|-\d+)\s*(?:;|$)", re.
 _COOKIE_SECURE: Final = re.compile(r";\s*secure\s*(?:;|$)", re.IGNORECASE)
 
 
+_REASONS: Final = {reason.value: reason.value for reason in FetchReason}
+
+
 class Fetcher:
     def __init__(
         self,
@@ -53,7 +56,9 @@ class Fetcher:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         randomness: Callable[[], float] = random.random,
         now: Callable[[], float] = time.time,
+        count: Callable[[str], None] = lambda _outcome: None,
     ) -> None:
+        self._count = count  # hears how each fetch ended
         self._pool = Pool(dialer, bounds or HttpBounds())
         self._bodies = bodies or BodyBudget()
         self._default_headers = {
@@ -72,9 +77,12 @@ class Fetcher:
         reservation = self._bodies.reserve()
         try:
             page = await self._fetch(spec, reservation)
-        except BaseException:
+        except BaseException as error:
             reservation.release()
+            if isinstance(error, Problem):
+                self._count(_REASONS.get(reason_of(error), "other"))
             raise
+        self._count(f"{page.status // 100}xx")
         reservation.hand_to(page)
         return page
 

@@ -66,7 +66,7 @@ async def test_fr011_fr034_retry_after_is_whole_seconds_until_the_window_has_roo
         ("GET", "/test/wait", 503),
         ("GET", "/health", 200),
         ("GET", "/docs", 200),
-        ("GET", "/metrics", 200),
+        ("GET", "/metrics", 401),
         ("GET", "/problems/not-found", 200),
     ],
 )

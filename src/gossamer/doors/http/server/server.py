@@ -185,6 +185,7 @@ def server(
     times: StopTimes | None = None,
     log: Log | None = None,
     metrics: Metrics | None = None,
+    kind: type[Server] = Server,
 ) -> Server:
     """A server for sockets that are bound already."""
     stopping = stopping or Stopping()
@@ -201,4 +202,4 @@ def server(
         proxy_headers=False,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
     )
-    return Server(config, stopping, times or StopTimes(), log, metrics)
+    return kind(config, stopping, times or StopTimes(), log, metrics)

@@ -1,4 +1,4 @@
-"""Endpoints for health and metrics, open to all."""
+"""Endpoints for health, open to all, and for metrics."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,9 @@ from starlette.responses import Response
 from gossamer import __version__, problems
 from gossamer.doors.http.core import timestamps
 from gossamer.doors.http.core.exchange import Exchange
+from gossamer.doors.http.core.metrics_access import MetricsAccess
 from gossamer.doors.http.core.routing import Route
+from gossamer.flows.upkeep.gauges import Gauges
 from gossamer.flows.upkeep.health import Checkup, ProbeResult, Status
 from gossamer.flows.upkeep.stopping import Stopping
 from gossamer.observe.metrics import Metrics
@@ -69,6 +71,8 @@ class OperationsEndpoints:
     checkup: Checkup
     registry: Metrics
     stopping: Stopping
+    gauges: Gauges
+    access: MetricsAccess
 
     async def health(self, exchange: Exchange) -> HealthReport:
         health = await self.checkup.health()
@@ -93,8 +97,9 @@ class OperationsEndpoints:
         return Alive(health.status)
 
     async def metrics(self, exchange: Exchange) -> Response:
-        await self.checkup.health()  # it also sets the gauges of services and queue
-        text, content_type = self.registry.exposition(exchange.header(b"accept") or "")
+        self.access.check(exchange)
+        await self.gauges.refresh()
+        text, content_type = self.registry.exposition.text(exchange.header(b"accept") or "")
         return Response(text, headers={"content-type": content_type})
 
     def routes(self) -> list[Route]:
@@ -139,6 +144,9 @@ class OperationsEndpoints:
                 path="/metrics",
                 handler=self.metrics,
                 summary="Get metrics for Prometheus",
+                description="Needs the token in `GOSSAMER_METRICS_TOKEN` as a Bearer token, or an admin's "
+                "key. Without either it answers only callers on the same machine that came through no proxy.",
+                problems=(problems.UNAUTHORIZED,),
                 media_type="text/plain",
                 **open_to_all,
             ),
