@@ -17,15 +17,14 @@ from gossamer.choices import (
     facilitator_probes,
     is_hot_shared,
     open_browsers,
-    open_certificates,
     open_hot,
     open_launcher,
     open_model,
     open_payments,
     open_search_engines,
     open_single_sign_on,
-    open_surveyor,
-    service_breakers,
+    open_telemetry,
+    open_watch,
     sources,
 )
 from gossamer.doors import cli
@@ -34,8 +33,6 @@ from gossamer.doors.http.server.fast_path import HitFastPath
 from gossamer.doors.worker.kinds import KINDS, handlers
 from gossamer.doors.worker.worker import Worker
 from gossamer.flows.alerts.alerts import Alerts
-from gossamer.flows.alerts.evaluator import SENDER, AlertEvaluator
-from gossamer.flows.alerts.rules import Thresholds
 from gossamer.flows.audit.audit import Auditor
 from gossamer.flows.audit.audits import Audits
 from gossamer.flows.audit.probe import SiteProbe
@@ -81,20 +78,18 @@ from gossamer.flows.tenants.people import InvitedUser, People
 from gossamer.flows.tenants.sign_in import SignIn
 from gossamer.flows.tenants.tenant_list import TenantList
 from gossamer.flows.upkeep import queue, upkeep
-from gossamer.flows.upkeep.gauges import Gauges, watch_event_loop
+from gossamer.flows.upkeep.gauges import watch_event_loop
 from gossamer.flows.upkeep.health import Checkup, Probe
 from gossamer.flows.upkeep.overview import Overviews
 from gossamer.flows.upkeep.stopping import Stopping
 from gossamer.flows.upkeep.supervision import Supervisor
 from gossamer.flows.upkeep.workers import Workers
-from gossamer.flows.webhooks.delivery import Webhooks
 from gossamer.layers import asgi, operations_asgi
 from gossamer.observe.logs import Log
 from gossamer.observe.metrics import Metrics
 from gossamer.problems import Damaged, Unavailable
 from gossamer.reach.http.body_budget import BodyBudget
 from gossamer.reach.http.fetch import Fetcher
-from gossamer.reach.http.post import PostClient
 from gossamer.reach.net.dial import Dialer
 from gossamer.reach.net.names import Names
 from gossamer.reach.proxy.proxy import Proxy
@@ -139,6 +134,7 @@ class Service:
         self.stopping = Stopping()
         self.supervisor = Supervisor(log, self.metrics)
         self.worker_name = settings.worker_id or f"{socket.gethostname()}-{os.getpid()}"
+        self.telemetry = open_telemetry(settings, log, self.worker_name)
         self.database: Database = open_database(settings.database_url)
         self.database.on_wait = self.metrics.database_wait
         self.hot: Hot = open_hot(settings)
@@ -248,26 +244,7 @@ class Service:
         )
         self.workers = Workers(self.database)
         self.alerts = Alerts(self.checkup, self.database, time.time)
-        surveyor = open_surveyor(settings, self.database, self.crawl_stats, self.checkup)
-        self.alert_evaluator = AlertEvaluator(
-            self.worker_name,
-            self.database,
-            surveyor,
-            open_certificates(settings, self.payments),
-            Thresholds.of(settings),
-            settings.alert_webhooks,
-            self.metrics,
-            log,
-        )
-        secrets = {SENDER: settings.alert_webhook_secret}
-        self.post_client = PostClient(self.dialer, settings.user_agent)
-        self.webhooks = Webhooks(self.database, self.post_client, secrets, self.metrics, log)
-        breakers = {
-            "database": self.database.breaker,
-            "blobs": self.page_cache.cold_breaker,
-            **service_breakers(self.finder, self.payments),
-        }
-        self.gauges = Gauges(self.metrics, surveyor, self.alert_evaluator, breakers)
+        self.watch = open_watch(self)
         self.overviews = Overviews(self.database, self.crawl_stats, self.checkup, self.alerts, time.time)
         self.first_key: IssuedKey | None = None  # created by the first start, to be shown once
         self.first_link: InvitedUser | None = None  # signs the first admin in
@@ -322,11 +299,6 @@ class Service:
         await self.render_service.close()
         await upkeep.settle_pages(self.page_cache, self.usage, self.log)
         await upkeep.settle_index(self.index, self.log)
-
-    def watch(self) -> None:
-        """Evaluate alerts and deliver webhooks, in turns with the other servers and workers."""
-        self.supervisor.start("alerts", self.alert_evaluator.run)
-        self.supervisor.start("webhooks", self.webhooks.run)
 
     def worker(self, kinds: Collection[str] = KINDS) -> Worker:
         rendering = RenderWork(
@@ -401,13 +373,14 @@ class Service:
         await self.launcher.close()
         await self.proxy.close()
         await self.fetcher.close()
-        await self.post_client.close()
+        await self.watch.close()
         await self.parsers.close()
         await self.crawl_parsers.close()
         await self.names.close()
         await self.blobs.close()
         await self.hot.close()
         await self.database.close()
+        await self.telemetry.close()
 
     async def open_proxy(self) -> None:
         """Open the proxy for browsers, ours and remote ones, and probe the sandbox."""

@@ -330,6 +330,9 @@ class Metrics:
     def certificate(self, host: str, seconds: float) -> None:
         self._certificates.labels(host).set(seconds)
 
+    def forget_certificates(self) -> None:
+        self._certificates.clear()
+
     def backup_age(self, seconds: float) -> None:
         self._backup_age.set(seconds)
 

@@ -129,7 +129,9 @@ def open_api(service: "Service") -> Api:
 
 def open_operations(service: "Service") -> OperationsEndpoints:
     access = MetricsAccess.of(service.settings)
-    return OperationsEndpoints(service.checkup, service.metrics, service.stopping, service.gauges, access)
+    return OperationsEndpoints(
+        service.checkup, service.metrics, service.stopping, service.watch.gauges, access
+    )
 
 
 def routes(service: "Service", api: Api | None = None) -> list[Route]:

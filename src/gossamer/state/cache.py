@@ -13,6 +13,7 @@ import msgspec
 
 from gossamer.concurrency.single_flight import SingleFlight
 from gossamer.observe.logs import Log
+from gossamer.observe.traces import span
 from gossamer.problems import KINDS, SERVICE_UNAVAILABLE, Problem, Unavailable
 from gossamer.state.kv.hot import Claim, Hot, claim_or_wait, hand_over
 
@@ -116,7 +117,8 @@ class Cache:
         Requests with the same `flight`, by default the key, share a run. No request waits for another process
         for longer than `patience` seconds."""
         asked = self._clock()
-        kept = await self._find(key)
+        with span("cache lookup"):
+            kept = await self._find(key)
         is_fresh = kept is not None and kept.is_fresh(asked, max_age)
         self._count(key.partition(":")[0], "hit" if is_fresh else "miss" if kept is None else "stale")
         if kept is not None and is_fresh:

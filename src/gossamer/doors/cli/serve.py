@@ -57,7 +57,7 @@ def serve(build: Build, /, **flags: Any) -> None:
 async def _serve(build: Build, /, settings: Settings, log: logs.Log, listening: socket.socket) -> None:
     async with build(settings, log) as service:
         app = service.app()
-        service.watch()
+        service.watch.start(service.supervisor)
         await _welcome(service)
         gc.collect()
         gc.freeze()  # these objects live as long as the process, so the collector can skip them

@@ -122,7 +122,7 @@ async def _watching(service: CommandService, *, attached: bool) -> AsyncIterator
         service.supervisor.start("metrics", handing_over)
         yield
         return
-    service.watch()
+    service.watch.start(service.supervisor)
     host, port = service.settings.metrics_host, service.settings.metrics_port
     if not port:
         yield

@@ -74,6 +74,7 @@ class AlertEvaluator:
     async def evaluate(self, *, now: int | None = None) -> AlertChanges | None:
         """Returns what changed; None if another process has the duty."""
         if not await self._has_duty(now):
+            self.metrics.forget_certificates()  # another process looks at them now
             return None
         situation = await self._look()
         sightings = [

@@ -63,6 +63,7 @@ class Rule:
     patience: float  # seconds that it must last
     condition: Condition | None
     expression: Callable[[Thresholds], str]  # empty: not for Prometheus
+    label: str = ""  # of the expression's series, that names the subject
 
     def describe(self, subject: str) -> str:
         return self.title.format(subject=subject)
@@ -157,6 +158,7 @@ RULES: Final = (
         MINUTE,
         _find_down,
         lambda _: f'gossamer_service_up{{service!="{WORKERS}"}} == 0',
+        "service",
     ),
     Rule(
         "service_degraded",
@@ -166,6 +168,7 @@ RULES: Final = (
         MINUTE,
         _find_degraded,
         lambda _: f'gossamer_service_degraded{{service!="{WORKERS}"}} == 1',
+        "service",
     ),
     Rule(
         "work_waits",
@@ -204,6 +207,15 @@ RULES: Final = (
         ),
     ),
     Rule(
+        "unseen",
+        AlertSeverity.CRITICAL,
+        "No process of Gossamer is scraped",
+        "It is down, or Prometheus cannot reach it: look at its targets, and at the token.",
+        5 * MINUTE,
+        None,
+        lambda _: "absent(gossamer_build_info)",
+    ),
+    Rule(
         "frontier_backlog",
         AlertSeverity.WARNING,
         "The frontier grows faster than it is crawled",
@@ -226,11 +238,12 @@ RULES: Final = (
             'max by (kind) (gossamer_queue_oldest_seconds{status="queued"}) '
             f"> {chosen.queue_seconds:g}"
         ),
+        "kind",
     ),
     Rule(
         "worker_silent",
         AlertSeverity.CRITICAL,
-        "Worker {subject} is silent",
+        "A worker is silent: {subject}",
         "It was killed, or its machine or network is away. Its jobs go on elsewhere. Start it again.",
         0.0,
         _find_silent,
@@ -247,6 +260,7 @@ RULES: Final = (
             "gossamer_disk_free_bytes / gossamer_disk_size_bytes < "
             f"{chosen.disk_share:g}"
         ),
+        "folder",
     ),
     Rule(
         "certificate",
@@ -256,6 +270,7 @@ RULES: Final = (
         0.0,
         _find_ending,
         lambda chosen: f"gossamer_certificate_seconds < {chosen.certificate_days * DAY}",
+        "host",
     ),
     Rule(
         "backup_old",

@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from gossamer.observe.traces import span
 from gossamer.problems import Problem, forget_frames
 from gossamer.reach.http.body_budget import BodyBudget, Reservation
 from gossamer.reach.http.client import REDIRECTS, ExchangeTerms, HttpBounds, HttpResponse
@@ -181,16 +182,17 @@ class FetchAttempt:
         """Request the current URL. Returns the location that the answer redirects to, if it does."""
         url, spec = self._url, self._spec
         self._reservation.release()  # of the answer before, which is not needed any more
-        self.answer = await self._pool.exchange(
-            ConnectionKey(url.scheme == "https", url.host, url.port),
-            self._request(),
-            ExchangeTerms(
-                self._deadline,
-                spec.max_bytes,
-                spec.head_only or spec.method == "HEAD",
-                reservation=self._reservation,
-            ),
-        )
+        with span("fetch hop"):
+            self.answer = await self._pool.exchange(
+                ConnectionKey(url.scheme == "https", url.host, url.port),
+                self._request(),
+                ExchangeTerms(
+                    self._deadline,
+                    spec.max_bytes,
+                    spec.head_only or spec.method == "HEAD",
+                    reservation=self._reservation,
+                ),
+            )
         return (self.answer.header("location") or None) if self.answer.status in REDIRECTS else None
 
     def _move_on(self, location: str) -> None:

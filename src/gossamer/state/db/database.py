@@ -29,6 +29,7 @@ from sqlalchemy.sql import ColumnElement
 from sqlalchemy.sql.compiler import SQLCompiler
 
 from gossamer.concurrency.breaker import Breaker
+from gossamer.observe.traces import span
 from gossamer.problems import Busy, Unavailable
 from gossamer.state.db.single import Executor, SingleStatement
 from gossamer.state.db.slots import Slots
@@ -157,6 +158,7 @@ class Database(ABC):
         self._uses.add(use := loop.create_future())
         try:
             async with AsyncExitStack() as stack:
+                stack.enter_context(span("database", pool=connections.pool))
                 await self._admit(connections, stack, until)
                 connection, driver = await self._connect(connections.engine, stack, until)
                 if self.on_wait is not None:
