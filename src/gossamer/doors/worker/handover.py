@@ -8,15 +8,17 @@ from typing import Final, TextIO
 from gossamer.concurrency.periodic import every
 from gossamer.observe.metrics import Metrics
 
-EVERY_SECONDS: Final = 5.0
+EVERY_SECONDS: Final = 2.0
 MAX_LINE_BYTES: Final = 4_000_000
 
 
 async def hand_metrics_over(metrics: Metrics, output: TextIO) -> None:
     """Until cancelled. A parent that does not read misses some lines, and nothing else."""
-    if not stat.S_ISFIFO(os.fstat(output.fileno()).st_mode):
+    kind = os.fstat(output.fileno()).st_mode
+    if not stat.S_ISFIFO(kind) and not stat.S_ISSOCK(kind):
         return  # nobody asked for them
-    pipe, _ = await asyncio.get_running_loop().connect_write_pipe(asyncio.Protocol, output)
+    ours = os.fdopen(os.dup(output.fileno()), "wb", buffering=0)  # the pipe closes it at its end
+    pipe, _ = await asyncio.get_running_loop().connect_write_pipe(asyncio.Protocol, ours)
 
     async def write_line() -> None:
         if not pipe.get_write_buffer_size() and not pipe.is_closing():
