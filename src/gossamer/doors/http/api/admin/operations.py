@@ -143,7 +143,7 @@ class OperationsEndpoints:
             Route(
                 path="/metrics",
                 handler=self.metrics,
-                summary="Get metrics for Prometheus",
+                summary="Get metrics for Prometheus, with its token or as an admin",
                 description="Needs the token in `GOSSAMER_METRICS_TOKEN` as a Bearer token, or an admin's "
                 "key. Without either it answers only callers on the same machine that came through no proxy.",
                 problems=(problems.UNAUTHORIZED,),
