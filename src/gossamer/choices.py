@@ -3,14 +3,14 @@
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 from urllib.parse import unquote, urlsplit
 
 from gossamer import __version__
 from gossamer.flows.alerts.evaluator import SENDER, AlertEvaluator
 from gossamer.flows.alerts.rules import Thresholds
 from gossamer.flows.alerts.situation import Surveyor
-from gossamer.flows.pages.search import IndexSource, ProviderSource, SearchSource
+from gossamer.flows.pages.search import Finder, IndexSource, ProviderSource, SearchSource
 from gossamer.flows.pay.owed import OwedPayments
 from gossamer.flows.pay.pay import Payments
 from gossamer.flows.pay.payee import check_wallets, open_payees
@@ -22,7 +22,7 @@ from gossamer.flows.tenants.people import People
 from gossamer.flows.tenants.sign_in import SignIn
 from gossamer.flows.tenants.single_sign_on import SingleSignOn
 from gossamer.flows.upkeep.gauges import Gauges
-from gossamer.flows.upkeep.health import Probe
+from gossamer.flows.upkeep.health import Checkup, Probe
 from gossamer.flows.upkeep.watch import Watch
 from gossamer.flows.webhooks.delivery import Webhooks
 from gossamer.observe import traces
@@ -34,20 +34,36 @@ from gossamer.reach.browser.browser import Browsers
 from gossamer.reach.browser.launcher import Launcher, LocalLauncher
 from gossamer.reach.http.post import PostClient
 from gossamer.reach.net.certificates import Certificates
+from gossamer.reach.net.dial import Dialer
 from gossamer.reach.proxy.proxy import Proxy
 from gossamer.reach.sandbox.fence import Fence
 from gossamer.reach.services.llm import Model
 from gossamer.reach.services.oidc import OidcProvider
 from gossamer.reach.services.search import Brave, Provider, SearXNG
 from gossamer.settings.settings import SettingError, Settings
+from gossamer.state.crawl.crawl_stats import CrawlStats
 from gossamer.state.db.database import Database
 from gossamer.state.kv.hot import Hot
 from gossamer.state.kv.hot_memory import MemoryHot
+from gossamer.state.pages.page_cache import PageCache
 from gossamer.state.search.search_index import SearchIndex
 from gossamer.state.tenants.limits import Limits
 
-if TYPE_CHECKING:
-    from gossamer.app import Service
+
+class WatchedService(Protocol):
+    """The parts of `app.py` that operators are told about."""
+
+    settings: Settings
+    worker_name: str
+    database: Database
+    crawl_stats: CrawlStats
+    checkup: Checkup
+    page_cache: PageCache
+    finder: Finder
+    payments: Payments | None
+    dialer: Dialer
+    metrics: Metrics
+    log: Log
 
 
 def is_hot_shared(settings: Settings) -> bool:
@@ -145,7 +161,7 @@ def open_telemetry(settings: Settings, log: Log, name: str) -> Telemetry:
     return Telemetry(sentry)
 
 
-def open_watch(service: "Service") -> Watch:
+def open_watch(service: WatchedService) -> Watch:
     settings, database, metrics, log = service.settings, service.database, service.metrics, service.log
     folders = {"data": settings.data_dir}
     if settings.blobs_url.startswith("file:"):

@@ -329,6 +329,7 @@ async def test_decision3_control_calls_have_a_policy_by_tier(visiting: Visiting,
 def test_a_control_call_begins_no_work(visit: Visit) -> None:
     steering = {f"{route.method} {route.path}" for route in routes(visit.service) if route.control}
     assert steering == {
+        "POST /api/alerts/{id}/acknowledge",
         "DELETE /api/jobs/{id}",
         "POST /api/crawls/{id}/pause",
         "POST /api/crawls/{id}/resume",
