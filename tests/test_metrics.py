@@ -16,7 +16,7 @@ def samples(families: Iterable[Metric]) -> dict[tuple[str, ...], float]:
 
 
 def exposed(metrics: Metrics) -> dict[tuple[str, ...], float]:
-    return samples(parse_prometheus(metrics.exposition()[0].decode()))
+    return samples(parse_prometheus(metrics.exposition.text()[0].decode()))
 
 
 def test_requests_are_counted_and_measured() -> None:
@@ -64,13 +64,15 @@ def test_everything_else_is_counted() -> None:
 def test_the_format_is_the_one_asked_for() -> None:
     metrics = Metrics("1.2.3")
     metrics.request("/a", "GET", 200, 0.1)
-    body, content_type = metrics.exposition("application/openmetrics-text; version=1.0.0,text/plain;q=0.5")
+    body, content_type = metrics.exposition.text(
+        "application/openmetrics-text; version=1.0.0,text/plain;q=0.5"
+    )
     assert content_type.startswith("application/openmetrics-text")
     assert body.endswith(b"# EOF\n")
     seen = samples(parse_openmetrics(body.decode()))  # type: ignore[no-untyped-call]
     assert seen["gossamer_requests_total", "endpoint=/a", "method=GET", "status=200"] == 1
     for accept in ("", "*/*", "text/html", "application/openmetrics", "nonsense;version=?"):
-        assert metrics.exposition(accept)[1].startswith("text/plain; version=0.0.4")
+        assert metrics.exposition.text(accept)[1].startswith("text/plain; version=0.0.4")
 
 
 def test_two_registries_are_apart() -> None:

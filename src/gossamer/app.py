@@ -22,6 +22,8 @@ from gossamer.choices import (
     open_payments,
     open_search_engines,
     open_single_sign_on,
+    open_telemetry,
+    open_watch,
     sources,
 )
 from gossamer.doors import cli
@@ -29,6 +31,7 @@ from gossamer.doors.http.core.routing import Route
 from gossamer.doors.http.server.fast_path import HitFastPath
 from gossamer.doors.worker.kinds import KINDS, handlers
 from gossamer.doors.worker.worker import Worker
+from gossamer.flows.alerts.alerts import Alerts
 from gossamer.flows.audit.audit import Auditor
 from gossamer.flows.audit.audits import Audits
 from gossamer.flows.audit.probe import SiteProbe
@@ -76,13 +79,13 @@ from gossamer.flows.tenants.quotas import Quotas, quota_table
 from gossamer.flows.tenants.sign_in import SignIn
 from gossamer.flows.tenants.tenant_list import TenantList
 from gossamer.flows.upkeep import queue, upkeep
-from gossamer.flows.upkeep.alerts import Alerts
+from gossamer.flows.upkeep.gauges import watch_event_loop
 from gossamer.flows.upkeep.health import Checkup, Probe
 from gossamer.flows.upkeep.overview import Overviews
 from gossamer.flows.upkeep.stopping import Stopping
 from gossamer.flows.upkeep.supervision import Supervisor
 from gossamer.flows.upkeep.workers import Workers
-from gossamer.layers import asgi
+from gossamer.layers import asgi, operations_asgi
 from gossamer.observe.logs import Log
 from gossamer.observe.metrics import Metrics
 from gossamer.problems import Damaged, Unavailable
@@ -132,7 +135,9 @@ class Service:
         self.stopping = Stopping()
         self.supervisor = Supervisor(log, self.metrics)
         self.worker_name = settings.worker_id or f"{socket.gethostname()}-{os.getpid()}"
+        self.telemetry = open_telemetry(settings, log, self.worker_name)
         self.database: Database = open_database(settings.database_url)
+        self.database.on_wait = self.metrics.database_wait
         self.hot: Hot = open_hot(settings)
         self.blobs: Blobs = open_blobs(settings.blobs_url, os.environ)
         self.admission = Admission(self.database, self.hot)
@@ -142,7 +147,7 @@ class Service:
         self.names = Names(settings.dns_servers)
         self.dialer = Dialer(self.names, allow=settings.egress_allow, ports=settings.egress_ports, log=log)
         bodies = BodyBudget(settings.body_megabytes * 1024**2)
-        self.fetcher = Fetcher(self.dialer, settings.user_agent, bodies=bodies)
+        self.fetcher = Fetcher(self.dialer, settings.user_agent, bodies=bodies, count=self.metrics.fetch)
         memory = settings.reading_megabytes * 1024**2
         self.parsers = ParserPool(settings.reading_processes, memory=memory)
         # Apart from the one above, so that a crawl does not delay requests for single pages.
@@ -177,7 +182,7 @@ class Service:
         self.model = open_model(settings)
         self.browsing = Browsing(self.browsers, self.limits, self.usage)
         self.obtainer = Obtainer(self.fetcher, self.browsing)
-        self.cache = Cache(self.hot, log, time.time)
+        self.cache = Cache(self.hot, log, time.time, self.metrics.answer_cache)
         self.index = SearchIndex(self.database, log, max_pages=settings.search_index_pages)
         self.search_engines = open_search_engines(settings)
         self.finder = Finder(sources(settings, self.index, self.search_engines), self.cache, log)
@@ -246,7 +251,8 @@ class Service:
             settings, self.database, self.hot, self.blobs, self.browsers, self.names, KINDS, log
         )
         self.workers = Workers(self.database)
-        self.alerts = Alerts(self.checkup, time.time)
+        self.alerts = Alerts(self.checkup, self.database, time.time)
+        self.watch = open_watch(self)
         self.overviews = Overviews(self.database, self.crawl_stats, self.checkup, self.alerts, time.time)
         self.first_key: IssuedKey | None = None  # created by the first start, to be shown once
         self.first_link: InvitedUser | None = None  # signs the first admin in
@@ -277,6 +283,7 @@ class Service:
         crawling = partial(upkeep.keep_crawling, self.crawls, self.frontier, self.crawl_deleter, self.log)
         start("crawls", crawling)
         start("quotas", partial(upkeep.keep_quotas, self.quotas, self.log))
+        start("event_loop", partial(watch_event_loop, self.metrics))
         start("crawl_metrics", CrawlWatch(self.crawl_stats, self.metrics, self.log).run)
         if self.payments is not None:
             start("payments", self.payments.keep_up)
@@ -360,6 +367,9 @@ class Service:
     def app(self, more: Iterable[Route] = ()) -> ASGIApp:
         return asgi(self, more)
 
+    def operations_app(self) -> ASGIApp:
+        return operations_asgi(self)
+
     async def close(self) -> None:
         await self.wakeups.close()
         if self.payments is not None:
@@ -372,12 +382,14 @@ class Service:
         await self.launcher.close()
         await self.proxy.close()
         await self.fetcher.close()
+        await self.watch.close()
         await self.parsers.close()
         await self.crawl_parsers.close()
         await self.names.close()
         await self.blobs.close()
         await self.hot.close()
         await self.database.close()
+        await self.telemetry.close()
 
     async def open_proxy(self) -> None:
         """Open the proxy for browsers, ours and remote ones, and probe the sandbox."""

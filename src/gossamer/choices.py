@@ -2,8 +2,15 @@
 
 import time
 from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import unquote, urlsplit
 
-from gossamer.flows.pages.search import IndexSource, ProviderSource, SearchSource
+from gossamer import __version__
+from gossamer.flows.alerts.evaluator import SENDER, AlertEvaluator
+from gossamer.flows.alerts.rules import Thresholds
+from gossamer.flows.alerts.situation import Surveyor
+from gossamer.flows.pages.search import Finder, IndexSource, ProviderSource, SearchSource
 from gossamer.flows.pay.owed import OwedPayments
 from gossamer.flows.pay.pay import Payments
 from gossamer.flows.pay.payee import check_wallets, open_payees
@@ -14,22 +21,49 @@ from gossamer.flows.pay.terms import AllTerms
 from gossamer.flows.tenants.people import People
 from gossamer.flows.tenants.sign_in import SignIn
 from gossamer.flows.tenants.single_sign_on import SingleSignOn
-from gossamer.flows.upkeep.health import Probe
+from gossamer.flows.upkeep.gauges import Gauges
+from gossamer.flows.upkeep.health import Checkup, Probe
+from gossamer.flows.upkeep.watch import Watch
+from gossamer.flows.webhooks.delivery import Webhooks
+from gossamer.observe import traces
 from gossamer.observe.logs import Log
 from gossamer.observe.metrics import Metrics
+from gossamer.observe.sentry import Sentry
+from gossamer.observe.telemetry import Telemetry
 from gossamer.reach.browser.browser import Browsers
 from gossamer.reach.browser.launcher import Launcher, LocalLauncher
+from gossamer.reach.http.post import PostClient
+from gossamer.reach.net.certificates import Certificates
+from gossamer.reach.net.dial import Dialer
 from gossamer.reach.proxy.proxy import Proxy
 from gossamer.reach.sandbox.fence import Fence
 from gossamer.reach.services.llm import Model
 from gossamer.reach.services.oidc import OidcProvider
 from gossamer.reach.services.search import Brave, Provider, SearXNG
 from gossamer.settings.settings import SettingError, Settings
+from gossamer.state.crawl.crawl_stats import CrawlStats
 from gossamer.state.db.database import Database
 from gossamer.state.kv.hot import Hot
 from gossamer.state.kv.hot_memory import MemoryHot
+from gossamer.state.pages.page_cache import PageCache
 from gossamer.state.search.search_index import SearchIndex
 from gossamer.state.tenants.limits import Limits
+
+
+class WatchedService(Protocol):
+    """The parts of `app.py` that operators are told about."""
+
+    settings: Settings
+    worker_name: str
+    database: Database
+    crawl_stats: CrawlStats
+    checkup: Checkup
+    page_cache: PageCache
+    finder: Finder
+    payments: Payments | None
+    dialer: Dialer
+    metrics: Metrics
+    log: Log
 
 
 def open_hot(settings: Settings) -> Hot:
@@ -111,6 +145,49 @@ def facilitator_probes(payments: Payments | None) -> dict[str, Probe]:
     return asked | {
         f"chains.{payee.network.name}": Probe(payee.chain.ping) for payee in payees if payee.chain
     }
+
+
+def open_telemetry(settings: Settings, log: Log, name: str) -> Telemetry:
+    """Traces and reports of defects, as far as they are set up."""
+    if settings.otel_endpoint:
+        traces.install(settings.otel_endpoint, version=__version__, instance=name)
+    sentry = Sentry(settings.sentry_dsn, version=__version__, instance=name) if settings.sentry_dsn else None
+    log.on_defect = sentry.report if sentry is not None else None
+    return Telemetry(sentry)
+
+
+def open_watch(service: WatchedService) -> Watch:
+    settings, database, metrics, log = service.settings, service.database, service.metrics, service.log
+    folders = {"data": settings.data_dir}
+    if settings.blobs_url.startswith("file:"):
+        folders["blobs"] = Path(unquote(urlsplit(settings.blobs_url).path))
+    last_backup = None  # the function that says when the last backup ended goes here
+    surveyor = Surveyor(database, service.crawl_stats, service.checkup, folders, last_backup)
+    payees = service.payments.settling.payees.values() if service.payments is not None else ()
+    paid = (settings.cdp_facilitator_url, settings.payai_facilitator_url) if payees else ()
+    evaluator = AlertEvaluator(
+        service.worker_name,
+        database,
+        surveyor,
+        Certificates((settings.public_url, *paid)),
+        Thresholds.of(settings),
+        settings.alert_webhooks,
+        metrics,
+        log,
+    )
+    client = PostClient(service.dialer, settings.user_agent)
+    secrets = {SENDER: settings.alert_webhook_secret}
+    breakers = {
+        "database": database.breaker,
+        "blobs": service.page_cache.cold_breaker,
+        **{f"search.{name}": breaker for name, breaker in service.finder.breakers.items()},
+        **{f"facilitators.{payee.facilitator.name}": payee.facilitator.breaker for payee in payees},
+    }
+    return Watch(
+        evaluator,
+        Webhooks(database, client, secrets, metrics, log),
+        Gauges(metrics, surveyor, evaluator, breakers),
+    )
 
 
 def open_launcher(settings: Settings, proxy: Proxy, log: Log, metrics: Metrics) -> Launcher:

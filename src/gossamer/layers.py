@@ -1,6 +1,6 @@
 """The HTTP application: routes of the API, the dashboard and the docs, and one list of layers around them."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -27,7 +27,7 @@ from gossamer.doors.http.layers.shedding import Shedding
 from gossamer.flows.pay.pay import Payments
 from gossamer.flows.pay.quotes import prices
 from gossamer.problems import Problem
-from gossamer.routes.api import open_api, routes
+from gossamer.routes.api import open_api, open_operations, routes
 from gossamer.routes.dashboard import dashboard_routes, open_dashboard
 
 if TYPE_CHECKING:
@@ -92,6 +92,36 @@ def asgi(service: "Service", more: Iterable[Route] = ()) -> ASGIApp:
         partial(Idempotency, hot=service.hot, ttl=settings.idempotency_ttl_seconds, log=log, metrics=metrics),
         problem_documents,
     ]
+    return _wrap(layers)
+
+
+def operations_asgi(service: "Service") -> ASGIApp:
+    """Health and metrics alone, for processes that serve nothing else."""
+    settings, log, metrics = service.settings, service.log, service.metrics
+
+    async def show_document(_problem: Problem, _exchange: Exchange) -> Response | None:
+        return None
+
+    return _wrap(
+        [
+            partial(RequestLog, log=log, metrics=metrics, max_body=settings.max_request_bytes, https=False),
+            partial(Problems, public_url=settings.public_url, page=show_document, log=log, metrics=metrics),
+            partial(Clients, trusted=settings.trusted_proxies),
+            partial(Routing, router=Router(open_operations(service).routes())),
+            partial(Shedding, max_requests=settings.max_requests),
+            partial(Deadlines, seconds=settings.request_deadline, stopping=service.stopping),
+            partial(
+                Authenticate,
+                admission=service.admission,
+                sign_in=service.sign_in,
+                cookie=SessionCookie.of(settings.public_url),
+            ),
+            Authorise,
+        ]
+    )
+
+
+def _wrap(layers: Sequence[Callable[[ASGIApp], ASGIApp]]) -> ASGIApp:
     app: ASGIApp = endpoint
     for layer in reversed(layers):
         app = layer(app)

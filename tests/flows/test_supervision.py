@@ -32,7 +32,7 @@ async def test_a_task_that_fails_is_started_again_counted_logged_and_shown(
     async with asyncio.timeout(30):
         await running.wait()
     assert stream.getvalue().count('"task_failed"') == 3
-    assert 'gossamer_task_restarts_total{task="sweep"} 3.0' in metrics.exposition()[0].decode()
+    assert 'gossamer_task_restarts_total{task="sweep"} 3.0' in metrics.exposition.text()[0].decode()
     with pytest.raises(Unavailable, match="sweep"):
         await supervisor.ask()
     monkeypatch.setattr(supervision, "STEADY_SECONDS", 0.0)

@@ -67,6 +67,8 @@ class Log:
         self._write = _writer(stream)
         self._readable = log_format == "text" or (log_format == "auto" and stream.isatty())
         self._second = (-1, "")
+        # Hears of every error that has a cause: these are the defects that nothing else has handled.
+        self.on_defect: Callable[[str, BaseException, Mapping[str, Any]], None] | None = None
 
     def request(
         self,
@@ -135,6 +137,8 @@ class Log:
         self, level: str, event: str, message: str = "", *, cause: BaseException | None = None, **fields: Any
     ) -> None:
         """Log an event; `cause` adds its traceback as the field `exception`."""
+        if cause is not None and level == "error" and self.on_defect is not None:
+            self.on_defect(event, cause, fields)
         if LEVELS[level] < self._least:
             return
         line = {

@@ -2,11 +2,15 @@
 
 Labels have few, fixed values (a route's template, never a path; a code, never a message), so that no caller
 can make the registry grow. Children are looked up once and kept: an observation takes a microsecond.
+
+Some numbers are the same in all processes, because they are read from the database: the queue, crawls, the
+index, alerts. They have a registry of their own, which child processes do not hand to their parent.
 """
 
+import math
 import platform
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from prometheus_client import (
     CollectorRegistry,
@@ -19,160 +23,244 @@ from prometheus_client import (
     ProcessCollector,
     disable_created_metrics,
 )
-from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
-from prometheus_client.openmetrics import exposition as openmetrics
+from prometheus_client.metrics import MetricWrapperBase
+
+from gossamer.observe.exposition import Exposition
 
 SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+LONG_SECONDS: Final = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0, 1800.0, 3600.0)
 PAGE_CACHE: Final = ("hot", "cold", "miss", "promoted", "repaired")
 METHODS: Final = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
+BREAKER_STATES: Final = {"closed": 0, "half-open": 1, "open": 2}
+
+M = TypeVar("M", bound=MetricWrapperBase)
+
+
+class Labelled(dict[tuple[str, ...], M]):
+    """The children of a metric by their labels, each looked up once."""
+
+    def __init__(self, metric: M) -> None:
+        super().__init__()
+        self.metric = metric
+
+    def __missing__(self, labels: tuple[str, ...]) -> M:
+        child = self[labels] = self.metric.labels(*labels)
+        return child
 
 
 class Metrics:
     def __init__(self, version: str) -> None:
         # Otherwise every counter has a second series, which is not needed.
         disable_created_metrics()  # type: ignore[no-untyped-call]
-        self.registry = registry = CollectorRegistry()
-        self._requests = Counter(
-            "gossamer_requests_total",
-            "Requests answered.",
-            ("endpoint", "method", "status"),
-            registry=registry,
-        )
-        self._durations = Histogram(
-            "gossamer_request_duration_seconds",
-            "Time from the first byte of a request to the last byte of its answer.",
-            ("endpoint",),
-            buckets=SECONDS,
-            registry=registry,
-        )
-        self._rate_limited = Counter(
-            "gossamer_rate_limited_total",
-            "Requests refused because a policy's window was full.",
-            ("policy",),
-            registry=registry,
-        )
-        self._replays = Counter(
-            "gossamer_idempotent_replays_total",
-            "Requests answered with the stored answer of their Idempotency-Key.",
-            registry=registry,
-        )
-        self._errors = Counter(
-            "gossamer_errors_total", "Problems sent to callers, by code.", ("code",), registry=registry
-        )
-        self._accept_failures = Counter(
-            "gossamer_accept_failures_total",
-            "Times that no connection could be accepted because no file descriptor was left.",
-            registry=registry,
-        )
-        self._task_restarts = Counter(
-            "gossamer_task_restarts_total",
-            "Background tasks that ended with an error and were started again.",
-            ("task",),
-            registry=registry,
-        )
-        self._services = Gauge(
-            "gossamer_service_up",
-            "Whether a service that the server depends on answered the last probe.",
-            ("service",),
-            registry=registry,
-        )
-        self._jobs = Histogram(
-            "gossamer_job_duration_seconds",
-            "Duration of an attempt at a job, by kind and outcome.",
-            ("kind", "outcome"),
-            buckets=SECONDS,
-            registry=registry,
-        )
-        self._depth = Gauge(
-            "gossamer_queue_jobs", "Jobs that are queued or running.", ("kind", "status"), registry=registry
-        )
-        self._oldest = Gauge(
-            "gossamer_queue_oldest_seconds",
-            "How long the oldest of them has been waiting or running.",
-            ("kind", "status"),
-            registry=registry,
-        )
-        pages = Counter(
-            "gossamer_page_cache_total",
-            "Rendered pages found hot, found cold, not found, promoted to hot, repaired.",
-            ("event",),
-            registry=registry,
-        )
-        self._page_cache = {event: pages.labels(event) for event in PAGE_CACHE}
-        self._visits = Histogram(
-            "gossamer_visit_duration_seconds",
-            "Duration of a visit with a browser, including the wait for a place, by outcome.",
-            ("outcome",),
-            buckets=SECONDS,
-            registry=registry,
-        )
-        self._browsers = Gauge("gossamer_browsers", "Browsers that are running.", registry=registry)
-        self._browser_layers = Gauge(
-            "gossamer_browser_layer",
-            "Whether a layer of the fence around browsers is in force: netns, bubblewrap, sandbox.",
-            ("layer",),
-            registry=registry,
-        )
-        self._browser_ends = Counter(
-            "gossamer_browser_ends_total", "Browsers that were ended, by reason.", ("why",), registry=registry
-        )
-        self._browser_visits = Gauge(
-            "gossamer_browser_visits",
-            "Visits that are under way, or wait for a place.",
-            ("state",),
-            registry=registry,
-        )
-        self._payments = Counter(
-            "gossamer_payments_total",
-            "Payments that reached this state, by network.",
-            ("network", "state"),
-            registry=registry,
-        )
-        self._revenue = Counter(
-            "gossamer_revenue_dollars_total",
-            "Settled payments in dollars, by endpoint.",
-            ("endpoint",),
-            registry=registry,
-        )
-        self._pages_fetched = Counter(
-            "crawler_pages_fetched_total", "Pages that crawls have stored.", registry=registry
-        )
-        self._pages_failed = Counter(
-            "crawler_pages_failed_total", "URLs of crawls that were given up.", registry=registry
-        )
-        self._robots_denials = Counter(
-            "crawler_robots_denials_total", "URLs of crawls that robots.txt forbids.", registry=registry
-        )
-        self._crawl_bytes = Counter(
-            "crawler_bytes_downloaded_total", "Bytes of pages that crawls have stored.", registry=registry
-        )
-        self._crawl_statuses = Counter(
-            "crawler_http_status_total",
-            "Answers to crawls, by class of status.",
-            ("status",),
-            registry=registry,
-        )
-        self._crawl_rate = Gauge(
-            "crawler_pages_per_second",
-            "Pages that crawls store in a second, over one to two minutes.",
-            registry=registry,
-        )
-        self._crawl_success = Gauge(
-            "crawler_fetch_success_rate",
-            "Share of URLs that did not fail, over the same time.",
-            registry=registry,
-        )
-        self._frontier = Gauge(
-            "crawler_frontier_size", "URLs of crawls that wait to be fetched.", registry=registry
-        )
-        self._crawl_workers = Gauge(
-            "crawler_active_workers", "Workers that have hosts to crawl.", registry=registry
-        )
-        build = Info("gossamer_build", "The version that is running.", registry=registry)
+        self.registry = CollectorRegistry()  # of this process
+        self.shared = CollectorRegistry()  # the same in all processes
+        self.exposition = Exposition(self.registry, self.shared)
+        self._declare_serving()
+        self._declare_working()
+        self._declare_browsing()
+        self._declare_state()
+        self._declare_crawls()
+        build = Info("gossamer_build", "The version that is running.", registry=self.registry)
         build.info({"version": version, "python": platform.python_version()})
         for collector in (ProcessCollector, PlatformCollector, GCCollector):
-            collector(registry=registry)
+            collector(registry=self.registry)
         self._answered: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
+
+    def _counter(self, name: str, about: str, *labels: str, shared: bool = False) -> Counter:
+        return Counter(name, about, labels, registry=self.shared if shared else self.registry)
+
+    def _gauge(self, name: str, about: str, *labels: str, shared: bool = False) -> Gauge:
+        return Gauge(name, about, labels, registry=self.shared if shared else self.registry)
+
+    def _histogram(self, name: str, about: str, *labels: str, buckets: Any = SECONDS) -> Histogram:
+        return Histogram(name, about, labels, registry=self.registry, buckets=buckets)
+
+    def _declare_serving(self) -> None:
+        self._requests = self._counter(
+            "gossamer_requests_total", "Requests answered.", "endpoint", "method", "status"
+        )
+        self._durations = self._histogram(
+            "gossamer_request_duration_seconds",
+            "Time from the first byte of a request to the last byte of its answer.",
+            "endpoint",
+        )
+        self._rate_limited = self._counter(
+            "gossamer_rate_limited_total", "Requests refused because a policy's window was full.", "policy"
+        )
+        self._replays = self._counter(
+            "gossamer_idempotent_replays_total",
+            "Requests answered with the stored answer of their Idempotency-Key.",
+        )
+        self._errors = self._counter("gossamer_errors_total", "Problems sent to callers, by code.", "code")
+        self._accept_failures = self._counter(
+            "gossamer_accept_failures_total",
+            "Times that no connection could be accepted because no file descriptor was left.",
+        )
+        self._answer_cache = Labelled(
+            self._counter(
+                "gossamer_answer_cache_total",
+                "Answers asked of the cache, by endpoint: hit, miss, or stale (kept, but too old).",
+                "endpoint",
+                "result",
+            )
+        )
+        self._payments = self._counter(
+            "gossamer_payments_total", "Payments that reached this state, by network.", "network", "state"
+        )
+        self._revenue = self._counter(
+            "gossamer_revenue_dollars_total", "Settled payments in dollars, by endpoint.", "endpoint"
+        )
+
+    def _declare_working(self) -> None:
+        self._task_restarts = self._counter(
+            "gossamer_task_restarts_total",
+            "Background tasks that ended with an error and were started again.",
+            "task",
+        )
+        self._child_restarts = self._counter(
+            "gossamer_child_restarts_total", "Child processes that ended by themselves, by kind.", "kind"
+        )
+        self._loop_lag = self._histogram(
+            "gossamer_event_loop_lag_seconds", "How late a timer of the event loop was, twice a second."
+        )
+        self._jobs = self._histogram(
+            "gossamer_job_duration_seconds",
+            "Duration of an attempt at a job, by kind and outcome.",
+            "kind",
+            "outcome",
+            buckets=LONG_SECONDS,
+        )
+        self._fetches = Labelled(
+            self._counter(
+                "gossamer_fetches_total",
+                "Fetches by outcome: the class of the answer's status, or why there was none.",
+                "outcome",
+            )
+        )
+        self._webhooks = self._counter(
+            "gossamer_webhook_attempts_total",
+            "Attempts to deliver a webhook: delivered, failed (tried again later), given_up.",
+            "outcome",
+        )
+
+    def _declare_browsing(self) -> None:
+        pages = self._counter(
+            "gossamer_page_cache_total",
+            "Rendered pages found hot, found cold, not found, promoted to hot, repaired.",
+            "event",
+        )
+        self._page_cache = {event: pages.labels(event) for event in PAGE_CACHE}
+        self._visits = self._histogram(
+            "gossamer_visit_duration_seconds",
+            "Duration of a visit with a browser, including the wait for a place, by outcome.",
+            "outcome",
+        )
+        self._browsers = self._gauge("gossamer_browsers", "Browsers that are running.")
+        self._browser_layers = self._gauge(
+            "gossamer_browser_layer",
+            "Whether a layer of the fence around browsers is in force: netns, bubblewrap, sandbox.",
+            "layer",
+        )
+        self._browser_ends = self._counter(
+            "gossamer_browser_ends_total", "Browsers that were ended, by reason.", "why"
+        )
+        self._browser_visits = self._gauge(
+            "gossamer_browser_visits", "Visits that are under way, or wait for a place.", "state"
+        )
+
+    def _declare_state(self) -> None:
+        self._services = self._gauge(
+            "gossamer_service_up",
+            "Whether a service that the server depends on answered the last probe.",
+            "service",
+        )
+        self._degraded = self._gauge(
+            "gossamer_service_degraded", "Whether it answered with something missing.", "service"
+        )
+        self._database_waits = Labelled(
+            self._histogram(
+                "gossamer_database_wait_seconds",
+                "Time that a use of the database waited for a connection: read, write or scan.",
+                "pool",
+            )
+        )
+        self._breakers = self._gauge(
+            "gossamer_breaker_state", "0: closed (in use), 1: half-open, 2: open (left alone).", "breaker"
+        )
+        self._disk_free = self._gauge(
+            "gossamer_disk_free_bytes", "Bytes left for us on the disk of a folder: data, blobs.", "folder"
+        )
+        self._disk_size = self._gauge("gossamer_disk_size_bytes", "Bytes of that disk.", "folder")
+        self._certificates = self._gauge(
+            "gossamer_certificate_seconds",
+            "Seconds until a certificate ends; 0 if it is not valid. Only where alerts are evaluated.",
+            "host",
+        )
+        self._depth = self._gauge(
+            "gossamer_queue_jobs", "Jobs that are queued or running.", "kind", "status", shared=True
+        )
+        self._oldest = self._gauge(
+            "gossamer_queue_oldest_seconds",
+            "How long the oldest of them has been waiting or running.",
+            "kind",
+            "status",
+            shared=True,
+        )
+        self._repairs = self._gauge(
+            "gossamer_repairs_waiting",
+            "Rendered pages that a tier still owes something, and orphan blobs that are due to be dropped.",
+            "what",
+            shared=True,
+        )
+        self._unindexed = self._gauge(
+            "gossamer_index_waiting_batches", "Batches of crawled pages to be indexed.", shared=True
+        )
+        self._index_oldest = self._gauge(
+            "gossamer_index_oldest_seconds", "How long the oldest of them has been waiting.", shared=True
+        )
+        self._silent_workers = self._gauge(
+            "gossamer_silent_workers", "Workers that fell silent within the last hour.", shared=True
+        )
+        self._backup_age = self._gauge(
+            "gossamer_backup_age_seconds", "Age of the last backup; NaN if it is not known.", shared=True
+        )
+        self._backup_age.set(math.nan)
+        self._alerts = self._gauge(
+            "gossamer_alerts", "Alerts that are raised.", "rule", "severity", shared=True
+        )
+
+    def _declare_crawls(self) -> None:
+        self._pages_fetched = self._counter(
+            "gossamer_crawl_pages_total", "Pages that crawls have stored.", shared=True
+        )
+        self._pages_failed = self._counter(
+            "gossamer_crawl_failures_total", "URLs of crawls that were given up.", shared=True
+        )
+        self._robots_denials = self._counter(
+            "gossamer_crawl_robots_denials_total", "URLs of crawls that robots.txt forbids.", shared=True
+        )
+        self._crawl_bytes = self._counter(
+            "gossamer_crawl_bytes_total", "Bytes of pages that crawls have stored.", shared=True
+        )
+        self._crawl_statuses = self._counter(
+            "gossamer_crawl_answers_total", "Answers to crawls, by class of status.", "status", shared=True
+        )
+        self._crawl_rate = self._gauge(
+            "gossamer_crawl_pages_per_second",
+            "Pages that crawls store in a second, over one to two minutes.",
+            shared=True,
+        )
+        self._crawl_success = self._gauge(
+            "gossamer_crawl_success_ratio",
+            "Share of URLs that did not fail, over the same time.",
+            shared=True,
+        )
+        self._frontier = self._gauge(
+            "gossamer_crawl_frontier_urls", "URLs of crawls that wait to be fetched.", shared=True
+        )
+        self._crawl_workers = self._gauge(
+            "gossamer_crawl_workers", "Workers that have hosts to crawl.", shared=True
+        )
 
     def request(self, endpoint: str, method: str, status: int, seconds: float) -> None:
         """Count an answered request. `endpoint` is the route's template, or `unknown`."""
@@ -199,8 +287,59 @@ class Metrics:
     def count_restart(self, task: str) -> None:
         self._task_restarts.labels(task).inc()
 
-    def service(self, name: str, *, up: bool) -> None:
+    def count_child_restart(self, kind: str) -> None:
+        self._child_restarts.labels(kind).inc()
+
+    def service(self, name: str, *, up: bool, degraded: bool = False) -> None:
         self._services.labels(name).set(up)
+        self._degraded.labels(name).set(degraded)
+
+    def loop_lag(self, seconds: float) -> None:
+        self._loop_lag.observe(seconds)
+
+    def fetch(self, outcome: str) -> None:
+        self._fetches[(outcome,)].inc()
+
+    def answer_cache(self, endpoint: str, result: str) -> None:
+        self._answer_cache[endpoint, result].inc()
+
+    def database_wait(self, pool: str, seconds: float) -> None:
+        self._database_waits[(pool,)].observe(seconds)
+
+    def breaker(self, name: str, state: str) -> None:
+        self._breakers.labels(name).set(BREAKER_STATES[state])
+
+    def disk(self, folder: str, *, free: int, size: int) -> None:
+        self._disk_free.labels(folder).set(free)
+        self._disk_size.labels(folder).set(size)
+
+    def webhook(self, outcome: str) -> None:
+        self._webhooks.labels(outcome).inc()
+
+    def repairs(self, *, pages: int, blobs: int) -> None:
+        self._repairs.labels("pages").set(pages)
+        self._repairs.labels("blobs").set(blobs)
+
+    def index_lag(self, batches: int, oldest_seconds: float) -> None:
+        self._unindexed.set(batches)
+        self._index_oldest.set(oldest_seconds)
+
+    def silent_workers(self, count: int) -> None:
+        self._silent_workers.set(count)
+
+    def certificate(self, host: str, seconds: float) -> None:
+        self._certificates.labels(host).set(seconds)
+
+    def forget_certificates(self) -> None:
+        self._certificates.clear()
+
+    def backup_age(self, seconds: float) -> None:
+        self._backup_age.set(seconds)
+
+    def alerts(self, raised: Mapping[tuple[str, str], int]) -> None:
+        """How many are raised, by rule and severity, with zeros for the others."""
+        for labels, count in raised.items():
+            self._alerts.labels(*labels).set(count)
 
     def job(self, kind: str, outcome: str, seconds: float) -> None:
         self._jobs.labels(kind, outcome).observe(seconds)
@@ -254,10 +393,3 @@ class Metrics:
         self._crawl_success.set(success)
         self._frontier.set(frontier)
         self._crawl_workers.set(workers)
-
-    def exposition(self, accept: str = "") -> tuple[bytes, str]:
-        """The body and its content type: OpenMetrics if `accept` names it, else Prometheus's text format."""
-        if "application/openmetrics-text" in accept.lower():
-            body = openmetrics.generate_latest(self.registry)  # type: ignore[no-untyped-call]
-            return body, openmetrics.CONTENT_TYPE_LATEST
-        return generate_latest(self.registry), CONTENT_TYPE_PLAIN_0_0_4

@@ -37,6 +37,7 @@ from gossamer.doors.http.api.render.cached_pages import CachedPagesEndpoints
 from gossamer.doors.http.api.render.page_cache import PageCacheEndpoints
 from gossamer.doors.http.api.render.render import RenderEndpoints
 from gossamer.doors.http.core.cookies import SessionCookie
+from gossamer.doors.http.core.metrics_access import MetricsAccess
 from gossamer.doors.http.core.routing import Route
 from gossamer.flows.crawl.reading.links_in import LinksInFinder
 from gossamer.flows.pay.quotes import prices
@@ -128,7 +129,14 @@ def open_api(service: "Service") -> Api:
         people=PeopleEndpoints(service.people, public_url),
         tenants=TenantsEndpoints(service.tenant_list, TenantLimits(service.limits), service.quotas),
         settings=SettingsEndpoints(service.settings),
-        operations=OperationsEndpoints(service.checkup, service.metrics, service.stopping, service.doctor),
+        operations=open_operations(service),
+    )
+
+
+def open_operations(service: "Service") -> OperationsEndpoints:
+    access = MetricsAccess.of(service.settings)
+    return OperationsEndpoints(
+        service.checkup, service.metrics, service.stopping, service.doctor, service.watch.gauges, access
     )
 
 

@@ -84,7 +84,7 @@ def _start(service: "Service", dashboard: Dashboard, api: Api) -> list[Endpoints
             takes_payments=takes_payments,
         ),
         SearchPages(dashboard, SearchEndpoints(own)),
-        HealthPages(dashboard, api.operations, api.workers),
+        HealthPages(dashboard, api.operations, api.workers, api.alerts),
     ]
 
 

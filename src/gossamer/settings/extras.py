@@ -21,6 +21,8 @@ EXTRAS: Final = (
     Extra("llm", "anthropic", "anthropic_api_key", lambda known: bool(known.anthropic_api_key)),
     Extra("oidc", "authlib", "oidc_issuer", lambda known: bool(known.oidc_issuer)),
     Extra("browser", "websockets", "browser_url", lambda known: bool(known.browser_url)),
+    Extra("otel", "opentelemetry", "otel_endpoint", lambda known: bool(known.otel_endpoint)),
+    Extra("sentry", "sentry_sdk", "sentry_dsn", lambda known: bool(known.sentry_dsn)),
 )
 
 

@@ -41,6 +41,7 @@ from gossamer.settings.values import (
     share,
     store,
     switch,
+    webhook_secret,
     whole,
 )
 
@@ -155,6 +156,19 @@ class Settings:
     log_level: str = setting("info", "Lowest level that is logged: debug, info, warning or error", parse=choice("debug", "info", "warning", "error"))
     log_format: str = setting("auto", "json, text, or auto: text on a terminal, otherwise one JSON object a line", parse=choice("auto", "json", "text"))
     access_log: bool = setting(True, "Log a line for every request; answers of 500 and above are always logged", parse=switch)
+
+    metrics_token: str = setting("", "Bearer token with which Prometheus may read /metrics; without it only callers on this machine, and admins", secret=True, parse=matching(r"[!-~]{16,255}", "16 to 255 visible ASCII characters"))
+    metrics_host: str = setting("127.0.0.1", "Address at which gossamer worker serves /metrics and /health", parse=matching(r"[\w.:-]+", "an address or a host name"))
+    metrics_port: int = setting(0, "Port at which it does so; 0 turns it off", parse=whole(0, 65535))
+    otel_endpoint: str = setting("", "Address of an OpenTelemetry collector (OTLP over HTTP) that gets traces; empty turns them off", parse=base, alias="OTEL_EXPORTER_OTLP_ENDPOINT")
+    sentry_dsn: str = setting("", "Sentry project that gets unexpected errors; empty turns it off", secret=True, parse=link, alias="SENTRY_DSN")
+    alert_webhooks: tuple[str, ...] = setting((), "URLs that are told when an alert is raised or resolved; private ones must be in egress_allow", parse=list_of(link))
+    alert_webhook_secret: str = setting("", "Secret that signs them, as Standard Webhooks say: whsec_ and 24 to 64 bytes in base64", secret=True, parse=webhook_secret)
+    alert_error_percent: int = setting(20, "Share of 4xx and 5xx answers to crawls above which an alert is raised", parse=whole(1, 100))
+    alert_queue_minutes: int = setting(15, "Minutes that the oldest job may wait before an alert is raised", parse=whole(1, 10_000))
+    alert_disk_percent: int = setting(10, "Share of the disk that must be free, or an alert is raised", parse=whole(0, 100))
+    alert_certificate_days: int = setting(14, "Days that certificates of the public URL and of facilitators must still be valid", parse=whole(0, 1_000))
+    alert_backup_hours: int = setting(0, "Hours after which a backup is too old; 0 expects none", parse=whole(0, 100_000))
 
     trusted_proxies: tuple[Network, ...] | Literal["*"] = setting((), "Networks whose X-Forwarded-For is trusted; * if a platform overwrites the header", parse=or_all(list_of(address_block)))
     cors_origins: tuple[str, ...] = setting((), "Origins whose pages may call the API from a browser; empty turns CORS off", parse=list_of(origin))

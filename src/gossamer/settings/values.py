@@ -1,5 +1,6 @@
 """Parsers for the values of settings. Each takes text and returns a value, or raises `Expected`."""
 
+import base64
 import os
 import re
 from collections.abc import Callable, Iterable
@@ -201,6 +202,18 @@ def origin(text: str) -> str:
     if text != "*" and urlsplit(base(text)).path:
         raise Expected("an origin such as https://app.example, or *")
     return text
+
+
+def webhook_secret(text: str) -> str:
+    """The secret of Standard Webhooks, with its prefix."""
+    encoded = text.removeprefix("whsec_")
+    try:
+        good = 24 <= len(base64.b64decode(encoded, validate=True)) <= 64
+    except ValueError:
+        good = False
+    if not good:
+        raise Expected("whsec_ and 24 to 64 bytes in base64; openssl rand -base64 32 makes one")
+    return f"whsec_{encoded}"
 
 
 def store(*schemes: str) -> Callable[[str], str]:

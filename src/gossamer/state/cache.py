@@ -13,6 +13,7 @@ import msgspec
 
 from gossamer.concurrency.single_flight import SingleFlight
 from gossamer.observe.logs import Log
+from gossamer.observe.traces import span
 from gossamer.problems import KINDS, SERVICE_UNAVAILABLE, Problem, Unavailable
 from gossamer.state.kv.hot import Claim, Hot, claim_or_wait, hand_over
 
@@ -66,19 +67,28 @@ class NotAdmitted(Exception):
 class Cache:
     """Keeps answers among Hot's pages, so bounded in number and bytes. Without Hot nothing is kept."""
 
-    def __init__(self, hot: Hot, log: Log, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        hot: Hot,
+        log: Log,
+        clock: Callable[[], float],
+        count: Callable[[str, str], None] = lambda _endpoint, _result: None,
+    ) -> None:
         self._hot = hot
         self._log = log
         self._clock = clock
+        self._count = count  # hears the endpoint of a key, and whether there was a hit
         self._flights: SingleFlight[str, tuple[CachedAnswer, bool]] = SingleFlight()
 
     async def get(self, key: str, max_age: float | None = None) -> CachedAnswer | None:
+        kept = await self._find(key)
+        return kept if kept and kept.is_fresh(self._clock(), max_age) else None
+
+    async def _find(self, key: str) -> CachedAnswer | None:
         try:
-            body = await self._hot.page(key)
+            return _decode(await self._hot.page(key))
         except Unavailable:
             return None
-        kept = _decode(body)
-        return kept if kept and kept.is_fresh(self._clock(), max_age) else None
 
     async def put(self, key: str, value: bytes, ttl: float) -> CachedAnswer:
         """The answer as it was kept; without any time to live if it could not be."""
@@ -107,8 +117,11 @@ class Cache:
         Requests with the same `flight`, by default the key, share a run. No request waits for another process
         for longer than `patience` seconds."""
         asked = self._clock()
-        kept = await self.get(key, max_age)
-        if kept is not None:
+        with span("cache lookup"):
+            kept = await self._find(key)
+        is_fresh = kept is not None and kept.is_fresh(asked, max_age)
+        self._count(key.partition(":")[0], "hit" if is_fresh else "miss" if kept is None else "stale")
+        if kept is not None and is_fresh:
             return kept, True
         name = flight or key
 

@@ -9,7 +9,7 @@ from sqlalchemy import insert
 from tests.contract.crawl.crawl_ground import Ground, url, urls
 from ulid import ULID
 
-from gossamer.flows.upkeep.alerts import Alerts
+from gossamer.flows.alerts.alerts import Alerts
 from gossamer.flows.upkeep.health import Checkup, Probe, Shortfall, Status
 from gossamer.flows.upkeep.overview import (
     REVENUE_SECONDS,
@@ -55,7 +55,7 @@ class Office:
         probes = {"cache": Probe(self._cache), "browserRendering": Probe(self._browsers)}
         checkup = Checkup(probes, Metrics("0"))
         database = self.ground.database
-        alerts = Alerts(checkup, lambda: NOW)
+        alerts = Alerts(checkup, database, lambda: NOW)
         self.overviews = Overviews(database, CrawlStats(database), checkup, alerts, self._look)
 
     def _look(self) -> float:

@@ -3,9 +3,11 @@
 import asyncio
 import io
 import signal
+import socket
 import sys
 from pathlib import Path
 
+import httpx
 import psutil  # type: ignore[import-untyped]
 import pytest
 from sqlalchemy import select
@@ -15,6 +17,7 @@ from tests.site.server import Site
 from gossamer.doors.worker.children import Children
 from gossamer.flows.crawl.seeds import seeds_of
 from gossamer.observe.logs import Log
+from gossamer.observe.metrics import Metrics
 from gossamer.settings.settings import Settings
 from gossamer.state.crawl.crawls import Crawls
 from gossamer.state.db.database import Database, open_database
@@ -24,6 +27,7 @@ from gossamer.web.crawl.spec import CrawlSpec
 
 SECONDS = 60.0
 KINDS = ("crawl", "index")
+TOKEN = "a-token-for-prometheus"
 
 
 async def crawl(folder: Path, url: str) -> None:
@@ -51,6 +55,21 @@ async def until_found(database: Database, url: str) -> None:
             await asyncio.sleep(0.05)
 
 
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+        return port
+
+
+async def scrape(port: int | str, wanted: str) -> str:
+    """The metrics, as soon as they have this series."""
+    async with asyncio.timeout(SECONDS), httpx.AsyncClient() as client:
+        while wanted not in (text := (await client.get(f"http://127.0.0.1:{port}/metrics")).text):
+            await asyncio.sleep(0.1)
+        return text
+
+
 def child_of(server: psutil.Process, kind: str) -> psutil.Process:
     (child,) = [child for child in server.children() if kind in child.cmdline()]
     return child
@@ -60,7 +79,7 @@ async def test_a_server_crawls_in_a_child_that_is_there_when_it_is_needed_and_en
     processes: Start, tmp_path: Path, site: Site
 ) -> None:
     serving = processes("gossamer", "serve", egress_allow="127.0.0.0/8", egress_ports="*")
-    await asyncio.to_thread(serving.line)
+    port = (await asyncio.to_thread(serving.line)).split()[3].rpartition(":")[2]
     server = psutil.Process(serving.process.pid)
     assert server.children() == []
     await crawl(tmp_path, site.url("/ok?children"))
@@ -70,6 +89,10 @@ async def test_a_server_crawls_in_a_child_that_is_there_when_it_is_needed_and_en
     await crawl(tmp_path, site.url("/ok?children=2"))
     others = [child_of(server, kind) for kind in KINDS]
     assert {other.pid for other in others}.isdisjoint(child.pid for child in children)
+    text = await scrape(port, 'gossamer_fetches_total{child="crawl-1",outcome="2xx"}')
+    assert 'gossamer_child_restarts_total{kind="crawl"} 1.0' in text
+    assert 'process_open_fds{child="index-1"}' in text
+    assert "gossamer_queue_jobs{child" not in text  # the database says it once, for all
     serving.process.send_signal(signal.SIGKILL)
     for other in others:
         await asyncio.to_thread(other.wait, SECONDS)
@@ -78,8 +101,18 @@ async def test_a_server_crawls_in_a_child_that_is_there_when_it_is_needed_and_en
 async def test_a_worker_leaves_the_search_index_to_a_child(
     processes: Start, tmp_path: Path, site: Site
 ) -> None:
-    working = processes("gossamer", "worker", egress_allow="127.0.0.0/8", egress_ports="*", port=8080)
+    port, reach = free_port(), {"egress_allow": "127.0.0.0/8", "egress_ports": "*"}
+    working = processes("gossamer", "worker", port=8080, metrics_port=port, metrics_token=TOKEN, **reach)
     await crawl(tmp_path, site.url("/ok?worker"))
+    text = await scrape(port, 'process_open_fds{child="index-1"}')
+    assert 'gossamer_fetches_total{outcome="2xx"}' in text
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}") as client:
+        assert (await client.get("/health/live")).status_code == 200
+        proxied = {"X-Forwarded-For": "203.0.113.9"}
+        assert (await client.get("/metrics", headers=proxied)).status_code == 401
+        with_token = {**proxied, "Authorization": f"Bearer {TOKEN}"}
+        assert (await client.get("/metrics", headers=with_token)).status_code == 200
+        assert (await client.get("/api/me")).status_code == 404
     child = child_of(psutil.Process(working.process.pid), "index")
     working.process.send_signal(signal.SIGTERM)
     assert await asyncio.to_thread(working.process.wait, SECONDS) == 0
@@ -96,7 +129,9 @@ async def test_a_child_that_cannot_be_started_is_tried_again(
         return True
 
     stop = asyncio.Event()
-    running = asyncio.create_task(Children(Settings.load({}), "crawl", 1, are_wanted, Log(stream)).run(stop))
+    running = asyncio.create_task(
+        Children(Settings.load({}), "crawl", 1, are_wanted, Log(stream), Metrics("0")).run(stop)
+    )
     async with asyncio.timeout(SECONDS):
         while "child_not_started" not in stream.getvalue():
             assert not running.done(), running.result()

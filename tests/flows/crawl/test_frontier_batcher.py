@@ -52,7 +52,7 @@ async def test_the_watch_counts_what_was_done_since_it_last_looked(visiting: Vis
         assert await service.frontier.settle(lease, HostSettlement(ends=ends))
         for _ in range(2):
             await watch.look()
-        told = metrics.exposition()[0].decode().splitlines()
+        told = metrics.exposition.text()[0].decode().splitlines()
         assert {
             "crawler_pages_fetched_total 1.0",
             "crawler_robots_denials_total 1.0",

@@ -30,6 +30,7 @@ from gossamer.flows.tenants.people import InvitedUser, People
 from gossamer.flows.tenants.sign_in import SignIn
 from gossamer.flows.upkeep.stopping import Stopping
 from gossamer.flows.upkeep.supervision import Supervisor
+from gossamer.flows.upkeep.watch import Watch
 from gossamer.observe import logs
 from gossamer.observe.logs import Log
 from gossamer.observe.metrics import Metrics
@@ -61,6 +62,7 @@ class CommandService(Protocol):
     stopping: Stopping
     supervisor: Supervisor
     worker_name: str
+    watch: Watch
     hosts: Hosts
     reader: Reader
     audits: Audits
@@ -78,6 +80,8 @@ class CommandService(Protocol):
     doctor: Doctor
 
     def app(self) -> ASGIApp: ...
+
+    def operations_app(self) -> ASGIApp: ...
 
     def fast_path(self) -> HitFastPath: ...
 
@@ -103,6 +107,7 @@ Build = Callable[[Settings, Log], CommandService]
 
 def run(build: Build) -> None:
     """Run the command line. An error is one line on stderr and an exit code."""
+    from gossamer.doors.cli.alerts import alerts_group
     from gossamer.doors.cli.audit.audit import audit
     from gossamer.doors.cli.config import config
     from gossamer.doors.cli.crawl.crawl import crawl
@@ -136,6 +141,7 @@ def run(build: Build) -> None:
             audit,
             keys_group,
             users_group,
+            alerts_group,
             migrate,
             doctor,
             config,

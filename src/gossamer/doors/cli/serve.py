@@ -89,6 +89,7 @@ def serve(
 async def _serve(build: Build, /, settings: Settings, log: logs.Log, seat: Seat) -> None:
     async with build(settings, log) as service:
         app = service.app()
+        service.watch.start(service.supervisor)
         if seat.number in (None, 1) or service.first_key is not None:
             await _welcome(service)
         gc.collect()
@@ -127,9 +128,12 @@ async def _working(service: CommandService) -> AsyncIterator[None]:
     if choice == "no" or (choice == "auto" and service.database.dialect != "sqlite"):
         yield
         return
-    settings, log, stop = service.settings, service.log, service.stopping.draining
-    crawling = Children(settings, crawl_worker.KIND, settings.crawl_processes, service.hosts.are_due, log)
-    indexing_one = Children(settings, indexing.KIND, 1, service.indexing.are_due, log)
+    settings, log, metrics = service.settings, service.log, service.metrics
+    stop = service.stopping.draining
+    crawling = Children(
+        settings, crawl_worker.KIND, settings.crawl_processes, service.hosts.are_due, log, metrics
+    )
+    indexing_one = Children(settings, indexing.KIND, 1, service.indexing.are_due, log, metrics)
     runs = {"worker": service.worker().run, "crawling": crawling.run, "indexing": indexing_one.run}
     working = [service.supervisor.start(name, partial(run, stop)) for name, run in runs.items()]
     try:

@@ -4,7 +4,9 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any, Final
 
 import click
@@ -12,8 +14,11 @@ import uvloop
 
 from gossamer.doors.cli import Build, CommandService, load, with_settings
 from gossamer.doors.cli.shared.descriptors import raise_limit
+from gossamer.doors.cli.shared.listening import listen
 from gossamer.doors.worker.children import Children
+from gossamer.doors.worker.handover import hand_metrics_over
 from gossamer.doors.worker.kinds import KINDS
+from gossamer.doors.worker.operations_server import serving_operations
 from gossamer.flows.crawl import indexing
 from gossamer.flows.crawl import worker as crawl_worker
 from gossamer.observe import logs
@@ -26,6 +31,9 @@ _SETTINGS: Final = (
     "drain_seconds",
     "log_level",
     "log_format",
+    "metrics_host",
+    "metrics_port",
+    "metrics_token",
     "worker_id",
     "egress_allow",
     "egress_ports",
@@ -98,12 +106,29 @@ async def _work(
         loop.add_signal_handler(number, _stop, stop, number)
     if attached:  # our input closes when the process that started us ends
         loop.add_reader(sys.stdin.fileno(), stop.set)
-    async with build(settings, log) as service:
+    async with build(settings, log) as service, _watching(service, attached=attached):
         if not attached:
             click.echo(f"Gossamer worker {service.worker_name}: {', '.join(kinds)}")
         async with asyncio.TaskGroup() as group:
             for run in _runs(service, kinds):
                 group.create_task(run(stop))
+
+
+@asynccontextmanager
+async def _watching(service: CommandService, *, attached: bool) -> AsyncIterator[None]:
+    """Make this process's metrics seen: by the parent, or at a port. Alerts are a matter of whole workers."""
+    if attached:
+        handing_over = partial(hand_metrics_over, service.metrics, sys.stdout)
+        service.supervisor.start("metrics", handing_over)
+        yield
+        return
+    service.watch.start(service.supervisor)
+    host, port = service.settings.metrics_host, service.settings.metrics_port
+    if not port:
+        yield
+        return
+    async with serving_operations(service.operations_app(), listen(host, port, "--metrics-port")):
+        yield
 
 
 def _stop(stop: asyncio.Event, number: int) -> None:
@@ -123,6 +148,6 @@ def _runs(
         runs.append(service.crawl_worker().run)
     if indexing.KIND in kinds:
         wanted = service.indexing.are_due
-        beside = Children(service.settings, indexing.KIND, 1, wanted, service.log)
+        beside = Children(service.settings, indexing.KIND, 1, wanted, service.log, service.metrics)
         runs.append(beside.run if runs else service.indexing.run)
     return runs

@@ -8,10 +8,13 @@ import contextlib
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
+from gossamer.doors.worker.handover import take_metrics
 from gossamer.doors.worker.kept_process import KeptProcess, pause, settings_environment
 from gossamer.observe.logs import Log
+from gossamer.observe.metrics import Metrics
 from gossamer.problems import Unavailable
 from gossamer.settings.settings import Settings, variable
 
@@ -26,6 +29,7 @@ class Children:
     count: int
     are_wanted: Callable[[], Awaitable[bool]]
     log: Log
+    metrics: Metrics
 
     async def run(self, stop: asyncio.Event) -> None:
         """Run until `stop`; then wait until the children have ended."""
@@ -50,6 +54,8 @@ class Children:
             self.kind,
             self.settings.drain_seconds + STOP_SECONDS,
             self.log,
+            on_output=partial(take_metrics, self.metrics, f"{self.kind}-{number}"),
+            on_restart=partial(self.metrics.count_child_restart, self.kind),
         )
 
     def _environment(self, number: int) -> Mapping[str, str]:

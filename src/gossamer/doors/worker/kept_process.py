@@ -4,10 +4,11 @@ import asyncio
 import contextlib
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from gossamer.doors.worker.handover import MAX_LINE_BYTES
 from gossamer.doors.worker.worker import first
 from gossamer.observe.logs import Log
 from gossamer.settings.settings import Settings, declarations, render, variable
@@ -36,6 +37,8 @@ class KeptProcess:
     descriptors: Sequence[int] = ()  # that it inherits
     must_start: bool = False  # else its first failure is like any other
     stop_signal: signal.Signals = signal.SIGTERM
+    on_output: Callable[[asyncio.StreamReader], Awaitable[None]] | None = None  # reads what it prints
+    on_restart: Callable[[], None] = lambda: None
 
     async def keep(self, stop: asyncio.Event) -> None:
         """Run it until `stop`; then wait until it has ended. Raises `StartFailed`."""
@@ -57,12 +60,17 @@ class KeptProcess:
             message, why = "a child process could not be started", error.strerror
             self.log.warning("child_not_started", message, kind=self.kind, why=why)
             return None
+        reading = self._read_output(child)
         try:
             await first(child.wait(), stop.wait())
         finally:
             await self._end(child)
+            if reading is not None:
+                reading.cancel()
+                await asyncio.gather(reading, return_exceptions=True)
         if not stop.is_set():
             status = child.returncode
+            self.on_restart()
             self.log.warning("child_ended", "a child process ended", kind=self.kind, status=status)
         return child.returncode
 
@@ -70,11 +78,18 @@ class KeptProcess:
         return await asyncio.create_subprocess_exec(
             sys.executable,
             *("-m", "gossamer", *self.arguments, "--attached"),
+            stdout=None if self.on_output is None else asyncio.subprocess.PIPE,
+            limit=MAX_LINE_BYTES,
             stdin=asyncio.subprocess.PIPE,  # it closes when this process ends, and the child stops
             env=self.environment,
             pass_fds=self.descriptors,
             start_new_session=True,  # Ctrl-C reaches only this process, which then ends the child
         )
+
+    def _read_output(self, child: asyncio.subprocess.Process) -> asyncio.Future[None] | None:
+        if self.on_output is None or child.stdout is None:
+            return None
+        return asyncio.ensure_future(self.on_output(child.stdout))
 
     async def _end(self, child: asyncio.subprocess.Process) -> None:
         if child.returncode is None:

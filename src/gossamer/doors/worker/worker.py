@@ -15,6 +15,7 @@ from gossamer.concurrency.periodic import every
 from gossamer.doors.worker.settlement_writer import SettlementWriter
 from gossamer.doors.worker.work import Canceled, Handler, RunningJob, Work
 from gossamer.observe.logs import Log, concerning
+from gossamer.observe.traces import job_span
 from gossamer.problems import Damaged, Problem, Unavailable, forget_frames
 from gossamer.state.db import clock_steps
 from gossamer.state.jobs import heartbeats
@@ -202,7 +203,7 @@ class Worker:
         handler = self._handlers[job.kind]
         try:
             work = held.work = Work(self._jobs, lease, handler.decode(job))
-            with concerning(job.request_id):
+            with concerning(job.request_id), job_span(job.kind, job.job_id, job.request_id):
                 result = await handler.run(work)
             await work.end()
             return None if work.finished else success(lease, result)

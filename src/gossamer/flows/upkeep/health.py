@@ -82,7 +82,8 @@ class Checkup:
         answers = await asyncio.gather(*(_ask(probe) for probe in self._probes.values()))
         services = dict(zip(self._probes, answers, strict=True))
         for name, service in services.items():
-            self._metrics.service(name, up=service.status is not Status.UNHEALTHY)
+            up, degraded = service.status is not Status.UNHEALTHY, service.status is Status.DEGRADED
+            self._metrics.service(name, up=up, degraded=degraded)
         return Health(_overall(self._probes, services), services)
 
 

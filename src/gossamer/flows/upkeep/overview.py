@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta
 
-from gossamer.flows.upkeep.alerts import Alerts
+from gossamer.flows.alerts.alerts import Alerts
 from gossamer.flows.upkeep.health import Checkup, Health, Status
 from gossamer.problems import Unavailable
 from gossamer.settings.values import Money

@@ -19,6 +19,7 @@ from typing import Any, Final
 from gossamer.concurrency.periodic import every
 from gossamer.observe.logs import Log
 from gossamer.observe.metrics import Metrics
+from gossamer.observe.traces import span
 from gossamer.problems import RENDER_FAILED, Problem, Unavailable
 from gossamer.reach.browser.cdp import CdpGone, CdpRefused
 from gossamer.reach.browser.launcher import Launcher, NoBrowser
@@ -96,7 +97,8 @@ class Browsers:
         began = asyncio.get_running_loop().time()
         outcome = "cancelled"
         try:
-            rendered = await self._visit_in_time(visit, began, step or ignore_step)
+            with span("visit"):
+                rendered = await self._visit_in_time(visit, began, step or ignore_step)
             outcome = "ok" if rendered.settled else "unsettled"
             return rendered
         except Problem as problem:

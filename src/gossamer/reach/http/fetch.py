@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from gossamer.observe.traces import span
 from gossamer.problems import Problem, forget_frames
 from gossamer.reach.http.body_budget import BodyBudget, Reservation
 from gossamer.reach.http.client import REDIRECTS, ExchangeTerms, HttpBounds, HttpResponse
@@ -41,6 +42,9 @@ _COOKIE_ENDED: Final = re.compile(r";\s*max-age\s*=\s*(?:0|-\d+)\s*(?:;|$)", re.
 _COOKIE_SECURE: Final = re.compile(r";\s*secure\s*(?:;|$)", re.IGNORECASE)
 
 
+_REASONS: Final = {reason.value: reason.value for reason in FetchReason}
+
+
 class Fetcher:
     def __init__(
         self,
@@ -53,7 +57,9 @@ class Fetcher:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         randomness: Callable[[], float] = random.random,
         now: Callable[[], float] = time.time,
+        count: Callable[[str], None] = lambda _outcome: None,
     ) -> None:
+        self._count = count  # hears how each fetch ended
         self._pool = Pool(dialer, bounds or HttpBounds())
         self._bodies = bodies or BodyBudget()
         self._default_headers = {
@@ -72,9 +78,12 @@ class Fetcher:
         reservation = self._bodies.reserve()
         try:
             page = await self._fetch(spec, reservation)
-        except BaseException:
+        except BaseException as error:
             reservation.release()
+            if isinstance(error, Problem):
+                self._count(_REASONS.get(reason_of(error), "other"))
             raise
+        self._count(f"{page.status // 100}xx")
         reservation.hand_to(page)
         return page
 
@@ -173,16 +182,17 @@ class FetchAttempt:
         """Request the current URL. Returns the location that the answer redirects to, if it does."""
         url, spec = self._url, self._spec
         self._reservation.release()  # of the answer before, which is not needed any more
-        self.answer = await self._pool.exchange(
-            ConnectionKey(url.scheme == "https", url.host, url.port),
-            self._request(),
-            ExchangeTerms(
-                self._deadline,
-                spec.max_bytes,
-                spec.head_only or spec.method == "HEAD",
-                reservation=self._reservation,
-            ),
-        )
+        with span("fetch hop"):
+            self.answer = await self._pool.exchange(
+                ConnectionKey(url.scheme == "https", url.host, url.port),
+                self._request(),
+                ExchangeTerms(
+                    self._deadline,
+                    spec.max_bytes,
+                    spec.head_only or spec.method == "HEAD",
+                    reservation=self._reservation,
+                ),
+            )
         return (self.answer.header("location") or None) if self.answer.status in REDIRECTS else None
 
     def _move_on(self, location: str) -> None:

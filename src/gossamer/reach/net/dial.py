@@ -25,6 +25,7 @@ from functools import cached_property
 from typing import Final, Literal, TypeVar
 
 from gossamer.observe.logs import Log, current_request
+from gossamer.observe.traces import span
 from gossamer.problems import FETCH_FAILED, FETCH_TIMEOUT, INVALID_URL, Problem, Unavailable
 from gossamer.reach.net.fetch_reason import FetchReason
 from gossamer.reach.net.names import Names, unresolved
@@ -113,6 +114,12 @@ class Dialer:
         protocol_factory: Callable[[], _Protocol],
     ) -> tuple[asyncio.Transport, _Protocol]:
         """Connect to the host before `deadline`, on the event loop's clock."""
+        with span("dial", port=port):
+            return await self._dial(host, port, tls, deadline, protocol_factory)
+
+    async def _dial(
+        self, host: str, port: int, tls: bool, deadline: float, protocol_factory: Callable[[], _Protocol]
+    ) -> tuple[asyncio.Transport, _Protocol]:
         addresses = await self.locate(host, port, deadline=deadline)
         loop = asyncio.get_running_loop()
         async with _until(

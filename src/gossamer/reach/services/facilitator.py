@@ -112,7 +112,7 @@ class Facilitator:
     ) -> None:
         self.name = name
         self.url = url
-        self._breaker = breaker
+        self.breaker = breaker
         self._log = log
         self._key = key
         self._settle_seconds = settle_seconds
@@ -204,27 +204,27 @@ class Facilitator:
     @contextmanager
     def _asking(self, doubt: type[Unavailable]) -> Iterator[None]:
         """Errors inside become `doubt`, or `Unavailable` if the facilitator was not reached."""
-        if not self._breaker.allows(self._clock()):
+        if not self.breaker.allows(self._clock()):
             raise Unavailable(self._service, "it has failed several times", retry_after=10)
         try:
             yield
         except asyncio.CancelledError:
-            self._breaker.record_unknown()
+            self.breaker.record_unknown()
             raise
         except _TurnedAway as turned:
-            self._breaker.record_unknown()  # it answers at once, so it need not be spared
+            self.breaker.record_unknown()  # it answers at once, so it need not be spared
             self._complain(turned)
             raise Unavailable(self._service, str(turned), retry_after=30) from None
         except Unavailable as away:
-            self._breaker.record_failure(self._clock())
+            self.breaker.record_failure(self._clock())
             kind = doubt if isinstance(away, ServiceSilent) else Unavailable
             raise kind(self._service, reason_of(away), retry_after=5) from None
         except ValueError:
             # The message does not repeat the answer, which may hold anything.
-            self._breaker.record_failure(self._clock())
+            self.breaker.record_failure(self._clock())
             raise doubt(self._service, "its answer makes no sense", retry_after=5) from None
         else:
-            self._breaker.record_success(self._clock())
+            self.breaker.record_success(self._clock())
             self._complaint = ""
 
     def _complain(self, turned: _TurnedAway) -> None:

@@ -7,7 +7,7 @@ one that changes or deletes the row. So no crash leaves a blob behind.
 from collections.abc import Collection, Sequence
 from typing import Final
 
-from sqlalchemy import bindparam, delete, select, update
+from sqlalchemy import bindparam, delete, func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.db.database import clock, insert_into
@@ -16,6 +16,7 @@ from gossamer.state.db.tables import stray_blobs
 UPLOAD_MS: Final = 15 * 60_000  # no upload takes longer
 SOON_MS: Final = 5_000  # a process drops the blobs that it marks at once; after this, others do
 RETRY_MS: Final = 30_000
+MAX_COUNTED: Final = 100_000
 
 _orphans: Final = stray_blobs.c
 
@@ -40,6 +41,12 @@ async def mark(connection: AsyncConnection, names: Sequence[str], *, now: int | 
 async def are_due(connection: AsyncConnection, *, now: int | None = None) -> bool:
     first = select(_orphans.name).where(_orphans.due_at <= clock(now)).limit(1)
     return await connection.scalar(first) is not None
+
+
+async def count_due(connection: AsyncConnection, most: int = MAX_COUNTED, *, now: int | None = None) -> int:
+    """The number of blobs that are due to be dropped, up to `most`."""
+    some = select(_orphans.name).where(_orphans.due_at <= clock(now)).limit(most).subquery()
+    return await connection.scalar(select(func.count()).select_from(some)) or 0
 
 
 async def take_due(connection: AsyncConnection, limit: int, *, now: int | None = None) -> Sequence[str]:

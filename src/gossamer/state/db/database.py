@@ -14,7 +14,7 @@ take too long, raise `problems.Busy`. `sqlite` has the embedded implementation, 
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +29,7 @@ from sqlalchemy.sql import ColumnElement
 from sqlalchemy.sql.compiler import SQLCompiler
 
 from gossamer.concurrency.breaker import Breaker
+from gossamer.observe.traces import span
 from gossamer.problems import Busy, Unavailable
 from gossamer.state.db.revisions import MigrationPlan, plan, read_revision, upgrade
 from gossamer.state.db.single import Executor, SingleStatement
@@ -70,6 +71,10 @@ class Connections:
     writing: bool = False
     scanning: bool = False
 
+    @property
+    def pool(self) -> str:
+        return "write" if self.writing else "scan" if self.scanning else "read"
+
 
 class Database(ABC):
     dialect: ClassVar[str]
@@ -86,7 +91,8 @@ class Database(ABC):
         self._scanner = scanner
         self._deadline = deadline
         self._uses: set[asyncio.Future[None]] = set()  # each is done when its use is over
-        self._breaker = Breaker(failures=SILENT_TIMES, seconds=SILENT_SECONDS, successes=1)
+        self.breaker = Breaker(failures=SILENT_TIMES, seconds=SILENT_SECONDS, successes=1)
+        self.on_wait: Callable[[str, float], None] | None = None  # hears how long a use waited, and for what
 
     @asynccontextmanager
     async def read(self, *, seconds: float | None = None) -> AsyncIterator[AsyncConnection]:
@@ -163,8 +169,11 @@ class Database(ABC):
         self._uses.add(use := loop.create_future())
         try:
             async with AsyncExitStack() as stack:
+                stack.enter_context(span("database", pool=connections.pool))
                 await self._admit(connections, stack, until)
                 connection, driver = await self._connect(connections.engine, stack, until)
+                if self.on_wait is not None:
+                    self.on_wait(connections.pool, loop.time() - until + limit)
                 # Cut, not cancelled: the body may await other things, and a frozen server would delay a
                 # polite cancellation as well.
                 stack.callback(loop.call_at(until, self._cut, driver).cancel)
@@ -194,13 +203,13 @@ class Database(ABC):
         except TimeoutError as error:
             if connections.scanning:
                 raise connections.slots.too_late() from error
-            self._breaker.record_failure(loop.time())
+            self.breaker.record_failure(loop.time())
             raise Unavailable("database", "no connection could be had in time") from error
 
     async def _connect(
         self, engine: AsyncEngine, stack: AsyncExitStack, until: float
     ) -> tuple[AsyncConnection, Any]:
-        clock, breaker = asyncio.get_running_loop().time, self._breaker
+        clock, breaker = asyncio.get_running_loop().time, self.breaker
         if not breaker.allows(clock()):
             raise Unavailable("database", "it was silent a moment ago")
         try:

@@ -38,7 +38,7 @@ class ColdPages:
         self._blobs = blobs
         self._database = database
         self._log = log
-        self._breaker = Breaker(failures=SILENT_TIMES, seconds=LOOK_AGAIN_SECONDS, successes=1)
+        self.breaker = Breaker(failures=SILENT_TIMES, seconds=LOOK_AGAIN_SECONDS, successes=1)
 
     async def upload(self, tenant: str, name: str, page: CachedPage) -> str | None:
         """The blob that holds its body, an orphan until a row names it; None when the store is away."""
@@ -94,21 +94,21 @@ class ColdPages:
         """Raises `Unavailable` if the store takes longer, and immediately while it is known to be silent."""
         now = asyncio.get_running_loop().time
         began = now()
-        if not self._breaker.allows(began):
+        if not self.breaker.allows(began):
             raise Unavailable("blobs", "it has not answered lately")
         try:
             async with asyncio.timeout(seconds):
                 result = await work()
         except TimeoutError as error:
-            self._breaker.record_failure(now())
+            self.breaker.record_failure(now())
             raise Unavailable("blobs", f"no answer within {seconds:g} s") from error
         except BaseException as error:
             if isinstance(error, Unavailable) and now() - began >= SILENT_SECONDS:
-                self._breaker.record_failure(now())
+                self.breaker.record_failure(now())
             else:
-                self._breaker.record_unknown()
+                self.breaker.record_unknown()
             raise
-        self._breaker.record_success(now())
+        self.breaker.record_success(now())
         return result
 
 

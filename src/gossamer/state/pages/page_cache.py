@@ -93,6 +93,7 @@ class PageCache:
         self._hot = HotPages(hot)
         self._changes = PageChanges(self._hot, database) if alone else None
         self._cold = ColdPages(blobs, database, log)
+        self.cold_breaker = self._cold.breaker
         self._database = database
         self._log = log
         self._metrics = metrics

@@ -21,6 +21,7 @@ from gossamer.state.tenants import past_usage
 PUBLISH_MS: Final = 30_000  # by then the hot tier has what was written, and it is noted
 CLEAR_MS: Final = 5_000  # by then a deleted page has left every tier
 RETRY_MS: Final = 10_000
+MAX_COUNTED: Final = 100_000
 TOMBSTONE_MS: Final = 3_600_000  # longer than any fence in the hot tier stands
 
 _pages: Final = cached_pages.c
@@ -169,6 +170,12 @@ async def are_due(connection: AsyncConnection, *, now: int | None = None) -> boo
     return (
         await connection.scalar(select(_pages.name).where(_pages.due_at <= clock(now)).limit(1)) is not None
     )
+
+
+async def count_due(connection: AsyncConnection, most: int = MAX_COUNTED, *, now: int | None = None) -> int:
+    """The number of pages that are due for repair, up to `most`."""
+    some = select(_pages.name).where(_pages.due_at <= clock(now)).limit(most).subquery()
+    return await connection.scalar(select(func.count()).select_from(some)) or 0
 
 
 async def take_due(connection: AsyncConnection, limit: int, *, now: int | None = None) -> list[CachedPageRow]:

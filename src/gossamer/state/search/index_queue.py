@@ -8,7 +8,7 @@ may take it. The delay grows each time, so a batch that keeps failing does not h
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl.crawl_tables import crawled_pages, unindexed
@@ -26,6 +26,13 @@ class IndexBatch(NamedTuple):
     crawl_id: str
     tenant_id: str
     crawled_at: int
+
+
+class IndexLag(NamedTuple):
+    """How many batches wait, and for how long the oldest has."""
+
+    batches: int
+    oldest_seconds: float
 
 
 class QueuedPage(NamedTuple):
@@ -141,3 +148,10 @@ async def _still_queued(
     keys: list[tuple[Any, ...]] = sorted(batch[:2] for batch in batches)
     stood = {tuple(row) for row in await statement(connection, None, keys)}
     return [batch for batch in batches if batch[:2] in stood]
+
+
+async def lag(connection: AsyncConnection, *, now: int | None = None) -> IndexLag:
+    """How far the index is behind the crawls."""
+    query = select(func.count(), clock(now) - func.min(_waiting.crawled_at)).select_from(unindexed)
+    batches, oldest = (await connection.execute(query)).one()
+    return IndexLag(int(batches), max(0, oldest or 0) / 1000)

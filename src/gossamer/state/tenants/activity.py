@@ -52,6 +52,7 @@ class Action(StrEnum):
     AUDIT_STARTED = "audit.started"
     BATCH_STARTED = "batch.started"
     JOB_CANCELED = "job.canceled"
+    ALERT_ACKNOWLEDGED = "alert.acknowledged"
 
 
 @dataclass(frozen=True, slots=True)

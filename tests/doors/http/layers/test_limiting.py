@@ -66,7 +66,7 @@ async def test_fr011_fr034_retry_after_is_whole_seconds_until_the_window_has_roo
         ("GET", "/test/wait", 503),
         ("GET", "/health", 200),
         ("GET", "/docs", 200),
-        ("GET", "/metrics", 200),
+        ("GET", "/metrics", 401),
         ("GET", "/problems/not-found", 200),
     ],
 )
@@ -122,7 +122,7 @@ async def test_a_forged_forwarded_for_never_changes_the_bucket(visiting: Visitin
 
 
 async def test_ipv6_addresses_of_one_network_are_one_caller(visiting: Visiting) -> None:
-    async with visiting(limit_anonymous_read="2/60") as visit:
+    async with visiting(limit_anonymous_read="2/60", public_url="http://127.0.0.1:8080") as visit:
         statuses = []
         for host in ("2001:db8::1", "2001:db8::2", "2001:db8::ffff", "2001:db8:0:1::1"):
             async with visit.client_from(host) as client:
@@ -156,7 +156,7 @@ async def test_guessing_keys_is_counted(visiting: Visiting) -> None:
 
 
 async def test_open_pages_are_not_counted(visiting: Visiting) -> None:
-    async with visiting(limit_anonymous_read="2/60") as visit:
+    async with visiting(limit_anonymous_read="2/60", public_url="http://127.0.0.1:8080") as visit:
         for path in ("/health", "/health/live", "/docs", "/problems", "/metrics", "/openapi.json") * 3:
             response = await visit.client.get(path)
             assert response.status_code == 200
@@ -329,6 +329,7 @@ async def test_decision3_control_calls_have_a_policy_by_tier(visiting: Visiting,
 def test_a_control_call_begins_no_work(visit: Visit) -> None:
     steering = {f"{route.method} {route.path}" for route in routes(visit.service) if route.control}
     assert steering == {
+        "POST /api/alerts/{id}/acknowledge",
         "DELETE /api/jobs/{id}",
         "POST /api/crawls/{id}/pause",
         "POST /api/crawls/{id}/resume",

@@ -85,7 +85,7 @@ async def test_malformed_requests_are_paused_longer_and_longer_and_good_ones_are
     for _ in range(4):
         assert (await waiting.bad()).status_code == 400
     assert_paused(await waiting.bad(), 1, "malformed_request", "/test/echo")
-    text = (await waiting.client.get("/metrics")).text
+    text = (await waiting.client.get("/metrics", headers=AS_ADMIN)).text
     assert 'gossamer_rate_limited_total{policy="repeated-failures"}' in text
     assert waiting.visit.logged("backed_off")[0]["reason"] == "malformed_request"
 

@@ -474,7 +474,7 @@ async def test_the_ledger_is_for_admins_as_a_list_and_as_a_table(
         assert [row["state"] for row in rows] == ["released", "settled", "settled", "settled"]
         assert [row["amount"] for row in rows] == ["5000"] * 4
         assert (await visit.client.get("/api/payments")).status_code == 401
-        text = (await visit.client.get("/metrics")).text
+        text = (await visit.client.get("/metrics", headers=AS_ADMIN)).text
         assert 'gossamer_payments_total{network="base-sepolia",state="settled"} 3.0' in text
         assert 'gossamer_payments_total{network="base-sepolia",state="released"} 1.0' in text
         assert 'gossamer_revenue_dollars_total{endpoint="/fetch/basic"} 0.015' in text

@@ -187,7 +187,7 @@ async def test_it_is_logged_measured_and_counted_like_any_other(served: Served) 
         for entry in lines
     ]
     assert fast == [ordinary, ordinary]
-    text = served.visit.service.metrics.exposition()[0].decode()
+    text = served.visit.service.metrics.exposition.text()[0].decode()
     assert 'gossamer_page_cache_total{event="hot"} 3.0' in text
     caller = await served.visit.service.admission.identify(ADMIN_KEY)
     await served.visit.service.usage.flush()

@@ -15,7 +15,7 @@ BACKLOG: Final = 2048
 def open_listening(host: str, port: int, numbers: Sequence[int]) -> list[socket.socket]:
     """The sockets with these descriptors, else those that systemd passed, else a new one."""
     numbers = numbers or socket_numbers(os.environ, os.getpid())
-    return [_inherit(number) for number in numbers] if numbers else [_bind(host, port)]
+    return [_inherit(number) for number in numbers] if numbers else [listen(host, port)]
 
 
 def port_of(listening: socket.socket) -> int | None:
@@ -39,7 +39,8 @@ def _inherit(number: int) -> socket.socket:
     raise AssertionError  # `fail` has ended the process
 
 
-def _bind(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int, option: str = "--port") -> socket.socket:
+    """Ends the process with a hint if that is not possible."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -51,6 +52,6 @@ def _bind(host: str, port: int) -> socket.socket:
         taken = error.errno == errno.EADDRINUSE
         fail(
             f"cannot listen on {host}:{port}: {error.strerror}.",
-            f"Choose another port, for example --port {port + 1}." if taken else None,
+            f"Choose another port, for example {option} {port + 1}." if taken else None,
         )
     return listening

@@ -8,6 +8,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from gossamer.doors.http.core.exchange import ClientGone, Exchange, Headers
 from gossamer.observe.logs import Log, concerning
 from gossamer.observe.metrics import Metrics
+from gossamer.observe.traces import request_span
 
 _DEFAULT_HEADERS: Final = (
     (b"cache-control", b"no-store"),
@@ -40,8 +41,14 @@ class RequestLog:
             await send(message)
 
         try:
-            with concerning(exchange.request_id):
-                await self.app(scope, receive, reply)
+            with (
+                concerning(exchange.request_id),
+                request_span(exchange.request_id, scope["headers"]) as span,
+            ):
+                try:
+                    await self.app(scope, receive, reply)
+                finally:
+                    span.describe(exchange.method, exchange.endpoint, exchange.status)
         except ClientGone:
             exchange.error = "CLIENT_GONE"
         finally:

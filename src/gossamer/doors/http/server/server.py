@@ -192,6 +192,7 @@ def server(
     log: Log | None = None,
     metrics: Metrics | None = None,
     accepts: int = MAX_ACCEPTS,
+    kind: type[Server] = Server,
 ) -> Server:
     """A server for sockets that are bound already."""
     stopping = stopping or Stopping()
@@ -208,4 +209,4 @@ def server(
         proxy_headers=False,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
     )
-    return Server(config, stopping, times or StopTimes(), log, metrics, accepts)
+    return kind(config, stopping, times or StopTimes(), log, metrics, accepts)

@@ -16,7 +16,7 @@ from tests.servers.valkey import Valkey
 
 from gossamer import __version__
 from gossamer.flows.upkeep import queue
-from gossamer.flows.upkeep.health import Checkup, Probe, Status
+from gossamer.flows.upkeep.health import Checkup, Probe, Shortfall, Status
 from gossamer.observe.metrics import Metrics
 from gossamer.problems import Unavailable
 from gossamer.state.crawl.hosts import OVERDUE_MS
@@ -126,7 +126,7 @@ async def test_a_database_away_at_start_is_waited_for(visiting: Visiting, postgr
 async def test_metrics_count_by_route_and_never_by_path(visit: Visit) -> None:
     await visit.client.get("/problems/not-found")
     await visit.client.get("/nowhere/at/all")
-    text = (await visit.client.get("/metrics")).text
+    text = (await visit.client.get("/metrics", headers=AS_ADMIN)).text
     assert 'gossamer_requests_total{endpoint="/problems/{name}",method="GET",status="200"} 1.0' in text
     assert 'endpoint="unknown"' in text
     assert "/nowhere/at/all" not in text
@@ -136,7 +136,8 @@ async def test_a_crawl_that_nobody_works_on_is_told(visiting: Visiting, database
     async with visiting(database_url=database_url, **OPEN) as visit:
         service = visit.service
         await begin(visit, "http://127.0.0.1:9/")
-        assert (await queue.workers(service.jobs, service.hosts))["alive"] == 0  # they may be about to come
+        # They may be about to come.
+        assert await queue.workers(service.jobs, service.hosts) == {"alive": 0, "kinds": []}
         async with service.database.write() as connection:
             await connection.execute(text(f"UPDATE hosts SET due_at = due_at - {OVERDUE_MS}"))
         report = (await visit.client.get("/health")).json()
@@ -145,7 +146,11 @@ async def test_a_crawl_that_nobody_works_on_is_told(visiting: Visiting, database
         assert (await visit.client.get("/health/ready")).status_code == 200
         async with service.database.write() as connection:
             await heartbeats.beat(connection, "w", [heartbeats.CRAWL], 0)
-        assert (await queue.workers(service.jobs, service.hosts))["alive"] == 1
+        idle = await queue.workers(service.jobs, service.hosts)
+        assert isinstance(idle, Shortfall)
+        assert idle.reason == "workers are running but do nothing for crawl"
+        assert await service.hosts.lease("w", 1)
+        assert await queue.workers(service.jobs, service.hosts) == {"alive": 1, "kinds": ["crawl"]}
 
 
 # A damaged file.

@@ -7,7 +7,7 @@ from tests.doors.http.layers.test_problems import assert_problem
 from tests.doors.renders import at_work
 from tests.doors.services import AS_ADMIN, Visit, Visiting, bearer
 
-from gossamer.flows.upkeep.alerts import Alerts
+from gossamer.flows.alerts.alerts import Alerts
 from gossamer.flows.upkeep.health import Checkup, Probe, Shortfall
 from gossamer.observe.metrics import Metrics
 from gossamer.problems import Unavailable
@@ -78,7 +78,7 @@ async def test_an_alert_lasts_as_long_as_its_service_is_unwell() -> None:
         return Shortfall("half of it", {})
 
     probes = {"background": Probe(short), "cache": Probe(short), "blobs": Probe(down)}
-    alerts = Alerts(Checkup(probes, Metrics("0"), clock=lambda: now), lambda: now)
+    alerts = Alerts(Checkup(probes, Metrics("0"), clock=lambda: now), None, lambda: now)
     first = await alerts.current(internal=True)
     assert [(alert.subject, alert.severity.value, alert.detail) for alert in first] == [
         ("blobs", "critical", "gone fishing"),

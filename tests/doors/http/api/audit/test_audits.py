@@ -199,7 +199,7 @@ async def test_health_and_metrics_tell_of_the_queue(visit: Visit, site: Site) ->
     services = (await visit.client.get("/health")).json()["services"]
     assert services["queue"]["details"]["queued"] == 1
     assert services["workers"]["status"] == "unhealthy"  # nobody works, and something waits
-    text = (await visit.client.get("/metrics")).text
+    text = (await visit.client.get("/metrics", headers=AS_ADMIN)).text
     assert 'gossamer_queue_jobs{kind="audit",status="queued"} 1.0' in text
     for name in ("jobs", "oldest_seconds"):  # an alarm needs a number, also where there is nothing
         assert f'gossamer_queue_{name}{{kind="render",status="queued"}} 0.0' in text

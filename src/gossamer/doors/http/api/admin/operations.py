@@ -1,4 +1,4 @@
-"""Endpoints for health and metrics, open to all, and the doctor, for admins."""
+"""Endpoints for health, open to all, for metrics, and for the doctor."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,9 +11,11 @@ from starlette.responses import Response
 from gossamer import __version__, problems
 from gossamer.doors.http.core import timestamps
 from gossamer.doors.http.core.exchange import Exchange
+from gossamer.doors.http.core.metrics_access import MetricsAccess
 from gossamer.doors.http.core.routing import Route
 from gossamer.flows.doctor.diagnosis import Condition, Diagnosis, worst
 from gossamer.flows.doctor.doctor import Doctor
+from gossamer.flows.upkeep.gauges import Gauges
 from gossamer.flows.upkeep.health import Checkup, ProbeResult, Status
 from gossamer.flows.upkeep.stopping import Stopping
 from gossamer.observe.metrics import Metrics
@@ -79,6 +81,8 @@ class OperationsEndpoints:
     registry: Metrics
     stopping: Stopping
     doctor: Doctor
+    gauges: Gauges
+    access: MetricsAccess
 
     async def health(self, exchange: Exchange) -> HealthReport:
         health = await self.checkup.health()
@@ -103,8 +107,9 @@ class OperationsEndpoints:
         return Alive(health.status)
 
     async def metrics(self, exchange: Exchange) -> Response:
-        await self.checkup.health()  # it also sets the gauges of services and queue
-        text, content_type = self.registry.exposition(exchange.header(b"accept") or "")
+        self.access.check(exchange)
+        await self.gauges.refresh()
+        text, content_type = self.registry.exposition.text(exchange.header(b"accept") or "")
         return Response(text, headers={"content-type": content_type})
 
     async def examine(self, exchange: Exchange) -> Examined:
@@ -152,7 +157,10 @@ class OperationsEndpoints:
             Route(
                 path="/metrics",
                 handler=self.metrics,
-                summary="Get metrics for Prometheus",
+                summary="Get metrics for Prometheus, with its token or as an admin",
+                description="Needs the token in `GOSSAMER_METRICS_TOKEN` as a Bearer token, or an admin's "
+                "key. Without either it answers only callers on the same machine that came through no proxy.",
+                problems=(problems.UNAUTHORIZED,),
                 media_type="text/plain",
                 **open_to_all,
             ),

@@ -13,6 +13,7 @@ NOTICES: Final[dict[str, str]] = {
     "batch-started": "The batch has started.",
     "job-canceled": "The job is canceled.",
     "job-cancel-requested": "The job stops at its next step.",
+    "alert-acknowledged": "You have acknowledged the alert. It lasts until its cause is gone.",
     "page-cached": "The page is cached and young enough, so nothing was rendered.",
     "render-failed": "The last render failed a moment ago. Another one would end alike, so none was queued.",
     "render-queued": "The page is being rendered.",

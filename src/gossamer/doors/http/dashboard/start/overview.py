@@ -5,7 +5,7 @@ from typing import Final
 
 from starlette.responses import Response
 
-from gossamer.doors.http.api.admin.alerts import AlertsEndpoints
+from gossamer.doors.http.api.admin.alerts import AlertQuery, AlertsEndpoints
 from gossamer.doors.http.api.admin.overview import OverviewEndpoints
 from gossamer.doors.http.api.admin.workers import WorkersEndpoints
 from gossamer.doors.http.api.crawl.crawl_shapes import CrawlQuery
@@ -40,7 +40,7 @@ class OverviewPages:
             overview=overview,
             summary=services.summarise(overview.health.services),
             describe=services.words_of,
-            alerts=(await self.alerts.list_alerts(exchange)).alerts,
+            alerts=(await self.alerts.list_alerts(exchange, AlertQuery())).alerts,
             workers=(await self.workers.list_workers(exchange)).workers,
             running=running.crawls,
             is_fresh=not latest.crawls and _is_idle(overview),

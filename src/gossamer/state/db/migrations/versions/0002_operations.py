@@ -4,6 +4,8 @@ Servers of the revision before go on working with this schema during an upgrade,
 that may be empty or have a default, tables, and indexes.
 """
 
+from typing import Any
+
 import sqlalchemy as sa
 from alembic import op
 
@@ -17,6 +19,9 @@ def upgrade() -> None:
     _outcomes_of_crawls()
     _how_urls_were_found()
     _screenshots_of_crawled_pages()
+    _alerts()
+    _duties()
+    _webhook_deliveries()
 
 
 def _quotas() -> None:
@@ -46,3 +51,59 @@ def _how_urls_were_found() -> None:
 
 def _screenshots_of_crawled_pages() -> None:
     op.add_column("crawled_pages", sa.Column("screenshot", sa.String, nullable=True))
+
+
+
+
+def _alerts() -> None:
+    op.create_table(
+        "alerts",
+        *_columns(sa.String(26), "id"),
+        *_columns(sa.String, "rule", "subject", "severity"),
+        *_columns(sa.Text, "detail"),
+        *_columns(sa.BigInteger, "since", "seen_at"),
+        *_columns(sa.BigInteger, "raised_at", "resolved_at", "acknowledged_at", nullable=True),
+        *_columns(sa.String, "acknowledged_by", nullable=True),
+        sa.PrimaryKeyConstraint("id"),
+        sa.CheckConstraint("severity IN ('warning', 'critical')", name="severity"),
+    )
+    is_open = _where("resolved_at IS NULL")
+    op.create_index("ix_alerts_open", "alerts", ["rule", "subject"], unique=True, **is_open)
+    op.create_index("ix_alerts_resolved", "alerts", ["resolved_at"], **_where("resolved_at IS NOT NULL"))
+
+
+def _duties() -> None:
+    op.create_table(
+        "duties",
+        *_columns(sa.String, "name", "holder"),
+        *_columns(sa.BigInteger, "until"),
+        sa.PrimaryKeyConstraint("name"),
+    )
+
+
+def _webhook_deliveries() -> None:
+    op.create_table(
+        "webhook_deliveries",
+        *_columns(sa.String(26), "id"),
+        *_columns(sa.String, "sender"),
+        *_columns(sa.Text, "url"),
+        *_columns(sa.String, "event"),
+        *_columns(sa.Text, "body"),
+        *_columns(sa.BigInteger, "created_at"),
+        *_columns(sa.BigInteger, "due_at", nullable=True),
+        *_columns(sa.SmallInteger, "attempt"),
+        *_columns(sa.BigInteger, "delivered_at", nullable=True),
+        *_columns(sa.Text, "failure"),
+        sa.PrimaryKeyConstraint("id"),
+    )
+    due = _where("due_at IS NOT NULL")
+    op.create_index("ix_webhook_deliveries_due", "webhook_deliveries", ["due_at"], **due)
+    op.create_index(None, "webhook_deliveries", ["created_at"])
+
+
+def _columns(kind: Any, *names: str, nullable: bool = False) -> list[sa.Column[Any]]:
+    return [sa.Column(name, kind, nullable=nullable) for name in names]
+
+
+def _where(condition: str) -> dict[str, Any]:
+    return {"sqlite_where": sa.text(condition), "postgresql_where": sa.text(condition)}

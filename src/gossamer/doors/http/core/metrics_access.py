@@ -1,0 +1,49 @@
+"""Who may read metrics: they tell of revenue, so not everybody.
+
+Prometheus shows a token, or asks from this machine. A request that a proxy passed on comes from this machine
+too, so it counts as one from here only if nothing says that there is a proxy.
+"""
+
+import hmac
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import Final, Self
+
+from gossamer.doors.http.core.exchange import Exchange
+from gossamer.flows.tenants.admit import unauthorized
+from gossamer.settings.settings import Settings
+from gossamer.state.tenants.tenants import Role
+
+_FORWARDING: Final = frozenset({b"forwarded", b"via", b"x-forwarded-for", b"x-forwarded-host", b"x-real-ip"})
+
+
+@dataclass(frozen=True, slots=True)
+class MetricsAccess:
+    token: str
+    trusts_loopback: bool
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """We do not speak TLS: with https there is a proxy, and it may be one that adds no header. Only if it
+        is named in `trusted_proxies` are its requests known by their headers."""
+        is_fronted = settings.public_url.startswith("https:") and not settings.trusted_proxies
+        return cls(settings.metrics_token, not is_fronted)
+
+    def check(self, exchange: Exchange) -> None:
+        if exchange.caller.role is Role.ADMIN or self._has_token(exchange) or self._is_local(exchange):
+            return
+        raise unauthorized("Metrics need the token in GOSSAMER_METRICS_TOKEN, or an admin's key.")
+
+    def _has_token(self, exchange: Exchange) -> bool:
+        return bool(self.token) and hmac.compare_digest(
+            exchange.secret.encode("latin-1", "replace"), self.token.encode()
+        )
+
+    def _is_local(self, exchange: Exchange) -> bool:
+        if not self.trusts_loopback or any(name in _FORWARDING for name, _ in exchange.scope["headers"]):
+            return False
+        peer = exchange.scope.get("client")
+        try:
+            return peer is not None and ip_address(peer[0].partition("%")[0]).is_loopback
+        except ValueError:
+            return False

@@ -1,0 +1,121 @@
+"""Situation: everything that the rules of alerts, and the gauges of metrics, look at."""
+
+import asyncio
+import os
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from gossamer.flows.upkeep.health import Checkup, ProbeResult
+from gossamer.reach.net.certificates import CertificateState
+from gossamer.state.blobs import orphan_blobs
+from gossamer.state.crawl.crawl_stats import CrawlStats
+from gossamer.state.db.database import Database
+from gossamer.state.jobs import heartbeats, job_table, work_now
+from gossamer.state.jobs.heartbeats import Heartbeat
+from gossamer.state.jobs.job import JobState
+from gossamer.state.pages import page_rows
+from gossamer.state.search import index_queue
+from gossamer.state.search.index_queue import IndexLag
+
+ANSWER_MINUTES: Final = 5  # whole ones, over which answers to crawls are counted
+SILENT_SECONDS: Final = 120.0  # without a heartbeat, a worker that has not said goodbye is silent
+FORGET_SECONDS: Final = 3600.0  # after which nobody expects it to come back
+
+# When the last backup ended, in milliseconds; None if there was none.
+LastBackup = Callable[[AsyncConnection], Awaitable[int | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class DiskSpace:
+    folder: str  # what it is for: data, blobs
+    free: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredState:
+    """What the database says; the same in all processes."""
+
+    answers: int = 0  # to crawls
+    bad_answers: int = 0  # 4xx and 5xx
+    frontier: int = 0  # URLs
+    silent: Sequence[Heartbeat] = ()  # workers
+    waiting: Mapping[str, float] = field(default_factory=dict)  # seconds of the oldest queued job, by kind
+    index: IndexLag = field(default_factory=lambda: IndexLag(0, 0.0))
+    pages_to_repair: int = 0
+    blobs_to_drop: int = 0
+    last_backup: float | None = None  # Unix seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation:
+    now: float
+    stored: StoredState
+    services: Mapping[str, ProbeResult] = field(default_factory=dict)
+    disks: Sequence[DiskSpace] = ()
+    certificates: Sequence[CertificateState] = ()
+    frontier_before: int | None = None  # a minute ago, if that is known
+
+
+@dataclass(frozen=True, slots=True)
+class Surveyor:
+    database: Database
+    statistics: CrawlStats
+    checkup: Checkup
+    folders: Mapping[str, Path]
+    last_backup: LastBackup | None = None
+    clock: Callable[[], float] = time.time
+
+    async def look(self) -> Situation:
+        """Raises `Unavailable` if the database is away."""
+        health = await self.checkup.health()
+        return Situation(
+            now=self.clock(),
+            stored=await self.read_state(),
+            services=health.services,
+            disks=await self.measure_disks(),
+        )
+
+    async def measure_disks(self) -> list[DiskSpace]:
+        return await asyncio.to_thread(_measure, self.folders)
+
+    async def read_state(self) -> StoredState:
+        now = self.clock()
+        minute = int(now // 60)
+        (answers,) = await self.statistics.timeseries(minute - ANSWER_MINUTES, minute, ANSWER_MINUTES)
+        bad = answers.status_4xx + answers.status_5xx
+        async with self.database.read() as connection:
+            depths = await job_table.depths(connection)
+            beats = await heartbeats.recent(connection)
+            backup = await self.last_backup(connection) if self.last_backup is not None else None
+            return StoredState(
+                answers=answers.status_2xx + answers.status_3xx + bad,
+                bad_answers=bad,
+                frontier=(await work_now.running_crawls(connection)).pending,
+                silent=[beat for beat in beats if _is_silent(beat, now)],
+                waiting={one.kind: one.oldest_seconds for one in depths if one.status is JobState.QUEUED},
+                index=await index_queue.lag(connection),
+                pages_to_repair=await page_rows.count_due(connection),
+                blobs_to_drop=await orphan_blobs.count_due(connection),
+                last_backup=None if backup is None else backup / 1000,
+            )
+
+
+def _is_silent(beat: Heartbeat, now: float) -> bool:
+    return SILENT_SECONDS < now - beat.seen_at / 1000 <= FORGET_SECONDS
+
+
+def _measure(folders: Mapping[str, Path]) -> list[DiskSpace]:
+    measured = []
+    for name, folder in folders.items():
+        try:
+            found = os.statvfs(folder)
+        except OSError:  # it is not there yet
+            continue
+        measured.append(DiskSpace(name, found.f_bavail * found.f_frsize, found.f_blocks * found.f_frsize))
+    return measured

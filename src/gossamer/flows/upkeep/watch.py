@@ -1,0 +1,23 @@
+"""Watch: what a server or a worker does so that operators learn how it is: alerts, webhooks, gauges."""
+
+from dataclasses import dataclass
+
+from gossamer.flows.alerts.evaluator import AlertEvaluator
+from gossamer.flows.upkeep.gauges import Gauges
+from gossamer.flows.upkeep.supervision import Supervisor
+from gossamer.flows.webhooks.delivery import Webhooks
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    evaluator: AlertEvaluator
+    webhooks: Webhooks
+    gauges: Gauges
+
+    def start(self, supervisor: Supervisor) -> None:
+        """Evaluate alerts and deliver webhooks, in turns with the other servers and workers."""
+        supervisor.start("alerts", self.evaluator.run)
+        supervisor.start("webhooks", self.webhooks.run)
+
+    async def close(self) -> None:
+        await self.webhooks.client.close()
