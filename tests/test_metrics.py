@@ -94,7 +94,7 @@ def test_children_are_shown_beside_their_parent() -> None:
     assert not any(name[0].startswith("gossamer_crawl_") and "child=crawl-1" in name for name in seen)
     body, _ = parent.exposition.text("application/openmetrics-text; version=1.0.0")
     assert body.count(b"# TYPE gossamer_fetches counter") == 1
-    samples(parse_openmetrics(body.decode()))
+    samples(parse_openmetrics(body.decode()))  # type: ignore[no-untyped-call]
     parent.exposition.forget("crawl-1")
     assert not any("child=crawl-1" in name for name in exposed(parent))
 
