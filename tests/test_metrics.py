@@ -79,3 +79,29 @@ def test_two_registries_are_apart() -> None:
     first, second = Metrics("1"), Metrics("2")
     first.count_replay()
     assert exposed(second)[("gossamer_idempotent_replays_total",)] == 0
+
+
+def test_children_are_shown_beside_their_parent() -> None:
+    parent, child = Metrics("1"), Metrics("1")
+    parent.fetch("2xx")
+    child.fetch("2xx")
+    child.fetch("2xx")
+    parent.exposition.adopt("crawl-1", child.exposition.snapshot())
+    parent.exposition.adopt("crawl-1", b"not ours\n")
+    seen = exposed(parent)
+    assert seen["gossamer_fetches_total", "outcome=2xx"] == 1
+    assert seen["gossamer_fetches_total", "child=crawl-1", "outcome=2xx"] == 2
+    assert not any(name[0].startswith("gossamer_crawl_") and "child=crawl-1" in name for name in seen)
+    body, _ = parent.exposition.text("application/openmetrics-text; version=1.0.0")
+    assert body.count(b"# TYPE gossamer_fetches counter") == 1
+    samples(parse_openmetrics(body.decode()))  # type: ignore[no-untyped-call]
+    parent.exposition.forget("crawl-1")
+    assert not any("child=crawl-1" in name for name in exposed(parent))
+
+
+def test_crawl_metrics_keep_their_first_names() -> None:
+    metrics = Metrics("1")
+    metrics.count_crawled(3, failed=1, denied=0, size=10, statuses={"2xx": 3})
+    seen = exposed(metrics)
+    assert seen[("gossamer_crawl_pages_total",)] == seen[("crawler_pages_fetched_total",)] == 3
+    assert seen["crawler_http_status_total", "status=2xx"] == 3

@@ -77,7 +77,7 @@ class Exposition:
 
     def collect(self) -> list[Metric]:
         """Each metric once, with the samples of this process first."""
-        found = {family.name: family for family in self._own.collect()}
+        found = {family.name: _copy(family) for family in self._own.collect()}
         for child, families in self._children.items():
             for given in families:
                 family = found.setdefault(given.name, Metric(given.name, given.about, given.type))
@@ -96,6 +96,13 @@ class _Collected(CollectorRegistry):
 
     def collect(self) -> Iterator[Metric]:
         yield from self._families
+
+
+def _copy(family: Metric) -> Metric:
+    """Some collectors give the same object each time, which must not be added to."""
+    copy = Metric(family.name, family.documentation, family.type)
+    copy.samples = list(family.samples)
+    return copy
 
 
 def _aliases(families: Mapping[str, Metric]) -> Iterator[Metric]:
