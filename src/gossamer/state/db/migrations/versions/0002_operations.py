@@ -53,8 +53,6 @@ def _screenshots_of_crawled_pages() -> None:
     op.add_column("crawled_pages", sa.Column("screenshot", sa.String, nullable=True))
 
 
-
-
 def _alerts() -> None:
     op.create_table(
         "alerts",
