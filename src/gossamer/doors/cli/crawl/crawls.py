@@ -10,13 +10,14 @@ import msgspec
 
 from gossamer.doors.cli import Build, CommandService, load, quiet_log, with_settings
 from gossamer.doors.cli.crawl.crawl_output import Output, OutputFormat, output_for
+from gossamer.doors.cli.operations.delete import QUIET, delete_here
 from gossamer.doors.cli.shared.actor import command_actor
 from gossamer.doors.cli.shared.columns import minute, print_table
-from gossamer.doors.cli.shared.progress import ProgressLine
 from gossamer.doors.http.api.crawl.crawl_shapes import to_line
 from gossamer.flows.crawl.managing.control import CrawlControl
 from gossamer.state.crawl.crawled_pages import PageFilter
 from gossamer.state.crawl.crawls import Crawl
+from gossamer.state.removal.deletions import Deletion, DeletionKind
 from gossamer.state.tenants.activity import Actor
 from gossamer.web.crawl.progress import CrawlState
 
@@ -112,12 +113,16 @@ def stop(build: Build, /, id: str, as_json: bool, **flags: Any) -> None:
 
 @crawls_group.command()
 @click.argument("id")
-@click.option("--quiet", "-q", is_flag=True, help="No progress on the terminal.")
+@QUIET
 @with_settings(_WHERE)
 @click.pass_obj
 def delete(build: Build, /, id: str, quiet: bool, **flags: Any) -> None:
     """Delete the crawl with this ID and everything that it has stored. A crawl that runs is stopped first."""
-    _run(build, flags, lambda service: _delete(service, id, ProgressLine(is_wanted=not quiet)))
+
+    async def find(service: CommandService) -> Deletion:
+        return Deletion(DeletionKind.CRAWL, id)
+
+    delete_here(build, flags, find, quiet=quiet)
 
 
 def _run(build: Build, /, flags: dict[str, Any], work: Callable[[CommandService], Awaitable[T]]) -> T:
@@ -138,17 +143,6 @@ async def _change(
 ) -> Crawl:
     await change(service.crawl_control, await find_crawl(service, crawl_id), command_actor())
     return await find_crawl(service, crawl_id)
-
-
-async def _delete(service: CommandService, crawl_id: str, progress: ProgressLine) -> None:
-    async def step(name: str, percent: int | None = None, data: Any = None) -> None:
-        progress.show(f"{percent or 0} %: {name}")
-
-    done = await service.crawl_deleter.delete_here(crawl_id, command_actor(), step)
-    progress.clear()
-    if done is None:
-        raise _unknown(crawl_id)
-    click.echo(f"Deleted {crawl_id}: {done.pages:,} pages, {done.urls:,} URLs.")
 
 
 async def _print_pages(service: CommandService, crawl_id: str, written: Output) -> None:

@@ -5,13 +5,17 @@ from typing import Annotated, Final
 
 import msgspec
 from msgspec import Meta
+from starlette.responses import Response
 
 from gossamer import problems
+from gossamer.doors.http.api.admin.job_shapes import EXAMPLE_DELETION, ShownJob, accept
 from gossamer.doors.http.api.admin.jobs import Cursor
 from gossamer.doors.http.core import timestamps
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.routing import Route
-from gossamer.flows.tenants.tenant_list import TenantList
+from gossamer.flows.removal.deleter import Deleter
+from gossamer.flows.tenants.tenant_list import TenantList, unknown_tenant
+from gossamer.state.removal.deletions import Deletion, DeletionKind
 from gossamer.state.tenants.tenant_rows import CountedTenant
 from gossamer.state.tenants.tenants import Role
 
@@ -53,6 +57,7 @@ class TenantQuery(msgspec.Struct, forbid_unknown_fields=True):
 @dataclass(frozen=True, slots=True)
 class TenantsEndpoints:
     tenants: TenantList
+    deleter: Deleter
 
     async def list_tenants(self, exchange: Exchange, query: TenantQuery) -> ShownTenants:
         page = await self.tenants.list_page(email=query.email, cursor=query.cursor, limit=query.limit)
@@ -60,6 +65,13 @@ class TenantsEndpoints:
 
     async def get_tenant(self, exchange: Exchange, id: str) -> ShownTenant:
         return _to_api(await self.tenants.get(id))
+
+    async def delete_tenant(self, exchange: Exchange, id: str) -> Response:
+        deletion = Deletion(DeletionKind.TENANT, id, exchange.caller.tenant_id)
+        job = await self.deleter.accept(deletion, None, exchange.actor)
+        if job is None:
+            raise unknown_tenant()
+        return accept(job)
 
     def routes(self) -> list[Route]:
         return [
@@ -83,6 +95,24 @@ class TenantsEndpoints:
                 parameters={"id": "The tenant's id."},
                 problems=(problems.NOT_FOUND,),
                 example=_EXAMPLE,
+            ),
+            Route(
+                method="DELETE",
+                path="/api/admin/tenants/{id}",
+                handler=self.delete_tenant,
+                needs=Role.ADMIN,
+                tag="Keys",
+                control=True,
+                summary="Delete a tenant, with everything that it has",
+                description="Its keys, people, sessions and links are gone at once, and its work ends. The "
+                "job removes its crawls, audits, batches, jobs, cached pages, pages in the search index and "
+                "its usage. The log of activity stays. Your own tenant, and the one of callers who pay "
+                "without a key, cannot be deleted.",
+                status=202,
+                answers=ShownJob,
+                parameters={"id": "The tenant's id."},
+                problems=(problems.NOT_FOUND, problems.UNPROCESSABLE_ENTITY),
+                example=EXAMPLE_DELETION,
             ),
         ]
 

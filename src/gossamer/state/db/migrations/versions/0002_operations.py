@@ -4,9 +4,53 @@ Servers of the revision before go on working with this schema during an upgrade,
 that may be empty or have a default, tables, and indexes.
 """
 
+import sqlalchemy as sa
+from alembic import op
+
 revision = "0002"
 down_revision = "0001"
 
 
 def upgrade() -> None:
     """Each step adds what one part needs."""
+    _deletions()
+    _crawl_days()
+
+
+def _deletions() -> None:
+    op.create_table(
+        "deletions",
+        sa.Column("kind", sa.String, nullable=False),
+        sa.Column("subject", sa.String(26), nullable=False),
+        sa.Column("tenant_id", sa.String(26), nullable=False),
+        sa.Column("detail_json", sa.Text, nullable=False),
+        sa.Column("accepted_at", sa.BigInteger, nullable=False),
+        sa.PrimaryKeyConstraint("kind", "subject"),
+    )
+    op.create_index(None, "deletions", ["tenant_id"])
+
+
+def _crawl_days() -> None:
+    op.create_table(
+        "crawl_days",
+        sa.Column("crawl_id", sa.String(26), nullable=False),
+        sa.Column("day", sa.Integer, nullable=False, autoincrement=False),
+        *(sa.Column(name, sa.BigInteger, nullable=False) for name in _DAY_COUNTS),
+        sa.PrimaryKeyConstraint("crawl_id", "day"),
+    )
+    op.create_index(None, "crawl_days", ["day"])
+
+
+_DAY_COUNTS = (
+    "fetched",
+    "failed",
+    "blocked",
+    "retried",
+    "added",
+    "bytes",
+    "duration_ms",
+    "status_2xx",
+    "status_3xx",
+    "status_4xx",
+    "status_5xx",
+)

@@ -1,0 +1,1 @@
+"""Deletions that were accepted, and what a tenant has."""
