@@ -130,14 +130,23 @@ class Deleter:
 
     async def remove(self, kind: DeletionKind, subject: str, step: Step) -> DeleteResult:
         async with self.database.read() as connection:
-            deletion = await deletions.get(connection, kind, subject)
-        # One that a server of the release before has accepted may not be remembered yet.
-        return await self.removals[kind].remove(deletion or Deletion(kind, subject), step)
+            deletion = await self._find(connection, kind, subject)
+        if deletion is None:
+            return DeleteResult(kind, subject)
+        return await self.removals[kind].remove(deletion, step)
 
     async def finish(self, connection: AsyncConnection, kind: DeletionKind, subject: str) -> None:
-        deletion = await deletions.get(connection, kind, subject) or Deletion(kind, subject)
-        await self.removals[kind].finish(connection, deletion)
-        await deletions.finish(connection, deletion)
+        deletion = await self._find(connection, kind, subject)
+        if deletion is not None:
+            await self.removals[kind].finish(connection, deletion)
+            await deletions.finish(connection, deletion)
+
+    async def _find(
+        self, connection: AsyncConnection, kind: DeletionKind, subject: str
+    ) -> Deletion | None:
+        """None: it is finished. A crawl that a server of the release before has marked is not remembered."""
+        known = await deletions.get(connection, kind, subject)
+        return Deletion(kind, subject) if known is None and kind is DeletionKind.CRAWL else known
 
     async def _accept(
         self, connection: AsyncConnection, deletion: Deletion, seen_by: str | None, by: Actor

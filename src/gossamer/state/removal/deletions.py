@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from sqlalchemy import ColumnElement, delete, exists, literal, not_, select, update
+from sqlalchemy import ColumnElement, and_, delete, exists, not_, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl.crawl_tables import crawls
@@ -74,10 +74,14 @@ async def give(connection: AsyncConnection, tenant: str, to: str) -> None:
 
 
 async def adopt_marked_crawls(connection: AsyncConnection) -> None:
-    """Servers of the release before only mark a crawl."""
-    kind = literal(DeletionKind.CRAWL.value)
-    known = exists().where(_deletions.kind == kind, _deletions.subject == crawls.c.id)
-    marked = select(crawls.c.id, crawls.c.tenant_id).where(crawls.c.deleting, not_(known))
+    """Servers of the release before only mark a crawl. One that goes with its audit or its tenant is left to
+    their deletions."""
+    known = or_(
+        and_(_deletions.kind == DeletionKind.CRAWL.value, _deletions.subject == crawls.c.id),
+        and_(_deletions.kind == DeletionKind.TENANT.value, _deletions.subject == crawls.c.tenant_id),
+        and_(_deletions.kind == DeletionKind.AUDIT.value, _deletions.detail_json.contains(crawls.c.id)),
+    )
+    marked = select(crawls.c.id, crawls.c.tenant_id).where(crawls.c.deleting, not_(exists().where(known)))
     for crawl_id, tenant in (await connection.execute(marked)).all():
         await add(connection, Deletion(DeletionKind.CRAWL, crawl_id, tenant))
 
