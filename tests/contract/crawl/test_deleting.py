@@ -28,9 +28,9 @@ from gossamer.state.crawl.settling import HostSettlement, TaskEnd
 from gossamer.state.db.columns import metadata
 from gossamer.state.db.database import Database
 from gossamer.state.db.tables import audits, search_pages, stray_blobs
+from gossamer.state.jobs.deletions import Deletion, DeletionKind
 from gossamer.state.jobs.job import JobFilter, JobState
 from gossamer.state.jobs.jobs import Jobs
-from gossamer.state.removal.deletions import Deletion, DeletionKind
 from gossamer.state.search.search_document import IndexedDocument
 from gossamer.state.search.search_index import SearchIndex
 from gossamer.state.tenants.activity import ActivityFilter, Actor, list_activity

@@ -14,12 +14,13 @@ from tests.contract.removal.world import BY, HOST, NEW, OLD, Rows, World, open_w
 from gossamer.flows.removal.deleter import KIND
 from gossamer.flows.removal.page_removal import purging
 from gossamer.problems import Problem
+from gossamer.state.crawl.crawl_tables import frontier
 from gossamer.state.crawl.removal import removed_pages
 from gossamer.state.crawl.removal.purge import PurgeCount, PurgeFilter
 from gossamer.state.db import tables
 from gossamer.state.db.database import Database
+from gossamer.state.jobs.deletions import Deletion, DeletionKind
 from gossamer.state.jobs.job import JobFilter
-from gossamer.state.removal.deletions import Deletion, DeletionKind
 from gossamer.state.tenants.activity import ActivityFilter, list_activity
 from gossamer.state.tenants.tenants import PUBLIC
 
@@ -133,9 +134,7 @@ async def test_pages_go_by_filter_and_their_crawls_stay(
     assert await mortal.run(world, deletion) >= 4
     over = {world.crawls[name] for name in ("done", "canceled", "default", "site", "bobs")}
     old = {key for key, row in before["crawled_pages"].items() if row["crawled_at"] == OLD}
-    (bobs,) = [
-        row for row in before["search_pages"].values() if row["tenant_id"] == world.tenants["bob"]
-    ]
+    (bobs,) = [row for row in before["search_pages"].values() if row["tenant_id"] == world.tenants["bob"]]
     bobs["seen_at"] = NEW  # from now on it is the page of his other crawl
 
     def gone(table: str, row: dict[str, Any]) -> bool:
@@ -169,7 +168,7 @@ async def test_pages_on_their_way_to_the_index_do_not_arrive(world: World) -> No
     await world.check()
     assert await world.found("ann") == {"both", "default-new"}
     async with world.database.read() as connection:
-        urls = tables.metadata.tables["frontier"].c
+        urls = frontier.c
         known = select(urls.url).where(urls.crawl_id == world.crawls["running"])
         assert len((await connection.scalars(known)).all()) == 4, "they are not fetched again"
 

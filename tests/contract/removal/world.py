@@ -1,4 +1,4 @@
-"""A small world: tenants with crawls in each state, audits, batches, cached pages, an index and shared blobs."""
+"""A small world: tenants with crawls in each state, audits, batches, cached pages and shared blobs."""
 
 import asyncio
 import io
@@ -163,9 +163,7 @@ class World:
 
     async def catch_up(self) -> None:
         log = Log(io.StringIO())
-        indexing = Indexing(
-            self.database, self.index(), Crawls(self.database), self.blobs, self.parsers, log
-        )
+        indexing = Indexing(self.database, self.index(), Crawls(self.database), self.blobs, self.parsers, log)
         await indexing.catch_up(asyncio.Event())
 
     async def _add_records(self, name: str) -> None:
@@ -264,7 +262,7 @@ class World:
         assert {job for job, _ in rows["batch_results"]} <= {job for (job,) in rows["batches"]}
         words = "rowid" if self.database.dialect == "sqlite" else "id"
         async with self.database.read() as connection:
-            ids = set((await connection.scalars(text(f"SELECT {words} FROM search_words"))).all())  # noqa: S608
+            ids = set((await connection.scalars(text(f"SELECT {words} FROM search_words"))).all())
             orphans = (await connection.scalars(select(tables.stray_blobs.c.name))).all()
         assert ids == {key for (key,) in rows["search_pages"]}
         assert orphans == []
@@ -358,4 +356,3 @@ async def open_world(database: Database, database_url: str, folder: Path) -> Asy
     await cache.close()
     await jobs.close()
     await blobs.close()
-

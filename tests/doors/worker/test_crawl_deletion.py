@@ -12,9 +12,9 @@ from gossamer.flows.removal.deleter import Deleter
 from gossamer.state.blobs.blobs import open_blobs
 from gossamer.state.crawl.crawl_tables import crawl_blobs, crawled_pages, crawls, frontier
 from gossamer.state.db.database import Database
+from gossamer.state.jobs.deletions import Deletion, DeletionKind
 from gossamer.state.jobs.job import JobState
 from gossamer.state.jobs.jobs import Jobs
-from gossamer.state.removal.deletions import Deletion, DeletionKind
 from gossamer.state.tenants.activity import Actor
 from gossamer.state.wakeups.wakeups import open_wakeups
 

@@ -10,8 +10,9 @@ from gossamer.flows.removal.deleter import AcceptedDeletion, DeleteResult
 from gossamer.reach.page.visit import Step
 from gossamer.state import audits
 from gossamer.state.crawl.removal import deleting
-from gossamer.state.removal import deletions, of_tenant
-from gossamer.state.removal.deletions import Deletion, DeletionKind
+from gossamer.state.jobs import deletions
+from gossamer.state.jobs.deletions import Deletion, DeletionKind
+from gossamer.state.tenants import tenant_data
 
 
 class AuditLeftovers(msgspec.Struct, frozen=True):
@@ -33,7 +34,7 @@ class AuditRemoval:
             return await self._accepted_before(connection, deletion, seen_by)
         if seen_by not in (None, audit.tenant_id):
             return None
-        await of_tenant.drop_job(connection, [audit.job_id])
+        await tenant_data.drop_job(connection, [audit.job_id])
         audit = await audits.take(connection, audit.id) or audit  # it may have begun its crawl just now
         if audit.crawl_id is not None:
             await deleting.mark(connection, audit.crawl_id, audit.tenant_id)

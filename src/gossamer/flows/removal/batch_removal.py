@@ -12,8 +12,8 @@ from gossamer.reach.page.visit import Step
 from gossamer.state import batches
 from gossamer.state.blobs.blobs import Blobs
 from gossamer.state.db.database import Database
-from gossamer.state.removal import of_tenant
-from gossamer.state.removal.deletions import Deletion, DeletionKind
+from gossamer.state.jobs.deletions import Deletion, DeletionKind
+from gossamer.state.tenants import tenant_data
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class BatchRemoval:
         batch = await batches.get(connection, deletion.subject)
         if batch is None or seen_by not in (None, batch.tenant_id):
             return None
-        await of_tenant.drop_job(connection, [batch.job_id])
+        await tenant_data.drop_job(connection, [batch.job_id])
         await batches.forget_headers_of(connection, batch.job_id)
         own = Deletion(DeletionKind.BATCH, batch.job_id, batch.tenant_id)
         return AcceptedDeletion(own, f"{batch.total:,} URLs")

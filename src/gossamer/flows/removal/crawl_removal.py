@@ -28,7 +28,7 @@ from gossamer.state.crawl.crawl_tables import (
 from gossamer.state.crawl.removal import crawl_blobs, deleting, removed_pages
 from gossamer.state.crawl.removal.deleting import MarkedCrawl
 from gossamer.state.db.database import Database
-from gossamer.state.removal.deletions import Deletion, DeletionKind
+from gossamer.state.jobs.deletions import Deletion, DeletionKind
 
 BLOBS_AT_ONCE: Final = 100
 LOCKED_SECONDS: Final = 0.1  # until rows are tried again that somebody has locked

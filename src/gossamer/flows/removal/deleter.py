@@ -15,11 +15,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.reach.page.visit import Step
 from gossamer.state.db.database import Database
-from gossamer.state.jobs import job_table
+from gossamer.state.jobs import deletions, job_table
+from gossamer.state.jobs.deletions import Deletion, DeletionKind
 from gossamer.state.jobs.job import Job, NewJob
 from gossamer.state.jobs.jobs import Jobs
-from gossamer.state.removal import deletions
-from gossamer.state.removal.deletions import Deletion, DeletionKind
 from gossamer.state.tenants import activity
 from gossamer.state.tenants.activity import Action, ActivityEntry, Actor
 from gossamer.web.url.url import digest
@@ -141,9 +140,7 @@ class Deleter:
             await self.removals[kind].finish(connection, deletion)
             await deletions.finish(connection, deletion)
 
-    async def _find(
-        self, connection: AsyncConnection, kind: DeletionKind, subject: str
-    ) -> Deletion | None:
+    async def _find(self, connection: AsyncConnection, kind: DeletionKind, subject: str) -> Deletion | None:
         """None: it is finished. A crawl that a server of the release before has marked is not remembered."""
         known = await deletions.get(connection, kind, subject)
         return Deletion(kind, subject) if known is None and kind is DeletionKind.CRAWL else known

@@ -26,7 +26,7 @@ from gossamer.state.crawl.removal import purge, removed_pages
 from gossamer.state.crawl.removal.purge import PurgeCount, PurgeFilter
 from gossamer.state.crawl.removal.removed_pages import OwnedCrawl, RemovedPage
 from gossamer.state.db.database import Database, clock
-from gossamer.state.removal.deletions import Deletion, DeletionKind
+from gossamer.state.jobs.deletions import Deletion, DeletionKind
 
 CRAWLS_AT_ONCE: Final = 100
 

@@ -13,8 +13,8 @@ from gossamer.flows.removal.tenant_removal import TenantRemoval
 from gossamer.flows.tenants.admit import Admission
 from gossamer.state.blobs.blobs import Blobs
 from gossamer.state.db.database import Database
+from gossamer.state.jobs.deletions import DeletionKind
 from gossamer.state.pages.page_cache import PageCache
-from gossamer.state.removal.deletions import DeletionKind
 from gossamer.state.search.search_index import SearchIndex
 
 

@@ -27,7 +27,7 @@ from gossamer.state.crawl.removal.purge import PurgeFilter
 from gossamer.state.crawl.removal.removed_pages import OwnedCrawl
 from gossamer.state.db.database import Database
 from gossamer.state.jobs import job_table
-from gossamer.state.removal.deletions import Deletion, DeletionKind
+from gossamer.state.jobs.deletions import Deletion, DeletionKind
 from gossamer.state.tenants.activity import Actor
 
 CRAWLS_AT_ONCE: Final = 100

@@ -23,11 +23,11 @@ from gossamer.reach.page.visit import Step
 from gossamer.state import batches
 from gossamer.state.crawl.removal import deleting
 from gossamer.state.db.database import Database
+from gossamer.state.jobs import deletions
+from gossamer.state.jobs.deletions import Deletion, DeletionKind
 from gossamer.state.pages.page_cache import PageCache
-from gossamer.state.removal import deletions, of_tenant
-from gossamer.state.removal.deletions import Deletion, DeletionKind
 from gossamer.state.search.search_index import SearchIndex
-from gossamer.state.tenants import tenants
+from gossamer.state.tenants import tenant_data, tenants
 from gossamer.state.tenants.tenants import PUBLIC, Key
 
 CRAWLS_AT_ONCE: Final = 100
@@ -49,13 +49,13 @@ class TenantRemoval:
     ) -> AcceptedDeletion | None:
         tenant_id = deletion.subject
         _refuse(deletion)
-        if not await of_tenant.lock(connection, tenant_id):
+        if not await tenant_data.lock(connection, tenant_id):
             return None
         known = await deletions.get(connection, DeletionKind.TENANT, tenant_id)
         tenant = await tenants.get_tenant(connection, tenant_id)
         if known is not None or tenant is None:
             return AcceptedDeletion(known or deletion)
-        keys = await of_tenant.close(connection, tenant_id)
+        keys = await tenant_data.close(connection, tenant_id)
         return AcceptedDeletion(deletion, tenant.email, tenant_id, partial(self._refuse_keys, keys))
 
     async def remove(self, deletion: Deletion, step: Step) -> DeleteResult:
@@ -63,23 +63,23 @@ class TenantRemoval:
         for _ in range(MAX_PASSES):
             crawls += await self._remove_once(deletion, step)
             async with self.database.read() as connection:
-                left = await of_tenant.what_is_left(connection, deletion.subject)
+                left = await tenant_data.what_is_left(connection, deletion.subject)
             if not left:
                 return DeleteResult(DeletionKind.TENANT, deletion.subject, crawls=crawls)
         raise Unavailable("database", f"the tenant still has rows in {left}")
 
     async def finish(self, connection: AsyncConnection, deletion: Deletion) -> None:
-        if await of_tenant.lock(connection, deletion.subject):
-            if left := await of_tenant.what_is_left(connection, deletion.subject):
+        if await tenant_data.lock(connection, deletion.subject):
+            if left := await tenant_data.what_is_left(connection, deletion.subject):
                 raise Unavailable("database", f"the tenant got rows in {left} meanwhile")
-            await of_tenant.drop_tenant(connection, deletion.subject)
+            await tenant_data.drop_tenant(connection, deletion.subject)
 
     async def _remove_once(self, deletion: Deletion, step: Step) -> int:
         tenant = deletion.subject
         await step("ending its work", WORK)
         async with self.database.write() as connection:
             await deletions.give(connection, tenant, deletion.tenant_id)
-        await self._all(of_tenant.drop_jobs, tenant)
+        await self._all(tenant_data.drop_jobs, tenant)
         crawls = await self._remove_crawls(tenant, step)
         await self._remove_batches(tenant, step)
         await step("removing its cached pages", CACHE)
@@ -87,8 +87,8 @@ class TenantRemoval:
         await step("removing its pages from the search index", SEARCH)
         await self.index.drop_all(tenant)
         await step("removing its records", RECORDS)
-        for table in (*of_tenant.RECORDS, *of_tenant.PEOPLE):
-            await remove_all(self.database, partial(of_tenant.drop_rows, table=table, tenant=tenant))
+        for table in (*tenant_data.RECORDS, *tenant_data.PEOPLE):
+            await remove_all(self.database, partial(tenant_data.drop_rows, table=table, tenant=tenant))
         return crawls
 
     async def _remove_crawls(self, tenant: str, step: Step) -> int:
@@ -117,7 +117,7 @@ class TenantRemoval:
         await step("removing its batches", BATCHES)
         while True:
             async with self.database.read() as connection:
-                ids = await of_tenant.list_batches(connection, tenant)
+                ids = await tenant_data.list_batches(connection, tenant)
             if not ids:
                 return
             for batch_id in ids:
@@ -129,7 +129,7 @@ class TenantRemoval:
         dropped = await self.pages.drop_tenant(tenant)
         if dropped.failed:
             raise Unavailable("cache", "a tier of the page cache did not confirm that its pages are gone")
-        await self._all(of_tenant.drop_tombstones, tenant)
+        await self._all(tenant_data.drop_tombstones, tenant)
 
     async def _all(self, drop: Callable[[AsyncConnection, str], Awaitable[int]], tenant: str) -> None:
         await remove_all(self.database, lambda connection: drop(connection, tenant))

@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from gossamer.state.crawl.crawl_tables import crawls
 from gossamer.state.db.database import clock
 from gossamer.state.db.tables import api_keys, tenants, usage_days, users
-from gossamer.state.removal.deletions import DeletionKind, is_kept
+from gossamer.state.jobs.deletions import DeletionKind, is_kept
 from gossamer.state.tenants.tenants import PUBLIC, Tenant
 
 

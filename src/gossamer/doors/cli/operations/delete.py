@@ -11,12 +11,12 @@ from gossamer.doors.cli.shared.actor import command_actor
 from gossamer.doors.cli.shared.moment import parse_moment
 from gossamer.doors.cli.shared.owner import owner_of
 from gossamer.doors.cli.shared.progress import ProgressLine
-from gossamer.doors.cli.shared.running import run_with
+from gossamer.doors.cli.shared.running import run_on_data
 from gossamer.doors.http.api.crawl.host_names import host_names
 from gossamer.flows.removal.deleter import DeleteResult
 from gossamer.flows.removal.page_removal import purging
 from gossamer.state.crawl.removal.purge import PurgeFilter
-from gossamer.state.removal.deletions import Deletion, DeletionKind
+from gossamer.state.jobs.deletions import Deletion, DeletionKind
 from gossamer.state.tenants import tenants
 from gossamer.web.outcome.outcome import Outcome
 
@@ -79,7 +79,7 @@ def delete_tenant(build: Build, /, tenant: str, quiet: bool, **flags: Any) -> No
     "--before", metavar="TIME", callback=parse_moment, help="Pages that were stored before this time."
 )
 @click.option(
-    "--outcome", type=click.Choice([each.value for each in Outcome]), default="", show_default=False
+    "--outcome", type=click.Choice([each.value for each in Outcome]), help="Pages with this outcome."
 )
 @click.option("--dry-run", is_flag=True, help="Only tell what would be deleted.")
 @QUIET
@@ -91,7 +91,7 @@ def delete_pages(
     crawl: str,
     host: str | None,
     before: datetime | None,
-    outcome: str,
+    outcome: str | None,
     dry_run: bool,
     quiet: bool,
     **flags: Any,
@@ -101,7 +101,7 @@ def delete_pages(
     if host is not None and not hosts:
         raise click.BadParameter("this is not the name of a host", param_hint="--host")
     moment = None if before is None else round(before.timestamp() * 1000)
-    which = PurgeFilter(crawl_id=crawl, hosts=hosts, before=moment, outcome=outcome)
+    which = PurgeFilter(crawl_id=crawl, hosts=hosts, before=moment, outcome=outcome or "")
     purging(which, "")  # refuses all pages of all crawls
 
     async def find(service: CommandService) -> Deletion:
@@ -110,7 +110,7 @@ def delete_pages(
     if not dry_run:
         delete_here(build, flags, find, quiet=quiet)
         return
-    found = run_with(build, flags, lambda service: service.removals.pages.count(which))
+    found = run_on_data(build, flags, lambda service: service.removals.pages.count(which))
     click.echo(f"{found.pages:,} pages ({found.bytes:,} bytes) in {found.crawls:,} crawls would be deleted.")
 
 
@@ -125,7 +125,7 @@ def delete_here(build: Build, /, flags: dict[str, Any], find: Find, *, quiet: bo
         deletion = await find(service)
         return deletion, await service.deleter.delete_here(deletion, command_actor(), step)
 
-    deletion, result = run_with(build, flags, work)
+    deletion, result = run_on_data(build, flags, work)
     progress.clear()
     if result is None:
         raise click.ClickException(f"There is no {deletion.kind.value} {deletion.subject}.")

@@ -11,7 +11,7 @@ from gossamer.doors.cli.operations.delete import QUIET, WHERE
 from gossamer.doors.cli.shared.columns import print_table
 from gossamer.doors.cli.shared.moment import parse_moment
 from gossamer.doors.cli.shared.progress import ProgressLine
-from gossamer.doors.cli.shared.running import run_with
+from gossamer.doors.cli.shared.running import run_on_data
 from gossamer.flows.removal.retention import DueData, Retention
 
 COUNT_SECONDS: Final = 600.0  # for each kind: nobody waits for a command but who started it
@@ -56,7 +56,7 @@ def upkeep(
         removed = await retention.enforce(step, now=moment)
         return retention, {name: DueData(rows) for name, rows in removed.items()}
 
-    retention, found = run_with(build, flags, work)
+    retention, found = run_on_data(build, flags, work)
     progress.clear()
     if as_json:
         click.echo(msgspec.json.encode({name: due._asdict() for name, due in found.items()}))

@@ -15,7 +15,7 @@ from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.routing import Route
 from gossamer.flows.removal.deleter import Deleter
 from gossamer.flows.tenants.tenant_list import TenantList, unknown_tenant
-from gossamer.state.removal.deletions import Deletion, DeletionKind
+from gossamer.state.jobs.deletions import Deletion, DeletionKind
 from gossamer.state.tenants.tenant_rows import CountedTenant
 from gossamer.state.tenants.tenants import Role
 

@@ -27,8 +27,8 @@ from gossamer.flows.audit.audits import Audits
 from gossamer.flows.removal.deleter import Deleter
 from gossamer.problems import Problem
 from gossamer.state.audits import Audit
+from gossamer.state.jobs.deletions import Deletion, DeletionKind
 from gossamer.state.jobs.job import Job
-from gossamer.state.removal.deletions import Deletion, DeletionKind
 from gossamer.state.tenants.tenants import Role
 from gossamer.web.audit.comparison import Comparison
 

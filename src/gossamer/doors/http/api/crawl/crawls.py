@@ -28,7 +28,7 @@ from gossamer.flows.crawl.seeds import Seeder
 from gossamer.flows.removal.deleter import Deleter
 from gossamer.problems import Problem
 from gossamer.state.crawl.crawls import Crawl, Crawls
-from gossamer.state.removal.deletions import Deletion, DeletionKind
+from gossamer.state.jobs.deletions import Deletion, DeletionKind
 from gossamer.state.tenants.activity import Actor
 from gossamer.state.tenants.tenants import Role
 

@@ -24,9 +24,9 @@ from gossamer.flows.batch.batch_line import MAX_LINE_BYTES, BatchProblem, BatchR
 from gossamer.flows.removal.deleter import Deleter
 from gossamer.problems import Problem
 from gossamer.state.batches import Batch, BatchCounts, BatchLines, Line
+from gossamer.state.jobs.deletions import Deletion, DeletionKind
 from gossamer.state.jobs.job import Job, JobState
 from gossamer.state.jobs.jobs import Jobs
-from gossamer.state.removal.deletions import Deletion, DeletionKind
 from gossamer.state.tenants.tenants import Role
 
 MAX_LISTED: Final = 100

@@ -1,1 +1,0 @@
-"""Deletions that were accepted, and what a tenant has."""
