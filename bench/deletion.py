@@ -2,8 +2,8 @@
 
     scripts/bench deletion [--urls 1000000] [--database sqlite|postgres|both]
 
-A server serves a cached page and deletes the crawl at the same time. The client asks at a steady rate and measures each request from the moment it was due, first with nothing else to do, then during
-the deletion.
+A server serves a cached page and deletes the crawl at the same time. The client asks at a steady rate, and
+measures each request from the moment it was due: first with nothing else to do, then during the deletion.
 """
 
 import argparse
@@ -242,8 +242,8 @@ def main() -> None:
     shown = table(HEAD, [each.row() for each in found])
     told = (
         f"{machine}\n\nA cached page is fetched {RATE} times a second, by the clock, while the same server "
-        f"deletes a crawl of {given.urls:,} URLs. Every second URL has a page, and {PAGES_IN_BLOB} URLs share "
-        f"a blob. Milliseconds from the moment a request was due.\n\n{shown}\n"
+        f"deletes a crawl of {given.urls:,} URLs. Every second URL has a page; {PAGES_IN_BLOB} URLs share a "
+        f"blob. Milliseconds from the moment a request was due.\n\n{shown}\n"
     )
     print(told)
     save("deletion", machine, told, {"urls": given.urls, "rows": [each.row() for each in found]})

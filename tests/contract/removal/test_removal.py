@@ -72,7 +72,7 @@ class Mortal:
         monkeypatch.setattr(database, "write", dying)
 
     async def run(self, world: World, deletion: Deletion) -> int:
-        """Carry out a deletion that is killed again and again, a little later each time; returns how often."""
+        """Carry out a deletion that is killed again and again, a little later each time; how often."""
         kills = 0
         while True:
             self.left, self.commits = kills // 2, bool(kills % 2)

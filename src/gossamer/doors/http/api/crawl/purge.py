@@ -13,7 +13,7 @@ from gossamer.doors.http.api.admin.job_shapes import EXAMPLE_DELETION, ShownJob,
 from gossamer.doors.http.api.crawl.crawl_shapes import CrawlId
 from gossamer.doors.http.api.crawl.host_names import HostName, host_names
 from gossamer.doors.http.core.exchange import Exchange, answer
-from gossamer.doors.http.core.routing import Route
+from gossamer.doors.http.core.routing import Other, Route
 from gossamer.flows.removal.deleter import Deleter
 from gossamer.flows.removal.page_removal import PageRemoval, purging
 from gossamer.problems import Problem, validation_error
@@ -85,9 +85,17 @@ class PurgeEndpoints:
                 description="The job removes the pages that were stored until now and match, their content "
                 "and their entries in the search index. The crawls stay, and those that are not over do not "
                 "fetch these pages again. The content of a page leaves the disk with the last page that was "
-                "stored together with it. With `dryRun` the answer is 200, and tells what would go.",
+                "stored together with it.",
                 status=202,
                 answers=ShownJob,
                 example=EXAMPLE_DELETION,
+                others=(
+                    Other(
+                        status=200,
+                        about="With `dryRun`: what would be deleted.",
+                        answers=PurgePreview,
+                        example=PurgePreview(1_204, 48_126_400, 3),
+                    ),
+                ),
             )
         ]
