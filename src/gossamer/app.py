@@ -42,7 +42,6 @@ from gossamer.flows.crawl.host import CrawlParts
 from gossamer.flows.crawl.indexing import Indexing
 from gossamer.flows.crawl.managing.control import CrawlControl
 from gossamer.flows.crawl.managing.crawl_feed import CrawlFeed
-from gossamer.flows.crawl.managing.delete import CrawlDeleter
 from gossamer.flows.crawl.managing.preview import CrawlPreviewer
 from gossamer.flows.crawl.plan import Plans
 from gossamer.flows.crawl.politeness.gate import Gates
@@ -64,6 +63,10 @@ from gossamer.flows.pages.obtain import Obtainer
 from gossamer.flows.pages.read import Reader
 from gossamer.flows.pages.search import Finder
 from gossamer.flows.parsers.parser_pool import ParserPool
+from gossamer.flows.removal.deleter import Deleter
+from gossamer.flows.removal.page_removal import NoArchive
+from gossamer.flows.removal.removals import Removals
+from gossamer.flows.removal.retention import KeepTimes, Retention
 from gossamer.flows.render.pace import RenderPace
 from gossamer.flows.render.render import Renderer
 from gossamer.flows.render.render_capacity import RenderCapacity
@@ -201,7 +204,10 @@ class Service:
         self.hosts = Hosts(self.database)
         self.frontier = Frontier(self.database)
         self.crawl_control = CrawlControl(self.crawls, self.frontier, self.hosts, self.hot, self.quotas)
-        self.crawl_deleter = CrawlDeleter(self.jobs, self.blobs)
+        self.removals = Removals.on(self.database, self.blobs, self.page_cache, self.index, self.admission)
+        self.deleter = Deleter(self.jobs, self.removals.by_kind)
+        keep = KeepTimes.of(settings)
+        self.retention = Retention(keep, self.deleter, self.removals.pages, NoArchive(), time.time)
         self.crawl_feed = CrawlFeed(self.database)
         self.frontier_batcher = FrontierBatcher(self.frontier, self.hosts)
         agent, longest = settings.user_agent, settings.crawl_longest_delay
@@ -280,8 +286,8 @@ class Service:
         start("upkeep", partial(upkeep.keep_clean, self.database, self.admission, self.log))
         start("pages", partial(upkeep.keep_pages, self.page_cache, self.usage, self.log))
         start("index", partial(upkeep.keep_indexed, self.index, self.log))
-        crawling = partial(upkeep.keep_crawling, self.crawls, self.frontier, self.crawl_deleter, self.log)
-        start("crawls", crawling)
+        start("retention", partial(upkeep.keep_in_time, self.retention, self.log))
+        start("crawls", partial(upkeep.keep_crawling, self.crawls, self.frontier, self.deleter, self.log))
         start("quotas", partial(upkeep.keep_quotas, self.quotas, self.log))
         start("event_loop", partial(watch_event_loop, self.metrics))
         start("crawl_metrics", CrawlWatch(self.crawl_stats, self.metrics, self.log).run)
@@ -324,7 +330,7 @@ class Service:
             self.batcher, self.reader, self.database, self.batch_lines, self.settings.upgrade_url
         )
         done = handlers(
-            self.auditor, rendering, self.warmer, batches, self.crawl_deleter, places=places, kinds=kinds
+            self.auditor, rendering, self.warmer, batches, self.deleter, places=places, kinds=kinds
         )
         return Worker(
             self.jobs,

@@ -28,6 +28,7 @@ from gossamer.doors.http.api.crawl.crawl_stats import StatsEndpoints
 from gossamer.doors.http.api.crawl.crawls import CrawlsEndpoints
 from gossamer.doors.http.api.crawl.domains import DomainsEndpoints
 from gossamer.doors.http.api.crawl.frontier import FrontierEndpoints
+from gossamer.doors.http.api.crawl.purge import PurgeEndpoints
 from gossamer.doors.http.api.pages.batch import BatchEndpoints
 from gossamer.doors.http.api.pages.capture import CaptureEndpoints
 from gossamer.doors.http.api.pages.extract import ExtractEndpoints
@@ -86,6 +87,7 @@ class Api:
     sign_in: SignInEndpoints
     people: PeopleEndpoints
     tenants: TenantsEndpoints
+    purge: PurgeEndpoints
     settings: SettingsEndpoints
     operations: OperationsEndpoints
 
@@ -108,8 +110,8 @@ def open_api(service: "Service") -> Api:
         cached_pages=CachedPagesEndpoints(service.page_cache.listing),
         usage=UsageEndpoints(service.usage, service.database, service.limits, service.quotas),
         payments=PaymentsEndpoints(service.database),
-        batch=BatchEndpoints(service.batches, service.jobs, service.batch_lines),
-        crawls=CrawlsEndpoints(crawls, service.seeder, control, service.crawl_deleter),
+        batch=BatchEndpoints(service.batches, service.jobs, service.batch_lines, service.deleter),
+        crawls=CrawlsEndpoints(crawls, service.seeder, control, service.deleter),
         crawl_pages=pages,
         page_links=PageLinksEndpoints(pages, LinksInFinder(service.crawl_results)),
         crawl_events=CrawlEventsEndpoints(crawls, service.crawl_feed),
@@ -117,7 +119,7 @@ def open_api(service: "Service") -> Api:
         domains=DomainsEndpoints(crawls, service.hosts, control),
         stats=StatsEndpoints(crawls, service.crawl_stats, time.time),
         frontier=FrontierEndpoints(crawls, service.frontier, service.seeder, control),
-        audits=AuditsEndpoints(service.audits),
+        audits=AuditsEndpoints(service.audits, service.deleter),
         activity=ActivityEndpoints(service.activity_log),
         workers=WorkersEndpoints(service.workers),
         alerts=AlertsEndpoints(service.alerts),
@@ -127,7 +129,10 @@ def open_api(service: "Service") -> Api:
         own_keys=OwnKeysEndpoints(OwnKeys(service.keys)),
         sign_in=SignInEndpoints(service.sign_in, SessionCookie.of(public_url), upgrade_url),
         people=PeopleEndpoints(service.people, public_url),
-        tenants=TenantsEndpoints(service.tenant_list, TenantLimits(service.limits), service.quotas),
+        tenants=TenantsEndpoints(
+            service.tenant_list, TenantLimits(service.limits), service.quotas, service.deleter
+        ),
+        purge=PurgeEndpoints(service.removals.pages, service.deleter),
         settings=SettingsEndpoints(service.settings),
         operations=open_operations(service),
     )

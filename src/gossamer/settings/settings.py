@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from gossamer import __version__
 from gossamer.settings.values import (
     Expected,
+    Lifetime,
     Money,
     Network,
     Parse,
@@ -28,6 +29,7 @@ from gossamer.settings.values import (
     choice,
     closest,
     duration,
+    lifetime,
     link,
     list_of,
     matching,
@@ -54,6 +56,7 @@ __all__ = [
 PREFIX: Final = "GOSSAMER_"
 MASK: Final = "********"
 CDP_FACILITATOR: Final = "https://api.cdp.coinbase.com/platform/v2/x402"
+DAY: Final = 86_400  # seconds
 TEST_FACILITATOR: Final = "https://x402.org/facilitator"  # for test networks only
 
 # Computes a default from the settings declared before it and the environment.
@@ -244,6 +247,15 @@ class Settings:
     crawl_longest_delay: float = setting(300.0, "Longest Crawl-delay in robots.txt that is honoured, in seconds; a longer one counts as this", parse=duration(0, 86_400))
     default_crawl_pages: int = setting(10_000, "Pages that a tenant's default crawl stores, for URLs that are added to no other; then another one begins", parse=whole(1, 100_000_000))
     crawl_address_connections: int = setting(8, "Concurrent requests to one address, over all its hosts and all crawling processes; networks in egress_allow have no limit", parse=whole(1, 10_000))
+
+    keep_completed_urls: Lifetime = setting(Lifetime(7 * DAY), "How long after the end of its crawl a URL that was fetched is kept; the URLs of running and paused crawls always are. forever keeps them", parse=lifetime())
+    keep_failed_urls: Lifetime = setting(Lifetime(30 * DAY), "The same for URLs that failed or that robots.txt forbids", parse=lifetime())
+    keep_bodies: Lifetime = setting(Lifetime(30 * DAY), "How long the content of crawled pages is kept", parse=lifetime())
+    keep_pages: Lifetime = setting(Lifetime(0), "How long crawled pages themselves are kept: address, title, status and words for search", parse=lifetime())
+    keep_minutes: Lifetime = setting(Lifetime(7 * DAY), "How long crawl statistics are kept by the minute; after that they are kept by day", parse=lifetime(7 * DAY))
+    keep_audits: Lifetime = setting(Lifetime(90 * DAY), "How long audits are kept, with the crawls of sites", parse=lifetime())
+    keep_jobs: Lifetime = setting(Lifetime(30 * DAY), "How long jobs are kept after their end, with their events and the results of batches", parse=lifetime())
+    keep_robots: Lifetime = setting(Lifetime(30 * DAY), "How long the robots.txt of a host is kept that is not crawled any more", parse=lifetime())
 
     network: str = setting("base-sepolia", "Chain of payments: base (real money) or base-sepolia (test)", parse=choice("base", "base-sepolia"), alias="NETWORK")
     wallet_address: str = setting("", "EVM wallet that receives payments; payments are on when wallet_svm is set too", parse=matching("0x[0-9a-fA-F]{40}", "0x and 40 hexadecimal digits"), alias="WALLET_ADDRESS")

@@ -12,6 +12,9 @@ from urllib.parse import urlsplit
 
 MILLION: Final = 1_000_000
 UNITS: Final = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "sec": 1, "min": 60}
+FOREVER: Final = "forever"
+MAX_LIFETIME: Final = 100 * 366 * 86400
+_SPANS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 Network = IPv4Network | IPv6Network
 Parse = Callable[[str], Any]
@@ -69,6 +72,27 @@ class Money:
         return f"${self.millionths / MILLION:.6f}".rstrip("0").rstrip(".")
 
 
+@dataclass(frozen=True, slots=True)
+class Lifetime:
+    """How long something is kept; 0 seconds: forever."""
+
+    seconds: int
+
+    def __str__(self) -> str:
+        if self.is_forever:
+            return FOREVER
+        unit = next(unit for unit in reversed(_SPANS) if self.seconds % _SPANS[unit] == 0)
+        return f"{self.seconds // _SPANS[unit]}{unit}"
+
+    @property
+    def is_forever(self) -> bool:
+        return self.seconds == 0
+
+    @property
+    def milliseconds(self) -> int:
+        return self.seconds * 1000
+
+
 def whole(low: int, high: int) -> Callable[[str], int]:
     def parse(text: str) -> int:
         if re.fullmatch(r"[0-9]+(_[0-9]+)*", text) and len(text) <= 18 and low <= int(text) <= high:
@@ -83,6 +107,21 @@ def duration(low: float, high: float) -> Callable[[str], float]:
         if re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,6})?", text) and low <= float(text) <= high:
             return float(text)
         raise Expected(f"seconds from {low:g} to {high:g}")
+
+    return parse
+
+
+def lifetime(low: int = 1) -> Callable[[str], Lifetime]:
+    """`low`: the shortest, in seconds."""
+
+    def parse(text: str) -> Lifetime:
+        if text.lower() in ("0", FOREVER):
+            return Lifetime(0)
+        if (match := re.fullmatch(r"([0-9]{1,9})([smhd])", text.lower())) is not None:
+            seconds = int(match[1]) * _SPANS[match[2]]
+            if low <= seconds <= MAX_LIFETIME:
+                return Lifetime(seconds)
+        raise Expected(f"a time such as 30d or 12h, at least {Lifetime(low)}, or forever")
 
     return parse
 

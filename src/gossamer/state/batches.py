@@ -13,7 +13,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
-from sqlalchemy import Integer, delete, exists, func, insert, select, update
+from sqlalchemy import Integer, delete, exists, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
 
@@ -28,6 +28,7 @@ MAX_INLINE_BYTES: Final = 65_536  # of a line; larger ones are compressed and de
 COMPRESSION_LEVEL: Final = 6
 MAX_BLOBS_AT_ONCE: Final = 4
 FORGET_BATCH: Final = 10
+RESULTS_AT_ONCE: Final = 100
 MEDIA_TYPE: Final = "application/json"
 _WINDOW: Final = 31  # for zlib: with gzip's header and trailer
 
@@ -158,11 +159,50 @@ async def forget(connection: AsyncConnection) -> int:
     return len(ids)
 
 
+async def count_old(connection: AsyncConnection, before: int) -> tuple[int, int]:
+    """How many batches have no job any more, or one that ended before this time; and the size of their
+    results."""
+    kept = exists().where(
+        jobs.c.job_id == batches.c.job_id, or_(jobs.c.finished_at.is_(None), jobs.c.finished_at >= before)
+    )
+    number = await connection.scalar(select(func.count()).select_from(batches).where(~kept))
+    joined = batches.join(batch_results, _results.job_id == batches.c.job_id)
+    size = select(func.coalesce(func.sum(_results.size), 0)).select_from(joined).where(~kept)
+    return number or 0, int(await connection.scalar(size) or 0)
+
+
 async def forget_headers(connection: AsyncConnection) -> None:
     """Delete the headers of batches whose jobs are over."""
     active = exists().where(jobs.c.job_id == batches.c.job_id, jobs.c.status.in_(("queued", "running")))
     over = update(batches).where(batches.c.headers_json.is_not(None), ~active)
     await connection.execute(over.values(headers_json=None))
+
+
+class DroppedResults(NamedTuple):
+    """How many results were removed, and the blobs that they were in."""
+
+    number: int
+    blobs: Sequence[str] = ()
+
+
+async def drop_results(connection: AsyncConnection, job_id: str) -> DroppedResults:
+    """Remove some results of a batch, and mark their blobs."""
+    some = select(_results.position).where(_results.job_id == job_id).order_by(_results.position)
+    chosen = _results.position.in_(some.limit(RESULTS_AT_ONCE))
+    gone = delete(batch_results).where(_results.job_id == job_id, chosen)
+    names = (await connection.scalars(gone.returning(_results.blob))).all()
+    blobs = [name for name in names if name is not None]
+    await orphan_blobs.mark(connection, blobs)
+    return DroppedResults(len(names), blobs)
+
+
+async def forget_headers_of(connection: AsyncConnection, job_id: str) -> None:
+    await connection.execute(update(batches).where(batches.c.job_id == job_id).values(headers_json=None))
+
+
+async def drop_row(connection: AsyncConnection, job_id: str) -> None:
+    """The last step: the batch has no results any more."""
+    await connection.execute(delete(batches).where(batches.c.job_id == job_id))
 
 
 @dataclass(frozen=True, slots=True)

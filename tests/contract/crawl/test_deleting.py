@@ -14,19 +14,21 @@ from tests.contract.crawl.crawl_ground import NOW, SECOND, Ground, done, url, ur
 
 from gossamer.flows.crawl.content import pack
 from gossamer.flows.crawl.indexing import Indexing
-from gossamer.flows.crawl.managing.delete import KIND, CrawlDeleter
 from gossamer.flows.parsers.parser_pool import ParserPool
+from gossamer.flows.removal.crawl_removal import CrawlRemoval
+from gossamer.flows.removal.deleter import KIND, Deleter
 from gossamer.observe.logs import Log
 from gossamer.state.blobs import orphan_blobs
 from gossamer.state.blobs.blobs import Blobs, open_blobs
 from gossamer.state.crawl import crawl_tables
 from gossamer.state.crawl.crawled_pages import CrawledPage
 from gossamer.state.crawl.crawls import Crawl
-from gossamer.state.crawl.removal import deleting
+from gossamer.state.crawl.removal import expired, removed_pages
 from gossamer.state.crawl.settling import HostSettlement, TaskEnd
 from gossamer.state.db.columns import metadata
 from gossamer.state.db.database import Database
 from gossamer.state.db.tables import audits, search_pages, stray_blobs
+from gossamer.state.jobs.deletions import Deletion, DeletionKind
 from gossamer.state.jobs.job import JobFilter, JobState
 from gossamer.state.jobs.jobs import Jobs
 from gossamer.state.search.search_document import IndexedDocument
@@ -53,7 +55,7 @@ class Archive:
     blobs: Blobs
     folder: Path
     parsers: ParserPool
-    deleter: CrawlDeleter
+    deleter: Deleter
 
     @property
     def database(self) -> Database:
@@ -103,7 +105,7 @@ class Archive:
         return {match.url.rpartition("/")[2] for match in matches}
 
     async def delete(self, crawl: Crawl) -> None:
-        assert await self.deleter.delete_here(crawl.id, BY, step) is not None
+        assert await self.deleter.delete_here(deletion(crawl), BY, step) is not None
 
     async def rows(self, crawl: Crawl) -> dict[str, list[Any]]:
         """What the database has of a crawl, by table."""
@@ -130,11 +132,16 @@ async def archive(database: Database, database_url: str, tmp_path: Path) -> Asyn
     folder = tmp_path / "blobs"
     blobs = open_blobs(f"file://{folder}", {})
     jobs = Jobs(database, open_wakeups(database_url))
-    opened = Archive(await Ground.on(database), blobs, folder, ParserPool(1), CrawlDeleter(jobs, blobs))
+    deleter = Deleter(jobs, {DeletionKind.CRAWL: CrawlRemoval(database, blobs)})
+    opened = Archive(await Ground.on(database), blobs, folder, ParserPool(1), deleter)
     yield opened
     await opened.parsers.close()
     await jobs.close()
     await blobs.close()
+
+
+def deletion(crawl: Crawl) -> Deletion:
+    return Deletion(DeletionKind.CRAWL, crawl.id)
 
 
 def last(name: str) -> str:
@@ -149,6 +156,10 @@ async def test_everything_of_a_crawl_goes_and_another_stays_as_it_was(archive: A
     kept = await archive.crawl("c", "d", now=NOW + 1_000 * SECOND)
     await archive.ground.frontier.add(gone.id, [url("a.example:80", "e")], now=NOW + 1_000 * SECOND)
     shared = await archive.store(now=NOW + 1_000 * SECOND)  # of both
+    async with archive.database.write() as connection:
+        await expired.fold_minutes(connection, (NOW + 1_060 * SECOND) // 60_000)
+    await archive.ground.frontier.add(gone.id, [url("other.example:80", "f")], now=NOW + 2_000 * SECOND)
+    await archive.ground.frontier.add(kept.id, [url("other.example:80", "f")], now=NOW + 2_000 * SECOND)
     before = await archive.rows(kept)
     assert all(found for name, found in (await archive.rows(gone)).items()), "it has something in every table"
     assert all(found for name, found in before.items())
@@ -206,7 +217,7 @@ async def test_from_the_mark_on_nobody_finds_it_or_writes_for_it(archive: Archiv
     (lease,) = await ground.lease()
     tasks = await ground.frontier.take(lease, 5, now=NOW)
     assert {task.crawl_id for task in tasks} == {gone.id, kept.id}
-    job = await archive.deleter.accept(gone.id, ground.tenant, BY)
+    job = await archive.deleter.accept(deletion(gone), ground.tenant, BY)
     assert job is not None
     assert await ground.crawls.get(gone.id) is None
     assert [crawl.id for crawl in await ground.crawls.listing(None)] == [kept.id]
@@ -218,10 +229,10 @@ async def test_from_the_mark_on_nobody_finds_it_or_writes_for_it(archive: Archiv
     ends = [*done(mine[:2]).ends, *done(theirs).ends]
     assert await ground.frontier.settle(lease, HostSettlement(ends=ends, new=found), now=NOW)
     assert len(await ground.rows(crawl_tables.crawled_pages)) == 1
-    await archive.deleter.delete(gone.id, step)
+    await archive.deleter.remove(DeletionKind.CRAWL, gone.id, step)
     assert await ground.hosts.release(lease, now=NOW)  # which has nothing to give back any more
     async with archive.database.write() as connection:
-        await archive.deleter.finish(connection, gone.id)
+        await archive.deleter.finish(connection, DeletionKind.CRAWL, gone.id)
     assert not any((await archive.rows(gone)).values())
     await ground.check_counts()
     one = await ground.crawls.get(kept.id)
@@ -242,7 +253,7 @@ async def test_a_worker_may_have_rows_locked_and_a_deletion_waits_for_it(archive
 
 
 async def test_it_goes_on_wherever_it_was_stopped(archive: Archive, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deleting, "PAGES_AT_ONCE", 2)
+    monkeypatch.setattr(removed_pages, "PAGES_AT_ONCE", 2)
     names = [f"p{number}" for number in range(6)]
 
     class Killed(Exception):
@@ -262,13 +273,13 @@ async def test_it_goes_on_wherever_it_was_stopped(archive: Archive, monkeypatch:
 
         stopped = False
         try:
-            await archive.deleter.delete_here(crawl.id, BY, die)
+            await archive.deleter.delete_here(deletion(crawl), BY, die)
         except Killed:
             stopped = True
         assert stopped == any((await archive.rows(crawl)).values())
-        await archive.deleter.delete(crawl.id, step)
+        await archive.deleter.remove(DeletionKind.CRAWL, crawl.id, step)
         async with archive.database.write() as connection:
-            await archive.deleter.finish(connection, crawl.id)
+            await archive.deleter.finish(connection, DeletionKind.CRAWL, crawl.id)
         assert not any((await archive.rows(crawl)).values())
         assert archive.stored() == set()
         assert await archive.found() == set()
@@ -288,10 +299,10 @@ async def test_two_that_delete_at_once_leave_no_blob_behind(archive: Archive) ->
 async def test_accepting_is_recorded_once_and_a_lost_job_is_queued_again(archive: Archive) -> None:
     ground, deleter = archive.ground, archive.deleter
     crawl = await ground.crawl(urls("a:80", 1))
-    assert await deleter.accept(crawl.id, "somebody else", BY) is None
+    assert await deleter.accept(deletion(crawl), "somebody else", BY) is None
     assert await ground.crawls.get(crawl.id) is not None
-    job = await deleter.accept(crawl.id, ground.tenant, BY)
-    again = await deleter.accept(crawl.id, None, BY)
+    job = await deleter.accept(deletion(crawl), ground.tenant, BY)
+    again = await deleter.accept(deletion(crawl), None, BY)
     assert job is not None
     assert again is not None
     assert (job.kind, again.job_id, job.tenant_id) == (KIND, job.job_id, ground.tenant)
@@ -304,8 +315,8 @@ async def test_accepting_is_recorded_once_and_a_lost_job_is_queued_again(archive
     await deleter.resume()
     (other,) = await _active(deleter.jobs)
     assert other != job.job_id
-    await deleter.delete_here(crawl.id, BY, step)
-    assert await deleter.accept(crawl.id, None, BY) is None
+    await deleter.delete_here(deletion(crawl), BY, step)
+    assert await deleter.accept(deletion(crawl), None, BY) is None
 
 
 async def _active(jobs: Jobs) -> Sequence[str]:

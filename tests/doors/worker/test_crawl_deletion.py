@@ -7,10 +7,12 @@ from sqlalchemy import func, insert, select, text
 from tests.contract.crawl.crawl_ground import Ground, url
 from tests.doors.processes import Start
 
-from gossamer.flows.crawl.managing.delete import CrawlDeleter
+from gossamer.flows.removal.crawl_removal import CrawlRemoval
+from gossamer.flows.removal.deleter import Deleter
 from gossamer.state.blobs.blobs import open_blobs
 from gossamer.state.crawl.crawl_tables import crawl_blobs, crawled_pages, crawls, frontier
 from gossamer.state.db.database import Database
+from gossamer.state.jobs.deletions import Deletion, DeletionKind
 from gossamer.state.jobs.job import JobState
 from gossamer.state.jobs.jobs import Jobs
 from gossamer.state.tenants.activity import Actor
@@ -69,9 +71,10 @@ async def test_a_killed_deletion_is_finished_by_another_worker(
     stored = {path.name for path in (tmp_path / "blobs").rglob("*") if path.is_file()}
     assert len(stored) == BLOBS
     jobs = Jobs(database, open_wakeups(database_url))
-    job = await CrawlDeleter(jobs, open_blobs(f"file://{tmp_path}/blobs", {})).accept(
-        crawl_id, ground.tenant, Actor("test")
-    )
+    removal = CrawlRemoval(database, open_blobs(f"file://{tmp_path}/blobs", {}))
+    deletion = Deletion(DeletionKind.CRAWL, crawl_id)
+    deleter = Deleter(jobs, {DeletionKind.CRAWL: removal})
+    job = await deleter.accept(deletion, ground.tenant, Actor("test"))
     assert job is not None
     settings = {"database_url": database_url, "blobs_url": f"file://{tmp_path}/blobs", "port": 8080}
     doomed = processes("gossamer", "worker", "--kinds", "delete", **settings)

@@ -16,7 +16,6 @@ from gossamer.doors.worker.worker import Worker
 from gossamer.flows.audit.audits import Audits
 from gossamer.flows.crawl.indexing import Indexing
 from gossamer.flows.crawl.managing.control import CrawlControl
-from gossamer.flows.crawl.managing.delete import CrawlDeleter
 from gossamer.flows.crawl.reading.results import CrawlResults
 from gossamer.flows.crawl.seeds import Seeder
 from gossamer.flows.crawl.worker import CrawlWorker
@@ -24,6 +23,9 @@ from gossamer.flows.doctor.doctor import Doctor
 from gossamer.flows.pages.capture import Capturer
 from gossamer.flows.pages.read import Reader
 from gossamer.flows.pages.search import Finder
+from gossamer.flows.removal.deleter import Deleter
+from gossamer.flows.removal.removals import Removals
+from gossamer.flows.removal.retention import Retention
 from gossamer.flows.render.render import Renderer
 from gossamer.flows.tenants.keys import IssuedKey, Keys
 from gossamer.flows.tenants.people import InvitedUser, People
@@ -75,7 +77,9 @@ class CommandService(Protocol):
     crawls: Crawls
     seeder: Seeder
     crawl_control: CrawlControl
-    crawl_deleter: CrawlDeleter
+    deleter: Deleter
+    removals: Removals
+    retention: Retention
     crawl_results: CrawlResults
     doctor: Doctor
 
@@ -114,7 +118,9 @@ def run(build: Build) -> None:
     from gossamer.doors.cli.crawl.crawls import crawls_group
     from gossamer.doors.cli.keys import keys_group
     from gossamer.doors.cli.migrate import migrate
+    from gossamer.doors.cli.operations.delete import delete_group
     from gossamer.doors.cli.operations.doctor import doctor
+    from gossamer.doors.cli.operations.upkeep import upkeep
     from gossamer.doors.cli.pages.batch import batch
     from gossamer.doors.cli.pages.capture import pdf, screenshot
     from gossamer.doors.cli.pages.fetch import fetch
@@ -144,6 +150,8 @@ def run(build: Build) -> None:
             alerts_group,
             migrate,
             doctor,
+            delete_group,
+            upkeep,
             config,
         ],
     )

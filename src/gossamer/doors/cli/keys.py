@@ -1,7 +1,7 @@
 """`gossamer keys create|list|disable|rotate`."""
 
 import time
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Literal
 
 import click
@@ -10,21 +10,12 @@ import msgspec
 from gossamer.doors.cli import Build, CommandService, with_settings
 from gossamer.doors.cli.shared.actor import command_actor
 from gossamer.doors.cli.shared.columns import minute, print_table
+from gossamer.doors.cli.shared.moment import parse_moment
 from gossamer.doors.cli.shared.running import WHERE, run_with
 from gossamer.flows.tenants.keys import IssuedKey, NewKey
 from gossamer.state.tenants.tenants import Key, Role, Tier
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
-
-
-def _parse_end(_context: click.Context, _option: click.Parameter, text: str | None) -> datetime | None:
-    if text is None:
-        return None
-    try:
-        end = datetime.fromisoformat(text)
-    except ValueError:
-        raise click.BadParameter("give a time such as 2030-01-31T12:00:00Z") from None
-    return end if end.tzinfo else end.replace(tzinfo=UTC)
 
 
 @click.group("keys")
@@ -41,7 +32,7 @@ def keys_group() -> None:
 @click.option("--label", default="", help="A note for people.")
 @click.option(
     "--expires",
-    callback=_parse_end,
+    callback=parse_moment,
     help="When it is refused from, such as 2030-01-31 or 2030-01-31T12:00:00Z. Without a zone it is UTC.",
 )
 @_JSON

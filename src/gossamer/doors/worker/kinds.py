@@ -9,15 +9,15 @@ from gossamer.flows.audit import audits
 from gossamer.flows.audit.audit import Auditor, AuditPayload
 from gossamer.flows.batch import batch_job
 from gossamer.flows.batch.batch_job import BatchRunner
-from gossamer.flows.crawl.managing import delete
-from gossamer.flows.crawl.managing.delete import CrawlDeleter
+from gossamer.flows.removal import deleter as deleting
+from gossamer.flows.removal.deleter import DeletePayload, Deleter
 from gossamer.flows.render import render, warm
 from gossamer.flows.render.render_failure import RenderPolicy
 from gossamer.flows.render.render_job import RenderWork
 from gossamer.flows.render.warm import Warmer
 from gossamer.flows.upkeep.retrying import FetchPolicy
 
-KINDS = (*audits.KINDS.values(), render.KIND, warm.KIND, batch_job.KIND, delete.KIND)
+KINDS = (*audits.KINDS.values(), render.KIND, warm.KIND, batch_job.KIND, deleting.KIND)
 
 SITE_AUDITS: Final = 8  # at a time, in one process: most of the time they wait for their crawls
 
@@ -27,7 +27,7 @@ def handlers(
     rendering: RenderWork,
     warmer: Warmer,
     batches: BatchRunner,
-    deleter: CrawlDeleter,
+    deleter: Deleter,
     *,
     places: int,
     kinds: Collection[str] = KINDS,
@@ -49,7 +49,7 @@ def handlers(
         ),
         warm.KIND: Handler(run=_Warm(warmer), payload=warm.WarmPayload, concurrency=2, policy=FetchPolicy()),
         batch_job.KIND: Handler(run=batches.run, payload=batch_job.BatchPayload, concurrency=4),
-        delete.KIND: Handler(run=_Delete(deleter), payload=delete.DeletePayload, concurrency=2),
+        deleting.KIND: Handler(run=_Delete(deleter), payload=DeletePayload, concurrency=2),
     }
     return {kind: every[kind] for kind in kinds}
 
@@ -76,10 +76,10 @@ class _Warm:
 
 @dataclass(frozen=True, slots=True)
 class _Delete:
-    deleter: CrawlDeleter
+    deleter: Deleter
 
-    async def __call__(self, work: Work[delete.DeletePayload]) -> None:
-        crawl_id = work.payload.crawl_id
-        result = await self.deleter.delete(crawl_id, work.step)
+    async def __call__(self, work: Work[DeletePayload]) -> None:
+        kind, subject = work.payload.deletes, work.payload.deleted
+        result = await self.deleter.remove(kind, subject, work.step)
         async with work.finishing(result) as connection:
-            await self.deleter.finish(connection, crawl_id)
+            await self.deleter.finish(connection, kind, subject)

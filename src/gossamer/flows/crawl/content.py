@@ -71,10 +71,12 @@ class PagePicture:
         return cls(f"screenshots/{str(ULID()).lower()}", body)
 
 
-def pack(pages: Iterable[Page]) -> PackedPages:
-    """Takes half a millisecond for a dozen pages: not for the event loop's thread."""
+def pack(pages: Iterable[Page], made_at: float | None = None) -> PackedPages:
+    """Takes half a millisecond for a dozen pages: not for the event loop's thread. The name tells when the
+    blob was made, now unless that is given."""
     compressing = zstd.ZstdCompressor(options=_OPTIONS)
-    name, offset = f"crawls/{str(ULID()).lower()}", 0
+    made = ULID() if made_at is None else ULID.from_timestamp(made_at)
+    name, offset = f"crawls/{str(made).lower()}", 0
     pieces, places = [], []
     for page in pages:
         piece = compressing.compress(msgspec.msgpack.encode(page), zstd.ZstdCompressor.FLUSH_FRAME)

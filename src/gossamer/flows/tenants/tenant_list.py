@@ -34,11 +34,7 @@ class TenantList:
         async with self.database.scan() as connection:
             found = await tenant_rows.find_tenants(connection, [tenant_id])
             if not found:
-                raise Problem(
-                    NOT_FOUND,
-                    "There is no tenant with this id.",
-                    hint="List the tenants and use an id from there.",
-                )
+                raise unknown_tenant()
             (counted,) = await tenant_rows.count(connection, found, int(self.clock() // DAY))
             return counted
 
@@ -49,3 +45,9 @@ class TenantList:
         async with self.database.read() as connection:
             found = await tenant_rows.find_tenants(connection, ids)
         return {tenant.id: tenant.email for tenant in found}
+
+
+def unknown_tenant() -> Problem:
+    return Problem(
+        NOT_FOUND, "There is no tenant with this id.", hint="List the tenants and use an id from there."
+    )

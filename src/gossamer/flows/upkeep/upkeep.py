@@ -6,7 +6,8 @@ from typing import Final
 
 from gossamer.concurrency.periodic import every
 from gossamer.flows.crawl.indexing import Indexing
-from gossamer.flows.crawl.managing.delete import CrawlDeleter
+from gossamer.flows.removal.deleter import Deleter
+from gossamer.flows.removal.retention import Retention
 from gossamer.flows.tenants.admit import Admission
 from gossamer.flows.tenants.quotas import Quotas
 from gossamer.observe.logs import Log
@@ -15,7 +16,7 @@ from gossamer.state import batches
 from gossamer.state.crawl.crawls import Crawls
 from gossamer.state.crawl.frontier import Frontier
 from gossamer.state.db.database import Database
-from gossamer.state.jobs import heartbeats, job_table
+from gossamer.state.jobs import heartbeats
 from gossamer.state.pages.page_cache import PageCache
 from gossamer.state.search import search_drops
 from gossamer.state.search.search_index import SearchIndex
@@ -26,7 +27,7 @@ EVERY_SECONDS: Final = 60.0
 PAGES_EVERY_SECONDS: Final = 5.0
 QUOTAS_EVERY_SECONDS: Final = 3.0
 INDEXING_SECONDS: Final = 10.0  # how long a command waits for the index
-JOB_DAYS: Final = 30.0
+RETENTION_SECONDS: Final = 600.0
 
 
 async def keep_clean(database: Database, admission: Admission, log: Log) -> None:
@@ -35,20 +36,18 @@ async def keep_clean(database: Database, admission: Admission, log: Log) -> None
 
 
 async def clean_up(database: Database, admission: Admission) -> None:
-    """Delete what has expired, a batch at a time, and write down which keys were used."""
+    """Delete what has expired, and write down which keys were used."""
     used = admission.take_used()
     async with database.write() as connection:
         await once.forget_expired(connection)
         await sessions.clean_sessions(connection)
         await tenants.touch_keys(connection, used)
         await heartbeats.forget_dead(connection)
-        await job_table.forget_old(connection, days=JOB_DAYS)
-        await batches.forget(connection)
         await batches.forget_headers(connection)
         await search_drops.forget(connection)
 
 
-async def keep_crawling(crawls: Crawls, frontier: Frontier, deleter: CrawlDeleter, log: Log) -> None:
+async def keep_crawling(crawls: Crawls, frontier: Frontier, deleter: Deleter, log: Log) -> None:
     """Until cancelled: give back what a lost worker had taken, wake crawls that a crash left asleep, and
     queue deletions that have lost their jobs."""
 
@@ -63,6 +62,17 @@ async def keep_crawling(crawls: Crawls, frontier: Frontier, deleter: CrawlDelete
 async def keep_quotas(quotas: Quotas, log: Log) -> None:
     """Until cancelled: pause the crawls of tenants that have used up a quota, and let others go on."""
     await every(QUOTAS_EVERY_SECONDS, quotas.hold_crawls, on_outage=partial(_postpone, log))
+
+
+async def keep_in_time(retention: Retention, log: Log) -> None:
+    """Until cancelled: remove what was kept long enough."""
+
+    async def enforce() -> None:
+        removed = {name: number for name, number in (await retention.enforce()).items() if number}
+        if removed:
+            log.info("retention", "removed what was kept long enough", removed=removed)
+
+    await every(RETENTION_SECONDS, enforce, on_outage=partial(_postpone, log))
 
 
 async def keep_indexed(index: SearchIndex, log: Log) -> None:

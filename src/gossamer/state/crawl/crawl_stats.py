@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Select, case, false, func, select
+from sqlalchemy import ColumnElement, Select, Subquery, Table, case, false, func, select, union_all
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl.crawl_counts import MINUTE_COUNTS, MINUTE_MS
-from gossamer.state.crawl.crawl_tables import crawl_hosts, crawl_minutes, crawls, hosts
+from gossamer.state.crawl.crawl_tables import crawl_days, crawl_hosts, crawl_minutes, crawls, hosts
 from gossamer.state.db.database import Database, clock
 from gossamer.web.crawl.progress import CrawlCounts
 from gossamer.web.outcome.outcome import Outcome
@@ -20,8 +20,8 @@ from gossamer.web.outcome.outcome_counts import OutcomeCounts
 
 MANY_HOSTS: Final = 10_000  # from here on the number is cached
 CACHED_SECONDS: Final = 60.0
+DAY_MINUTES: Final = 1_440
 
-_minutes: Final = crawl_minutes.c
 _COUNTED: Final = ("pending", "in_progress", "completed", "failed", "blocked", "pages", "bytes")
 
 
@@ -105,20 +105,38 @@ class CrawlStats:
     async def timeseries(
         self, first: int, end: int, step: int, *, crawl_id: str | None = None, tenant: str | None = None
     ) -> list[TimeBucket]:
-        """Buckets of `step` minutes from the minute `first` until before `end`, including empty ones."""
-        place = (_minutes.minute - first) // step
-        query = select(place, *(_total(_minutes[name]) for name in MINUTE_COUNTS))
-        query = query.where(_minutes.minute >= first, _minutes.minute < end).group_by(place)
-        if crawl_id is not None:
-            query = query.where(_minutes.crawl_id == crawl_id)
-        elif tenant is not None:
-            query = query.where(_minutes.crawl_id.in_(_ids(tenant)))
+        """Buckets of `step` minutes from the minute `first` until before `end`, including empty ones. What is
+        kept by day only counts for the first minute of its day."""
+        spans = _spans(first, end, crawl_id, tenant)
+        place = (spans.c.minute - first) // step
+        query = select(place, *(_total(spans.c[name]) for name in MINUTE_COUNTS)).group_by(place)
         async with self._database.scan() as connection:
             found = {int(row[0]): row[1:] for row in await connection.execute(query)}
         none = (0,) * len(MINUTE_COUNTS)
         return [
             _bucket(first + place * step, found.get(place, none)) for place in range(-((first - end) // step))
         ]
+
+
+def _spans(first: int, end: int, crawl_id: str | None, tenant: str | None) -> Subquery:
+    """What happened, by the minute and by day. A day begins at its first minute."""
+    minutes, days = crawl_minutes.c, crawl_days.c
+    first_day, end_day = -(-first // DAY_MINUTES), -(-end // DAY_MINUTES)
+    by_minute = _counts(crawl_minutes, minutes.minute, crawl_id, tenant)
+    by_day = _counts(crawl_days, days.day * DAY_MINUTES, crawl_id, tenant)
+    return union_all(
+        by_minute.where(minutes.minute >= first, minutes.minute < end),
+        by_day.where(days.day >= first_day, days.day < end_day),
+    ).subquery()
+
+
+def _counts(
+    table: Table, minute: ColumnElement[int], crawl_id: str | None, tenant: str | None
+) -> Select[Any]:
+    query = select(minute.label("minute"), *(table.c[name] for name in MINUTE_COUNTS))
+    if crawl_id is not None:
+        return query.where(table.c.crawl_id == crawl_id)
+    return query if tenant is None else query.where(table.c.crawl_id.in_(_ids(tenant)))
 
 
 def _bucket(minute: int, counts: Any) -> TimeBucket:

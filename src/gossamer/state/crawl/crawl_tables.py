@@ -211,22 +211,33 @@ unindexed: Final = Table(
     Index(None, "due_at"),
 )
 
+
+def _happened() -> list[Column[int]]:
+    """What happened in a span of time."""
+    counts = ("fetched", "failed", "blocked", "retried", "added", "bytes", "duration_ms")
+    classes = ("status_2xx", "status_3xx", "status_4xx", "status_5xx")
+    outcomes = [f"outcome_{outcome}" for outcome in Outcome]
+    return [
+        *(Column(name, BigInteger, nullable=False) for name in (*counts, *classes)),
+        *(Column(name, BigInteger, nullable=False, server_default="0") for name in outcomes),
+    ]
+
+
 crawl_minutes: Final = Table(
     "crawl_minutes",
     metadata,
     id_("crawl_id", primary_key=True),
     Column("minute", Integer, primary_key=True, autoincrement=False),  # since 1970-01-01
-    Column("fetched", BigInteger, nullable=False),
-    Column("failed", BigInteger, nullable=False),
-    Column("blocked", BigInteger, nullable=False),
-    Column("retried", BigInteger, nullable=False),
-    Column("added", BigInteger, nullable=False),
-    Column("bytes", BigInteger, nullable=False),
-    Column("duration_ms", BigInteger, nullable=False),
-    Column("status_2xx", BigInteger, nullable=False),
-    Column("status_3xx", BigInteger, nullable=False),
-    Column("status_4xx", BigInteger, nullable=False),
-    Column("status_5xx", BigInteger, nullable=False),
-    *(Column(f"outcome_{each}", BigInteger, nullable=False, server_default="0") for each in Outcome),
+    *_happened(),
     Index(None, "minute"),
+)
+
+# Minutes that are not kept any more, added up.
+crawl_days: Final = Table(
+    "crawl_days",
+    metadata,
+    id_("crawl_id", primary_key=True),
+    Column("day", Integer, primary_key=True, autoincrement=False),  # since 1970-01-01, UTC
+    *_happened(),
+    Index(None, "day"),
 )

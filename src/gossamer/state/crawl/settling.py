@@ -13,7 +13,7 @@ from gossamer.state.crawl.crawl_counts import CountChange
 from gossamer.state.crawl.crawled_pages import CrawledPage
 from gossamer.state.crawl.hosts import HostLease
 from gossamer.state.crawl.new_urls import NewUrl
-from gossamer.state.crawl.removal import crawl_blobs
+from gossamer.state.crawl.removal import crawl_blobs, removed_pages
 from gossamer.state.db.bulk import bulk
 from gossamer.state.jobs.job import clean
 from gossamer.state.search import index_queue
@@ -204,6 +204,9 @@ async def _keep(
     for blob in blobs:  # one that no row names, because a lease was lost, stays an orphan
         if blob in named and not await orphan_blobs.claim(connection, blob):
             raise Unavailable("blobs", "an upload took too long")
+    # URLs of a later revision may have been stored before, and forgotten since.
+    again = [(end.task.crawl_id, end.task.url_hash) for end in ended if end.page and end.task.revision]
+    await removed_pages.make_room(connection, again)
     await crawled_pages.INSERT(connection, now, rows)
     await crawl_blobs.add(connection, set(kept))
     readable = [

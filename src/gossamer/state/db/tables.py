@@ -399,3 +399,15 @@ search_drops: Final = Table(
     CheckConstraint("extent IN ('page', 'below', 'beginning')", name="extent"),
     Index(None, "tenant_id", "dropped_at"),
 )
+
+# Deletions that were accepted and are not finished yet. No foreign keys: their subjects go.
+deletions: Final = Table(
+    "deletions",
+    metadata,
+    text_("kind", primary_key=True),
+    id_("subject", primary_key=True),
+    id_("tenant_id", nullable=False),  # whose job it is
+    Column("detail_json", Text, nullable=False),
+    time_("accepted_at"),
+    Index(None, "tenant_id"),
+)

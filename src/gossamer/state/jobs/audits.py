@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import msgspec
-from sqlalchemy import select, update
+from sqlalchemy import ColumnElement, and_, delete, exists, func, not_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.db.database import clock, insert_into
@@ -99,6 +99,13 @@ async def get(connection: AsyncConnection, audit_id: str) -> Audit | None:
     return None if row is None else _audit(row._mapping)
 
 
+async def take(connection: AsyncConnection, audit_id: str) -> Audit | None:
+    """Remove an audit, and return what it was."""
+    gone = delete(audits).where(audits.c.id == audit_id).returning(*audits.c)
+    row = (await connection.execute(gone)).first()
+    return None if row is None else _audit(row._mapping)
+
+
 async def of_job(connection: AsyncConnection, job_id: str) -> Audit | None:
     row = (await connection.execute(select(audits).where(audits.c.job_id == job_id))).first()
     return None if row is None else _audit(row._mapping)
@@ -129,6 +136,24 @@ async def listing(
     if before is not None:
         query = query.where(audits.c.id < before)
     return [_listed(row._mapping) for row in await connection.execute(query)]
+
+
+async def list_old(connection: AsyncConnection, before: int, limit: int) -> list[str]:
+    """The ids of audits that ended before this time, or began before it and have no report."""
+    query = select(audits.c.id).where(_is_old(before)).order_by(audits.c.id).limit(limit)
+    return list((await connection.scalars(query)).all())
+
+
+async def count_old(connection: AsyncConnection, before: int) -> tuple[int, int]:
+    """How many, and the size of their reports."""
+    size = func.coalesce(func.sum(func.length(audits.c.report_json)), 0)
+    rows, total = (await connection.execute(select(func.count(), size).where(_is_old(before)))).one()
+    return rows, int(total)
+
+
+def _is_old(before: int) -> ColumnElement[bool]:
+    active = exists().where(jobs.c.job_id == audits.c.job_id, jobs.c.status.in_(("queued", "running")))
+    return and_(func.coalesce(audits.c.finished_at, audits.c.created_at) < before, not_(active))
 
 
 def _listed(row: Mapping[Any, Any]) -> ListedAudit:

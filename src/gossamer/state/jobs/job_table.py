@@ -106,5 +106,11 @@ async def forget_old(connection: AsyncConnection, *, days: float, now: int | Non
     return len(ids)
 
 
+async def count_old(connection: AsyncConnection, before: int) -> int:
+    """How many jobs ended before this time."""
+    query = select(func.count()).select_from(tables.jobs).where(_jobs.finished_at < before)
+    return await connection.scalar(query) or 0
+
+
 def _depth(status: JobState, since: Any) -> Select[Any]:
     return select(_jobs.kind, literal(status.value), func.count(), func.min(since)).group_by(_jobs.kind)

@@ -50,7 +50,11 @@ class Action(StrEnum):
     CACHE_CLEARED = "cache.cleared"
     CACHE_WARMED = "cache.warmed"
     AUDIT_STARTED = "audit.started"
+    AUDIT_DELETED = "audit.deleted"
     BATCH_STARTED = "batch.started"
+    BATCH_DELETED = "batch.deleted"
+    PAGES_DELETED = "pages.deleted"
+    TENANT_DELETED = "tenant.deleted"
     JOB_CANCELED = "job.canceled"
     ALERT_ACKNOWLEDGED = "alert.acknowledged"
 

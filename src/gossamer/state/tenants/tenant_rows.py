@@ -4,12 +4,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, func, or_, select
+from sqlalchemy import ColumnElement, Select, and_, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl.crawl_tables import crawls
 from gossamer.state.db.database import clock
 from gossamer.state.db.tables import api_keys, tenants, usage_days, users
+from gossamer.state.jobs.deletions import DeletionKind, is_kept
 from gossamer.state.tenants.tenants import PUBLIC, Tenant, Tier
 
 
@@ -36,7 +37,7 @@ async def list_tenants(
 ) -> list[Tenant]:
     """The newest first, without the tenant of callers who have no account; `prefix` begins their email,
     `before` is the id of the last one already seen."""
-    query = select(tenants).where(tenants.c.id != PUBLIC).order_by(tenants.c.id.desc()).limit(limit)
+    query = select(tenants).where(_is_listed()).order_by(tenants.c.id.desc()).limit(limit)
     if prefix is not None:
         query = query.where(tenants.c.email.startswith(prefix, autoescape=True))
     if before is not None:
@@ -46,7 +47,7 @@ async def list_tenants(
 
 async def find_tenants(connection: AsyncConnection, ids: Collection[str]) -> list[Tenant]:
     """Those with one of these ids, without the tenant of callers who have no account."""
-    query = select(tenants).where(tenants.c.id.in_(ids), tenants.c.id != PUBLIC).order_by(tenants.c.id.desc())
+    query = select(tenants).where(tenants.c.id.in_(ids), _is_listed()).order_by(tenants.c.id.desc())
     return [Tenant(*row) for row in await connection.execute(query)]
 
 
@@ -99,6 +100,10 @@ async def _tiers(
         tenant: dict(sorted(tiers.items(), key=lambda one: order.index(one[0])))
         for tenant, tiers in found.items()
     }
+
+
+def _is_listed() -> ColumnElement[bool]:
+    return and_(tenants.c.id != PUBLIC, is_kept(DeletionKind.TENANT, tenants.c.id))
 
 
 def _counting(column: ColumnElement[str], ids: Sequence[str]) -> Select[Any]:

@@ -153,6 +153,12 @@ async def list_keys(
     return [_key_of(row) for row in await connection.execute(query)]
 
 
+async def list_all_keys(connection: AsyncConnection, tenant_id: str) -> list[Key]:
+    return [
+        _key_of(row) for row in await connection.execute(_keys().where(api_keys.c.tenant_id == tenant_id))
+    ]
+
+
 async def count_keys(connection: AsyncConnection) -> int:
     return await connection.scalar(select(func.count()).select_from(api_keys)) or 0
 

@@ -1,26 +1,26 @@
 """`gossamer crawls list|pages|pause|resume|stop|delete`: manages crawls that began here or on a server."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
-from typing import Any, Final, Literal, TypeVar, get_args
+from typing import Any, Final, Literal, get_args
 
 import click
 import msgspec
 
-from gossamer.doors.cli import Build, CommandService, load, quiet_log, with_settings
+from gossamer.doors.cli import Build, CommandService, with_settings
 from gossamer.doors.cli.crawl.crawl_output import Output, OutputFormat, output_for
+from gossamer.doors.cli.operations.delete import QUIET, delete_here
 from gossamer.doors.cli.shared.actor import command_actor
 from gossamer.doors.cli.shared.columns import minute, print_table
-from gossamer.doors.cli.shared.progress import ProgressLine
+from gossamer.doors.cli.shared.running import run_on_data
 from gossamer.doors.http.api.crawl.crawl_shapes import to_line
 from gossamer.flows.crawl.managing.control import CrawlControl
 from gossamer.state.crawl.crawled_pages import PageFilter
 from gossamer.state.crawl.crawls import Crawl
+from gossamer.state.jobs.deletions import Deletion, DeletionKind
 from gossamer.state.tenants.activity import Actor
 from gossamer.web.crawl.progress import CrawlState
 
-T = TypeVar("T")
 AT_ONCE: Final = 100
 MAX_NAME_CHARS: Final = 60
 _WHERE: Final = ("data_dir", "database_url", "redis_url", "blobs_url")
@@ -43,7 +43,8 @@ def crawls_group() -> None:
 def list_crawls(build: Build, /, status: CrawlState | None, limit: int, as_json: bool, **flags: Any) -> None:
     """List the crawls, newest first."""
     _print(
-        _run(build, flags, lambda service: service.crawls.listing(None, limit=limit, state=status)), as_json
+        run_on_data(build, flags, lambda service: service.crawls.listing(None, limit=limit, state=status)),
+        as_json,
     )
 
 
@@ -75,7 +76,7 @@ def pages(
     """Print the pages that the crawl with this ID has stored so far. Nothing is fetched."""
     written = output_for(output, shape, content)
     try:
-        _run(build, flags, lambda service: _print_pages(service, id, written))
+        run_on_data(build, flags, lambda service: _print_pages(service, id, written))
     finally:
         written.close()
 
@@ -87,7 +88,7 @@ def pages(
 @click.pass_obj
 def pause(build: Build, /, id: str, as_json: bool, **flags: Any) -> None:
     """Pause the crawl with this ID. Pages that are being fetched are still stored."""
-    _print([_run(build, flags, lambda service: _change(service, id, CrawlControl.pause))], as_json)
+    _print([run_on_data(build, flags, lambda service: _change(service, id, CrawlControl.pause))], as_json)
 
 
 @crawls_group.command()
@@ -97,7 +98,7 @@ def pause(build: Build, /, id: str, as_json: bool, **flags: Any) -> None:
 @click.pass_obj
 def resume(build: Build, /, id: str, as_json: bool, **flags: Any) -> None:
     """Let a server or worker continue the crawl with this ID; `gossamer crawl --resume` does it here."""
-    _print([_run(build, flags, lambda service: _change(service, id, CrawlControl.resume))], as_json)
+    _print([run_on_data(build, flags, lambda service: _change(service, id, CrawlControl.resume))], as_json)
 
 
 @crawls_group.command()
@@ -107,30 +108,21 @@ def resume(build: Build, /, id: str, as_json: bool, **flags: Any) -> None:
 @click.pass_obj
 def stop(build: Build, /, id: str, as_json: bool, **flags: Any) -> None:
     """Stop the crawl with this ID for good. Stored pages stay."""
-    _print([_run(build, flags, lambda service: _change(service, id, CrawlControl.stop))], as_json)
+    _print([run_on_data(build, flags, lambda service: _change(service, id, CrawlControl.stop))], as_json)
 
 
 @crawls_group.command()
 @click.argument("id")
-@click.option("--quiet", "-q", is_flag=True, help="No progress on the terminal.")
+@QUIET
 @with_settings(_WHERE)
 @click.pass_obj
 def delete(build: Build, /, id: str, quiet: bool, **flags: Any) -> None:
     """Delete the crawl with this ID and everything that it has stored. A crawl that runs is stopped first."""
-    _run(build, flags, lambda service: _delete(service, id, ProgressLine(is_wanted=not quiet)))
 
+    async def find(service: CommandService) -> Deletion:
+        return Deletion(DeletionKind.CRAWL, id)
 
-def _run(build: Build, /, flags: dict[str, Any], work: Callable[[CommandService], Awaitable[T]]) -> T:
-    async def inside() -> T:
-        settings = load(flags)
-        service = build(settings, quiet_log(settings))
-        try:
-            await service.database.migrate()
-            return await work(service)
-        finally:
-            await service.close()
-
-    return asyncio.run(inside())
+    delete_here(build, flags, find, quiet=quiet)
 
 
 async def _change(
@@ -138,17 +130,6 @@ async def _change(
 ) -> Crawl:
     await change(service.crawl_control, await find_crawl(service, crawl_id), command_actor())
     return await find_crawl(service, crawl_id)
-
-
-async def _delete(service: CommandService, crawl_id: str, progress: ProgressLine) -> None:
-    async def step(name: str, percent: int | None = None, data: Any = None) -> None:
-        progress.show(f"{percent or 0} %: {name}")
-
-    done = await service.crawl_deleter.delete_here(crawl_id, command_actor(), step)
-    progress.clear()
-    if done is None:
-        raise _unknown(crawl_id)
-    click.echo(f"Deleted {crawl_id}: {done.pages:,} pages, {done.urls:,} URLs.")
 
 
 async def _print_pages(service: CommandService, crawl_id: str, written: Output) -> None:

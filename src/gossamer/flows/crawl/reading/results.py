@@ -110,7 +110,10 @@ class CrawlResults:
             blob = None if shape is None else stored.page.blob
             if blob is not None and blob != name:  # pages that were stored together share a blob
                 name, whole = blob, await self.blobs.get(blob)
-            yield stored if blob is None or shape is None else await self._with_content(stored, whole, shape)
+            if shape is None or (blob is None and not stored.page.content_hash):
+                yield stored
+            else:
+                yield await self._with_content(stored, whole if blob is not None else None, shape)
 
     async def follow(
         self, which: PageFilter, after: Position | None = None, shape: Shape | None = None

@@ -38,14 +38,22 @@ async def release(connection: AsyncConnection, crawl_id: str, most: int) -> Rele
     names = (await connection.scalars(own)).all()
     if not names:
         return ReleasedBlobs(0, ())
+    return ReleasedBlobs(len(names), await give_up(connection, crawl_id, names))
+
+
+async def give_up(connection: AsyncConnection, crawl_id: str, names: Sequence[str]) -> Sequence[str]:
+    """The crawl has no pages in these blobs any more: mark those that no other crawl needs, and return
+    them."""
+    if not names:
+        return ()
     # The rows of all crawls are locked, in one order: of two crawls that are deleted at once, the second one
     # sees that it is the last.
     every = select(_blobs.blob).where(_blobs.blob.in_(names)).order_by(_blobs.blob, _blobs.crawl_id)
     await connection.execute(every.with_for_update())
     mine = delete(crawl_blobs).where(_blobs.crawl_id == crawl_id, _blobs.blob.in_(names))
-    await connection.execute(mine)
-    kept = select(_blobs.blob).where(_blobs.blob.in_(names))
+    given_up = (await connection.scalars(mine.returning(_blobs.blob))).all()
+    kept = select(_blobs.blob).where(_blobs.blob.in_(given_up))
     needed = set((await connection.scalars(kept)).all())
-    orphans = [name for name in names if name not in needed]
+    orphans = [name for name in sorted(given_up) if name not in needed]
     await orphan_blobs.mark(connection, orphans)
-    return ReleasedBlobs(len(names), orphans)
+    return orphans

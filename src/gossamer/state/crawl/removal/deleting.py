@@ -11,29 +11,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import Table, delete, false, func, select, update
+from sqlalchemy import Table, delete, false, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl import crawls as crawl_rows
 from gossamer.state.crawl.crawl_tables import (
+    crawl_days,
     crawl_hosts,
     crawl_minutes,
-    crawled_pages,
     crawls,
     frontier,
     unindexed,
 )
-from gossamer.state.crawl.crawled_pages import USUAL_OUTCOME
+from gossamer.state.crawl.removal.removed_pages import OwnedCrawl
 from gossamer.state.db.bulk import bulk
-from gossamer.state.db.tables import search_pages
-from gossamer.state.search import search_rows
 
 ROWS_AT_ONCE: Final = 1_000  # in one transaction
-PAGES_AT_ONCE: Final = search_rows.MAX_DELETED_PAGES
 
 _crawls: Final = crawls.c
-_pages: Final = crawled_pages.c
-_hosts: Final = crawl_hosts.c
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +41,9 @@ class MarkedCrawl:
     urls: int
     is_new: bool = False  # it was marked just now
 
-
-@dataclass(frozen=True, slots=True)
-class RemovedPage:
-    """A page that is to be removed."""
-
-    url_hash: str
-    final_url: str
-    crawled_at: int
+    @property
+    def owned(self) -> OwnedCrawl:
+        return OwnedCrawl(self.id, self.tenant_id)
 
 
 async def mark(
@@ -74,9 +64,10 @@ async def find(connection: AsyncConnection, crawl_id: str) -> MarkedCrawl | None
     return await _find(connection, [_crawls.id == crawl_id])
 
 
-async def list_marked(connection: AsyncConnection, limit: int) -> list[MarkedCrawl]:
-    rows = await connection.execute(_marked().order_by(_crawls.id).limit(limit))
-    return [_marked_crawl(row) for row in rows]
+async def list_of_tenant(connection: AsyncConnection, tenant: str, after: str, limit: int) -> list[str]:
+    """The ids of crawls of a tenant, marked or not, in their order."""
+    query = select(_crawls.id).where(_crawls.tenant_id == tenant, _crawls.id > after)
+    return list((await connection.scalars(query.order_by(_crawls.id).limit(limit))).all())
 
 
 async def drop_row(connection: AsyncConnection, crawl_id: str) -> None:
@@ -84,23 +75,9 @@ async def drop_row(connection: AsyncConnection, crawl_id: str) -> None:
     await connection.execute(delete(crawls).where(_crawls.id == crawl_id, _crawls.deleting != false()))
 
 
-# Each of these removes one batch, and returns how many rows that were.
-
-
-async def drop_urls(connection: AsyncConnection, crawl_id: str) -> int:
-    return len(await _DROP_URLS(connection, None, crawl_id=crawl_id))
-
-
-async def drop_unindexed(connection: AsyncConnection, crawl_id: str) -> int:
-    return len(await _DROP_UNINDEXED(connection, None, crawl_id=crawl_id))
-
-
-async def drop_hosts(connection: AsyncConnection, crawl_id: str) -> int:
-    return len(await _DROP_HOSTS(connection, None, crawl_id=crawl_id))
-
-
-async def drop_minutes(connection: AsyncConnection, crawl_id: str) -> int:
-    return len(await _DROP_MINUTES(connection, None, crawl_id=crawl_id))
+async def drop_rows(connection: AsyncConnection, table: Table, crawl_id: str) -> int:
+    """Remove one batch of the crawl's rows from a table of `KEYS`; returns how many."""
+    return len(await _DROP[table](connection, None, crawl_id=crawl_id))
 
 
 async def are_left(connection: AsyncConnection, table: Table, crawl_id: str) -> bool:
@@ -119,64 +96,15 @@ DELETE FROM {table.name} WHERE crawl_id = {{crawl_id}} AND {key} IN (
     )
 
 
-_DROP_URLS: Final = _dropping(frontier, "url_hash")
-_DROP_UNINDEXED: Final = _dropping(unindexed, "blob")
-_DROP_HOSTS: Final = _dropping(crawl_hosts, "host")
-_DROP_MINUTES: Final = _dropping(crawl_minutes, "minute")
-
-
-# Its pages, and what the search index has of them.
-
-
-async def next_pages(connection: AsyncConnection, crawl_id: str) -> list[RemovedPage]:
-    columns = [_pages[name] for name in RemovedPage.__slots__]
-    query = select(*columns).where(_pages.crawl_id == crawl_id).order_by(_pages.crawled_at, _pages.url_hash)
-    return [RemovedPage(*row) for row in await connection.execute(query.limit(PAGES_AT_ONCE))]
-
-
-async def siblings(connection: AsyncConnection, crawl: MarkedCrawl) -> list[str]:
-    """The other crawls of the tenant that have a host in common with it."""
-    mine = select(_hosts.host).where(_hosts.crawl_id == crawl.id)
-    others = (
-        select(_hosts.crawl_id)
-        .join(crawls, _crawls.id == _hosts.crawl_id)
-        .where(_hosts.tenant_id == crawl.tenant_id, _hosts.host.in_(mine), _crawls.deleting == false())
-    )
-    return list((await connection.scalars(others.distinct())).all())
-
-
-async def drop_pages(
-    connection: AsyncConnection,
-    crawl: MarkedCrawl,
-    pages: Sequence[RemovedPage],
-    names: dict[str, RemovedPage],
-    others: Sequence[str],
-) -> int:
-    """Remove these pages. `names` are their names in the search index. It keeps a page that was read again
-    since, and one that the `others` have stored too: from now on that one is theirs."""
-    found = search_pages.c
-    query = select(found.name, found.seen_at).where(found.name.in_(names))
-    own = {row.name for row in await connection.execute(query) if row.seen_at == names[row.name].crawled_at}
-    theirs = await _stored_elsewhere(connection, others, {names[name].url_hash for name in own})
-    moments = {name: theirs[names[name].url_hash] for name in own if names[name].url_hash in theirs}
-    await search_rows.set_seen(connection, crawl.tenant_id, moments)
-    if gone := own - moments.keys():
-        await search_rows.drop(connection, crawl.tenant_id, found.name.in_(gone))
-    hashes = [page.url_hash for page in pages]
-    removed = delete(crawled_pages).where(_pages.crawl_id == crawl.id, _pages.url_hash.in_(hashes))
-    return (await connection.execute(removed)).rowcount
-
-
-async def _stored_elsewhere(
-    connection: AsyncConnection, others: Sequence[str], hashes: set[str]
-) -> dict[str, int]:
-    """When one of the other crawls has stored these pages last, by their hashes."""
-    if not others or not hashes:
-        return {}
-    query = select(_pages.url_hash, func.max(_pages.crawled_at)).group_by(_pages.url_hash)
-    query = query.where(_pages.crawl_id.in_(others), _pages.url_hash.in_(hashes))
-    query = query.where(_pages.outcome == USUAL_OUTCOME, _pages.blob.is_not(None))
-    return {url_hash: int(at) for url_hash, at in await connection.execute(query)}
+# The tables that a crawl has rows in, with what distinguishes its rows.
+KEYS: Final[dict[Table, str]] = {
+    frontier: "url_hash",
+    unindexed: "blob",
+    crawl_hosts: "host",
+    crawl_minutes: "minute",
+    crawl_days: "day",
+}
+_DROP: Final = {table: _dropping(table, key) for table, key in KEYS.items()}
 
 
 async def _find(

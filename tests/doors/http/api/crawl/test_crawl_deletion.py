@@ -64,7 +64,7 @@ async def test_a_running_crawl_is_deleted_and_the_others_stay(
         async with working(visit):
             done = await ended(visit, job)
         assert (done["status"], done["progress"]) == ("done", 100)
-        assert done["result"] == {"crawlId": gone["crawlId"], "pages": 3, "urls": 4}
+        assert done["result"] == {"deleted": "crawl", "id": gone["crawlId"], "pages": 3, "urls": 4}
         assert_problem(await visit.client.delete(gone["statusUrl"], headers=AS_ADMIN), "NOT_FOUND")
         assert len((await get(visit, kept["pagesUrl"], content="text"))["pages"]) == 3
         assert (await get(visit, f"{kept['pagesUrl']}", limit=1))["pages"][0]["contentUrl"]

@@ -417,7 +417,7 @@ async def test_what_is_sent_along_is_forgotten_with_the_work_and_all_the_rest_wi
     assert len(results[0]["result"]["content"]) > 500_000
     async with visit.service.database.write() as connection:
         assert await job_table.forget_old(connection, days=-1) == 1
-    await upkeep.clean_up(visit.service.database, visit.service.admission)
+    await visit.service.retention.enforce()
     assert [await count(table) for table in (tables.batches, tables.batch_results)] == [0, 0]
     assert_problem(await visit.client.get(accepted["statusUrl"], headers=AS_ADMIN), "NOT_FOUND")
 

@@ -8,6 +8,7 @@ from tests.site.server import Site
 
 from gossamer.flows.crawl.content import PagePicture
 from gossamer.state.crawl.crawled_pages import PageFilter
+from gossamer.state.jobs.deletions import Deletion, DeletionKind
 from gossamer.state.tenants.activity import Actor
 from gossamer.web.documents.image_size import size_of
 
@@ -48,7 +49,8 @@ async def test_a_crawl_keeps_a_picture_of_each_page_and_deletes_it_with_itself(
     async def ignore(_doing: str, _percent: int) -> None:
         """Nobody looks at the progress."""
 
-    await service.crawl_deleter.delete_here(begun["crawlId"], Actor("test"), ignore)
+    crawl = Deletion(DeletionKind.CRAWL, begun["crawlId"], "")
+    await service.deleter.delete_here(crawl, Actor("test"), ignore)
     assert await service.blobs.get(name) is None
 
 

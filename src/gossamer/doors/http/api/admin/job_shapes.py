@@ -4,9 +4,12 @@ from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import Meta
+from starlette.responses import Response
 
 from gossamer import problems
 from gossamer.doors.http.core import timestamps
+from gossamer.doors.http.core.exchange import answer
+from gossamer.flows.removal import deleter
 from gossamer.flows.render import render
 from gossamer.flows.render.render_failure import RenderFailure
 from gossamer.problems import ProblemKind
@@ -34,7 +37,11 @@ class ShownJob(msgspec.Struct, rename="camel"):
     job_id: str
     kind: str
     subject: Annotated[
-        str, Meta(description="The page, site or sitemap that it works on; empty if it is a list.")
+        str,
+        Meta(
+            description="The page, site or sitemap that it works on, or the id of what it deletes; empty if "
+            "it is a list."
+        ),
     ]
     status: JobState
     progress: Annotated[int, Meta(ge=0, le=100, description="Percent.")]
@@ -70,6 +77,7 @@ class _Asked(msgspec.Struct, frozen=True, rename="camel"):
 
     url: str = ""
     sitemap: str = ""
+    subject: str = ""  # of a deletion
 
 
 class _Payload(_Asked, frozen=True):
@@ -101,12 +109,17 @@ def to_api(job: Job) -> ShownJob:
     )
 
 
+def accept(job: Job) -> Response:
+    """The answer to a request whose work a job does."""
+    return answer(to_api(job), 202, {"Location": f"/api/jobs/{job.job_id}"})
+
+
 def subject_of(job: Job) -> str:
     try:
         payload = _decode_payload(job.payload_json)
     except msgspec.DecodeError:  # the payload names nothing
         return ""
-    return payload.url or payload.request.url or payload.request.sitemap
+    return payload.url or payload.request.url or payload.request.sitemap or payload.subject
 
 
 def _to_problem(job: Job, error: JobError) -> JobProblem:
@@ -156,6 +169,15 @@ EXAMPLE_JOB: Final = ShownJob(
     request_id="wl_m5x7k2qa_a3b9c1",
     status_url=f"/api/jobs/{_EXAMPLE_ID}",
     events_url=f"/api/jobs/{_EXAMPLE_ID}/events",
+)
+EXAMPLE_DELETION: Final = msgspec.structs.replace(
+    EXAMPLE_JOB,
+    kind=deleter.KIND,
+    subject="01JGGR0V4M7N2P5R8T1W4Y7Z0B",
+    status=JobState.QUEUED,
+    progress=0,
+    attempt=0,
+    started_at=None,
 )
 EXAMPLE_EVENT: Final = ShownEvent(
     id=2,

@@ -5,15 +5,19 @@ from typing import Annotated, Final
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
+from starlette.responses import Response
 
 from gossamer import problems
+from gossamer.doors.http.api.admin.job_shapes import EXAMPLE_DELETION, ShownJob, accept
 from gossamer.doors.http.api.admin.jobs import Cursor
 from gossamer.doors.http.core import timestamps
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.routing import Route
+from gossamer.flows.removal.deleter import Deleter
 from gossamer.flows.tenants.quotas import QuotaLeft, Quotas
 from gossamer.flows.tenants.tenant_limits import LimitInForce, TenantLimits, TierInUse
-from gossamer.flows.tenants.tenant_list import TenantList
+from gossamer.flows.tenants.tenant_list import TenantList, unknown_tenant
+from gossamer.state.jobs.deletions import Deletion, DeletionKind
 from gossamer.state.tenants.tenant_rows import CountedTenant
 from gossamer.state.tenants.tenants import Role, Tier
 
@@ -62,6 +66,7 @@ class TenantsEndpoints:
     tenants: TenantList
     limits: TenantLimits
     quotas: Quotas
+    deleter: Deleter
 
     async def list_tenants(self, exchange: Exchange, query: TenantQuery) -> ShownTenants:
         page = await self.tenants.list_page(email=query.email, cursor=query.cursor, limit=query.limit)
@@ -74,6 +79,13 @@ class TenantsEndpoints:
         shown = _to_api(tenant, tiers)
         shown.quotas = {one.tier: await self.quotas.left_in(id, Tier(one.tier)) for one in tiers}
         return shown
+
+    async def delete_tenant(self, exchange: Exchange, id: str) -> Response:
+        deletion = Deletion(DeletionKind.TENANT, id, exchange.caller.tenant_id)
+        job = await self.deleter.accept(deletion, None, exchange.actor)
+        if job is None:
+            raise unknown_tenant()
+        return accept(job)
 
     def routes(self) -> list[Route]:
         return [
@@ -97,6 +109,24 @@ class TenantsEndpoints:
                 parameters={"id": "The tenant's id."},
                 problems=(problems.NOT_FOUND,),
                 example=_EXAMPLE,
+            ),
+            Route(
+                method="DELETE",
+                path="/api/admin/tenants/{id}",
+                handler=self.delete_tenant,
+                needs=Role.ADMIN,
+                tag="Keys",
+                control=True,
+                summary="Delete a tenant, with everything that it has",
+                description="Its keys, people, sessions and links are gone at once, and its work ends. The "
+                "job removes its crawls, audits, batches, jobs, cached pages, pages in the search index and "
+                "its usage. The log of activity stays. Your own tenant, and the one of callers who pay "
+                "without a key, cannot be deleted.",
+                status=202,
+                answers=ShownJob,
+                parameters={"id": "The tenant's id."},
+                problems=(problems.NOT_FOUND, problems.UNPROCESSABLE_ENTITY),
+                example=EXAMPLE_DELETION,
             ),
         ]
 

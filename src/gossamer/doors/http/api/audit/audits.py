@@ -8,6 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 
 from gossamer import problems
+from gossamer.doors.http.api.admin.job_shapes import EXAMPLE_DELETION, ShownJob, accept
 from gossamer.doors.http.api.admin.jobs import tenant_seen_by
 from gossamer.doors.http.api.audit import audit_shapes as shapes
 from gossamer.doors.http.api.audit import report as report_page
@@ -23,7 +24,10 @@ from gossamer.doors.http.core.exchange import Exchange, answer
 from gossamer.doors.http.core.routing import Route
 from gossamer.doors.http.docs.page import prefers_json
 from gossamer.flows.audit.audits import Audits
+from gossamer.flows.removal.deleter import Deleter
+from gossamer.problems import Problem
 from gossamer.state.jobs.audits import Audit
+from gossamer.state.jobs.deletions import Deletion, DeletionKind
 from gossamer.state.jobs.job import Job
 from gossamer.state.tenants.tenants import Role
 from gossamer.web.audit.comparison import Comparison
@@ -32,6 +36,7 @@ from gossamer.web.audit.comparison import Comparison
 @dataclass(frozen=True, slots=True)
 class AuditsEndpoints:
     audits: Audits
+    deleter: Deleter
 
     async def create_audit(self, exchange: Exchange, body: NewAudit) -> Response:
         async def remember(connection: AsyncConnection, job: Job, audit_id: str) -> None:
@@ -67,6 +72,13 @@ class AuditsEndpoints:
         tenant = tenant_seen_by(exchange.caller)
         audit, job = await self.audits.get(id, tenant_id=tenant)
         return audit, job, await self.audits.compare(audit, against=query.against, tenant_id=tenant)
+
+    async def delete_audit(self, exchange: Exchange, id: str) -> Response:
+        deletion = Deletion(DeletionKind.AUDIT, id)
+        job = await self.deleter.accept(deletion, tenant_seen_by(exchange.caller), exchange.actor)
+        if job is None:
+            raise Problem(problems.NOT_FOUND, "There is no audit with this id.")
+        return accept(job)
 
     def routes(self) -> list[Route]:
         common: dict[str, Any] = {"needs": Role.USER, "tag": "Audits"}
@@ -104,6 +116,21 @@ class AuditsEndpoints:
                 parameters={"id": "The audit's id."},
                 problems=(problems.NOT_FOUND, problems.UNPROCESSABLE_ENTITY),
                 example=shapes.EXAMPLE_AUDIT,
+                **common,
+            ),
+            Route(
+                method="DELETE",
+                path="/audits/{id}",
+                handler=self.delete_audit,
+                control=True,
+                summary="Delete an audit, with the crawl of its site",
+                description="An audit that is running ends. The report is gone at once; the job removes the "
+                "pages that were crawled for it.",
+                status=202,
+                answers=ShownJob,
+                parameters={"id": "The audit's id."},
+                problems=(problems.NOT_FOUND,),
+                example=EXAMPLE_DELETION,
                 **common,
             ),
         ]

@@ -24,7 +24,9 @@ from gossamer.web.outcome.outcome_counts import OutcomeCounts
 from gossamer.web.pages.timestamps import iso
 
 HOUR: Final = 60  # minutes
-MAX_MINUTES: Final = 7 * 24 * HOUR
+DAY: Final = 24 * HOUR
+MAX_MINUTES: Final = 7 * DAY  # by the minute; older counts may be kept by day
+MAX_DAYS: Final = 400
 MAX_POINTS: Final = 1_500
 
 
@@ -42,8 +44,15 @@ class SeriesQuery(msgspec.Struct, forbid_unknown_fields=True):
     crawl: Annotated[
         CrawlId | None, Meta(description="One crawl; by default all of yours together, for admins all.")
     ] = None
-    minutes: Annotated[int, Meta(ge=1, le=MAX_MINUTES, description="How far back.")] = HOUR
-    step: Annotated[int, Meta(ge=1, le=MAX_MINUTES, description="Minutes that a point stands for.")] = 1
+    minutes: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=MAX_DAYS * DAY,
+            description="How far back. More than seven days need a `step` of whole days.",
+        ),
+    ] = HOUR
+    step: Annotated[int, Meta(ge=1, le=MAX_DAYS * DAY, description="Minutes that a point stands for.")] = 1
 
 
 class StatusCodes(msgspec.Struct, rename=lambda name: name.removeprefix("status_")):
@@ -146,6 +155,11 @@ class StatsEndpoints:
         if points > MAX_POINTS:
             raise validation_error(
                 f"These are {points:,} points; {MAX_POINTS:,} are the maximum.", hint="Give a larger `step`."
+            )
+        if query.minutes > MAX_MINUTES and query.step % DAY:
+            raise validation_error(
+                "What happened more than seven days ago is kept by day.",
+                hint=f"Give a `step` of whole days, such as {DAY}, or fewer `minutes`.",
             )
         if query.crawl is not None:
             await crawl_of(self.crawls, exchange, query.crawl)

@@ -2,15 +2,13 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
-import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 
 from gossamer import problems
-from gossamer.doors.http.api.admin.job_shapes import EXAMPLE_JOB, ShownJob
-from gossamer.doors.http.api.admin.job_shapes import to_api as to_job
+from gossamer.doors.http.api.admin.job_shapes import EXAMPLE_DELETION, ShownJob, accept
 from gossamer.doors.http.api.admin.jobs import tenant_seen_by
 from gossamer.doors.http.api.crawl.crawl_shapes import (
     EXAMPLE_CRAWL,
@@ -26,11 +24,11 @@ from gossamer.doors.http.api.crawl.crawl_shapes import (
 from gossamer.doors.http.core.exchange import Exchange, answer
 from gossamer.doors.http.core.routing import Route
 from gossamer.flows.crawl.managing.control import CrawlControl
-from gossamer.flows.crawl.managing.delete import KIND, CrawlDeleter
 from gossamer.flows.crawl.seeds import Seeder
+from gossamer.flows.removal.deleter import Deleter
 from gossamer.problems import Problem
 from gossamer.state.crawl.crawls import Crawl, Crawls
-from gossamer.state.jobs.job import JobState
+from gossamer.state.jobs.deletions import Deletion, DeletionKind
 from gossamer.state.tenants.activity import Actor
 from gossamer.state.tenants.tenants import Role
 
@@ -40,7 +38,7 @@ class CrawlsEndpoints:
     crawls: Crawls
     seeder: Seeder
     control: CrawlControl
-    deleter: CrawlDeleter
+    deleter: Deleter
 
     async def create_crawl(self, exchange: Exchange, body: NewCrawl) -> Response:
         async def remember(connection: AsyncConnection, crawl: Crawl) -> None:
@@ -80,10 +78,11 @@ class CrawlsEndpoints:
         return await self._change(exchange, id, self.control.stop)
 
     async def delete_crawl(self, exchange: Exchange, id: str) -> Response:
-        job = await self.deleter.accept(id, tenant_seen_by(exchange.caller), exchange.actor)
+        deletion = Deletion(DeletionKind.CRAWL, id)
+        job = await self.deleter.accept(deletion, tenant_seen_by(exchange.caller), exchange.actor)
         if job is None:
             raise _unknown()
-        return answer(to_job(job), 202, {"Location": f"/api/jobs/{job.job_id}"})
+        return accept(job)
 
     async def _change(
         self, exchange: Exchange, crawl_id: str, change: Callable[[Crawl, Actor], Awaitable[bool]]
@@ -169,12 +168,9 @@ class CrawlsEndpoints:
                 "again since or that another crawl of yours has stored. Reports of audits stay.",
                 status=202,
                 answers=ShownJob,
-                **{**one, "example": _EXAMPLE_JOB},
+                **{**one, "example": EXAMPLE_DELETION},
             ),
         ]
-
-
-_EXAMPLE_JOB: Final = msgspec.structs.replace(EXAMPLE_JOB, kind=KIND, status=JobState.QUEUED, progress=0)
 
 
 def _to_accepted(crawl: Crawl) -> Response:

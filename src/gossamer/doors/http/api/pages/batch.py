@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 
 from gossamer import problems
+from gossamer.doors.http.api.admin.job_shapes import EXAMPLE_DELETION, ShownJob, accept
 from gossamer.doors.http.api.admin.jobs import MAX_STREAM_SECONDS, tenant_seen_by
 from gossamer.doors.http.api.pages.fetch import FetchQuery
 from gossamer.doors.http.core import timestamps
@@ -20,8 +21,10 @@ from gossamer.doors.http.core.streaming import Streaming
 from gossamer.flows.batch.batch import MAX_URLS, BatchRequest, BatchTier
 from gossamer.flows.batch.batch_job import Batches
 from gossamer.flows.batch.batch_line import MAX_LINE_BYTES, BatchProblem, BatchResult
+from gossamer.flows.removal.deleter import Deleter
 from gossamer.problems import Problem
 from gossamer.state.batches import Batch, BatchCounts, BatchLines, Line
+from gossamer.state.jobs.deletions import Deletion, DeletionKind
 from gossamer.state.jobs.job import Job, JobState
 from gossamer.state.jobs.jobs import Jobs
 from gossamer.state.tenants.tenants import Role
@@ -91,6 +94,7 @@ class BatchEndpoints:
     batches: Batches
     jobs: Jobs
     lines: BatchLines
+    deleter: Deleter
 
     async def create_batch(self, exchange: Exchange, body: BatchRequest, query: FetchQuery) -> Response:
         async def remember(connection: AsyncConnection, batch: Batch) -> None:
@@ -129,11 +133,18 @@ class BatchEndpoints:
             next_cursor=end if end < batch.total else None,
         )
 
+    async def delete_batch(self, exchange: Exchange, id: str) -> Response:
+        deletion = Deletion(DeletionKind.BATCH, id)
+        job = await self.deleter.accept(deletion, tenant_seen_by(exchange.caller), exchange.actor)
+        if job is None:
+            raise _unknown()
+        return accept(job)
+
     async def _batch(self, exchange: Exchange, job_id: str) -> tuple[Batch, Job]:
         tenant = tenant_seen_by(exchange.caller)
         found = await self.batches.find(job_id)
         if found is None or tenant not in (None, found[0].tenant_id):
-            raise Problem(problems.NOT_FOUND, "There is no batch with this id.")
+            raise _unknown()
         return found
 
     async def _stream(self, batch: Batch, position: int) -> AsyncIterator[bytes]:
@@ -199,7 +210,24 @@ class BatchEndpoints:
                 example=BatchPage([_EXAMPLE_RESULT], 0, None),
                 **one,
             ),
+            Route(
+                method="DELETE",
+                path="/batch/fetch/{id}",
+                handler=self.delete_batch,
+                control=True,
+                summary="Delete a batch, with its results",
+                description="A batch that is running ends. Nobody finds it from then on; the job removes its "
+                "results.",
+                status=202,
+                answers=ShownJob,
+                example=EXAMPLE_DELETION,
+                **one,
+            ),
         ]
+
+
+def _unknown() -> Problem:
+    return Problem(problems.NOT_FOUND, "There is no batch with this id.")
 
 
 def _without_gap(lines: Sequence[Line], first: int) -> list[Line]:

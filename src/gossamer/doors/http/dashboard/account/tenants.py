@@ -17,6 +17,7 @@ from gossamer.doors.http.core.routing import Route
 from gossamer.doors.http.dashboard.account.keys import state_of
 from gossamer.doors.http.dashboard.core.dashboard import Dashboard
 from gossamer.doors.http.dashboard.core.filters import filters, list_links
+from gossamer.doors.http.dashboard.core.form import NO_FORM, Form
 from gossamer.state.crawl.crawls import Crawls
 from gossamer.state.tenants.tenants import Role
 
@@ -77,9 +78,33 @@ class TenantsPages:
             usage=await self.usage.get_usage(exchange, UsageQuery(tenant=id)),
         )
 
+    async def ask_to_delete(self, exchange: Exchange, id: str, form: Form = NO_FORM) -> Response:
+        tenant = await self.endpoints.get_tenant(exchange, id)
+        return self.dashboard.ask_to_delete(
+            exchange,
+            f"{_LIST}/{id}",
+            noun="tenant",
+            subject=tenant.email,
+            consequence="Its keys are refused at once, and its people can no longer sign in. Its crawls, "
+            "audits, batches, jobs, cached pages and usage are deleted. The log of activity stays.",
+            form=form,
+        )
+
+    async def delete(self, exchange: Exchange, form: Form, id: str) -> Response:
+        await self.endpoints.delete_tenant(exchange, id)
+        return self.dashboard.see(_LIST, notice="tenant-deleting")
+
     def routes(self) -> list[Route]:
         page, admin = self.dashboard.page, Role.ADMIN
         return [
             page(_LIST, self.show, "Tenants", needs=admin),
             page(f"{_LIST}/{{id}}", self.show_one, "A tenant", needs=admin),
+            page(f"{_LIST}/{{id}}/delete", self.ask_to_delete, "Ask before a tenant is deleted", needs=admin),
+            self.dashboard.form(
+                f"{_LIST}/{{id}}/delete",
+                self.delete,
+                "Delete a tenant",
+                show=self.ask_to_delete,
+                needs=admin,
+            ),
         ]

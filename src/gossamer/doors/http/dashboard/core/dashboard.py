@@ -120,6 +120,25 @@ class Dashboard:
         )
         return Response(text, status or refused, {**HEADERS, **(headers or {})})
 
+    def ask_to_delete(
+        self, exchange: Exchange, back: str, *, noun: str, subject: str, consequence: str, form: Form
+    ) -> Response:
+        """The second step before something is deleted. `back` is its page, below that of its list."""
+        list_path = back.rpartition("/")[0]
+        here = list_path.rpartition("/")[2]
+        return self.render(
+            exchange,
+            "confirm_delete.html",
+            here=here,
+            form=form,
+            back=back,
+            list_path=list_path,
+            list_name=here.capitalize(),
+            noun=noun,
+            subject=subject,
+            consequence=consequence,
+        )
+
     def see(self, path: str, *, notice: str = "") -> Response:
         """Lead to another page after a form has done its work. `notice` is a code of `notices`."""
         joint = "&" if "?" in path else "?"

@@ -23,5 +23,8 @@ NOTICES: Final[dict[str, str]] = {
     "crawl-resumed": "The crawl goes on.",
     "crawl-stopped": "The crawl is stopped for good. Its pages stay.",
     "crawl-deleting": "The crawl is being deleted, with all its pages.",
+    "audit-deleting": "The audit is deleted. What was crawled for it goes now.",
+    "batch-deleting": "The batch is being deleted, with its results.",
+    "tenant-deleting": "The tenant is being deleted, with everything that it has. Its keys are refused.",
     "domain-reset": "The host is tried again. Its failures and its robots.txt are forgotten.",
 }

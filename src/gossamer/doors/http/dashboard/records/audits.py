@@ -135,6 +135,21 @@ class AuditPages:
         disposition = f'attachment; filename="audit-{id.lower()}.csv"'
         return Response(table, headers={"Content-Disposition": disposition}, media_type="text/csv")
 
+    async def ask_to_delete(self, exchange: Exchange, id: str, form: Form = NO_FORM) -> Response:
+        audit, _, _ = await self.audits.find_audit(exchange, id, ReportQuery())
+        return self.dashboard.ask_to_delete(
+            exchange,
+            f"{HERE}/{id}",
+            noun="audit",
+            subject=_name(audit),
+            consequence="The report is deleted, and what was crawled for it.",
+            form=form,
+        )
+
+    async def delete(self, exchange: Exchange, form: Form, id: str) -> Response:
+        await self.audits.delete_audit(exchange, id)
+        return self.dashboard.see(HERE, notice="audit-deleting")
+
     async def _site_report(self, exchange: Exchange, id: str) -> tuple[Audit, AuditReport]:
         audit, _, _ = await self.audits.find_audit(exchange, id, ReportQuery())
         report = await asyncio.to_thread(audit.report)
@@ -152,6 +167,10 @@ class AuditPages:
             page(HERE, self.show_list, "Audits"),
             self.dashboard.form(HERE, self.start, "Start an audit", show=self.show_list, control=False),
             page(f"{HERE}/{{id}}", self.show, "An audit"),
+            page(f"{HERE}/{{id}}/delete", self.ask_to_delete, "Ask before an audit is deleted"),
+            self.dashboard.form(
+                f"{HERE}/{{id}}/delete", self.delete, "Delete an audit", show=self.ask_to_delete
+            ),
             page(f"{HERE}/{{id}}/pages", self.show_addresses, "The addresses of an audited site"),
             page(f"{HERE}/{{id}}/pages.csv", self.export, "The addresses of an audited site as CSV"),
         ]

@@ -124,6 +124,21 @@ class BatchPages:
         notice = "job-canceled" if after.status.is_over else "job-cancel-requested"
         return self.dashboard.see(f"{HERE}/{id}", notice=notice)
 
+    async def ask_to_delete(self, exchange: Exchange, id: str, form: Form = NO_FORM) -> Response:
+        batch = await self.batches.get_batch(exchange, id)
+        return self.dashboard.ask_to_delete(
+            exchange,
+            f"{HERE}/{id}",
+            noun="batch",
+            subject=f"{batch.total:,} addresses",
+            consequence="Its results are deleted. A batch that is running ends.",
+            form=form,
+        )
+
+    async def delete(self, exchange: Exchange, form: Form, id: str) -> Response:
+        await self.batches.delete_batch(exchange, id)
+        return self.dashboard.see(HERE, notice="batch-deleting")
+
     async def download(self, exchange: Exchange, id: str) -> Response:
         disposition = f'attachment; filename="batch-{id.lower()}.ndjson"'
         return await self.batches.stream_results(exchange, id, headers={"Content-Disposition": disposition})
@@ -136,6 +151,8 @@ class BatchPages:
             form(HERE, self.start, "Start a batch", show=self.show_list, control=False),
             page(f"{HERE}/{{id}}", self.show, "A batch"),
             form(f"{HERE}/{{id}}/cancel", self.cancel, "Cancel a batch", show=self.show),
+            page(f"{HERE}/{{id}}/delete", self.ask_to_delete, "Ask before a batch is deleted"),
+            form(f"{HERE}/{{id}}/delete", self.delete, "Delete a batch", show=self.ask_to_delete),
             page(f"{HERE}/{{id}}/results.ndjson", self.download, "The results of a batch", **results),
         ]
 

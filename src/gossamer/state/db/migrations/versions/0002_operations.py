@@ -22,6 +22,8 @@ def upgrade() -> None:
     _alerts()
     _duties()
     _webhook_deliveries()
+    _deletions()
+    _crawl_days()
 
 
 def _quotas() -> None:
@@ -40,9 +42,15 @@ def _quotas() -> None:
 
 
 def _outcomes_of_crawls() -> None:
-    for outcome in ("ok", "blocked", "soft_404", "login_wall", "parked", "empty", "error"):
-        column = sa.Column(f"outcome_{outcome}", sa.BigInteger, nullable=False, server_default="0")
+    for column in _outcome_counts():
         op.add_column("crawl_minutes", column)
+
+
+def _outcome_counts() -> list[sa.Column[Any]]:
+    outcomes = ("ok", "blocked", "soft_404", "login_wall", "parked", "empty", "error")
+    return [
+        sa.Column(f"outcome_{each}", sa.BigInteger, nullable=False, server_default="0") for each in outcomes
+    ]
 
 
 def _how_urls_were_found() -> None:
@@ -105,3 +113,43 @@ def _columns(kind: Any, *names: str, nullable: bool = False) -> list[sa.Column[A
 
 def _where(condition: str) -> dict[str, Any]:
     return {"sqlite_where": sa.text(condition), "postgresql_where": sa.text(condition)}
+
+
+def _deletions() -> None:
+    op.create_table(
+        "deletions",
+        sa.Column("kind", sa.String, nullable=False),
+        sa.Column("subject", sa.String(26), nullable=False),
+        sa.Column("tenant_id", sa.String(26), nullable=False),
+        sa.Column("detail_json", sa.Text, nullable=False),
+        sa.Column("accepted_at", sa.BigInteger, nullable=False),
+        sa.PrimaryKeyConstraint("kind", "subject"),
+    )
+    op.create_index(None, "deletions", ["tenant_id"])
+
+
+def _crawl_days() -> None:
+    op.create_table(
+        "crawl_days",
+        sa.Column("crawl_id", sa.String(26), nullable=False),
+        sa.Column("day", sa.Integer, nullable=False, autoincrement=False),
+        *_columns(sa.BigInteger, *_DAY_COUNTS),
+        *_outcome_counts(),
+        sa.PrimaryKeyConstraint("crawl_id", "day"),
+    )
+    op.create_index(None, "crawl_days", ["day"])
+
+
+_DAY_COUNTS = (
+    "fetched",
+    "failed",
+    "blocked",
+    "retried",
+    "added",
+    "bytes",
+    "duration_ms",
+    "status_2xx",
+    "status_3xx",
+    "status_4xx",
+    "status_5xx",
+)

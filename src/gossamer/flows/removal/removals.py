@@ -1,0 +1,39 @@
+"""How each kind of subject is removed, put together once."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self
+
+from gossamer.flows.removal.audit_removal import AuditRemoval
+from gossamer.flows.removal.batch_removal import BatchRemoval
+from gossamer.flows.removal.crawl_removal import CrawlRemoval
+from gossamer.flows.removal.deleter import Removal
+from gossamer.flows.removal.page_removal import PageRemoval
+from gossamer.flows.removal.tenant_removal import TenantRemoval
+from gossamer.flows.tenants.admit import Admission
+from gossamer.state.blobs.blobs import Blobs
+from gossamer.state.db.database import Database
+from gossamer.state.jobs.deletions import DeletionKind
+from gossamer.state.pages.page_cache import PageCache
+from gossamer.state.search.search_index import SearchIndex
+
+
+@dataclass(frozen=True, slots=True)
+class Removals:
+    crawl: CrawlRemoval
+    audit: AuditRemoval
+    batch: BatchRemoval
+    pages: PageRemoval
+    tenant: TenantRemoval
+
+    @classmethod
+    def on(
+        cls, database: Database, blobs: Blobs, cache: PageCache, index: SearchIndex, admission: Admission
+    ) -> Self:
+        crawl, batch = CrawlRemoval(database, blobs), BatchRemoval(database, blobs)
+        tenant = TenantRemoval(database, crawl, batch, cache, index, admission)
+        return cls(crawl, AuditRemoval(crawl), batch, PageRemoval(database, blobs), tenant)
+
+    @property
+    def by_kind(self) -> Mapping[DeletionKind, Removal]:
+        return {kind: getattr(self, kind.value) for kind in DeletionKind}
