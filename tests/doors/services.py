@@ -1,8 +1,8 @@
 """A whole service for a test: the real parts on real stores, and a client at its door."""
 
 import io
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,10 @@ import pytest
 from gossamer.app import Service
 from gossamer.flows.tenants.keys import NewKey
 from gossamer.observe.logs import Log
+from gossamer.reach.browser.launcher import LocalLauncher
+from gossamer.reach.sandbox import bubblewrap, chromium
+from gossamer.reach.sandbox.child_process import LaunchFailed
+from gossamer.reach.sandbox.fence import Layer, probe
 from gossamer.settings.settings import Settings
 from gossamer.state.tenants.activity import Actor
 from gossamer.state.tenants.tenants import Role, Tier
@@ -55,6 +59,26 @@ def bearer(secret: str) -> dict[str, str]:
 
 AS_ADMIN = bearer(ADMIN_KEY)
 Visiting = Callable[..., AbstractAsyncContextManager[Visit]]
+_missing: dict[Path | None, Mapping[Layer, str]] = {}  # by where bubblewrap is
+
+
+@asynccontextmanager
+async def open_service(log: Log, **flags: Any) -> AsyncIterator[Service]:
+    """A service with these settings, which knows what a probe of this system has found for an earlier one."""
+    service = Service(Settings.load({}, None, flags), log)
+    if isinstance(service.launcher, LocalLauncher) and chromium.find(service.settings.chromium):
+        program = bubblewrap.find()
+        with suppress(LaunchFailed):  # it tries itself
+            if program not in _missing:
+                _missing[program] = await probe()
+            service.launcher.fence.note(_missing[program])
+    async with service:
+        yield service
+
+
+def no_client() -> httpx.AsyncClient:
+    """Stands where a client will be. It trusts nobody: to read whom the world trusts takes 30 ms."""
+    return httpx.AsyncClient(verify=False)
 
 
 @pytest.fixture
@@ -75,11 +99,11 @@ def visiting(tmp_path: Path, sqlite: str) -> Visiting:
         }
         stream = io.StringIO()
         log = Log(stream, level="debug")
-        async with Service(Settings.load({}, None, flags), log) as service:
+        async with open_service(log, **flags) as service:
             echo = Echo(service.database)
             if echo_tables:
                 await echo.prepare()
-            opened = Visit(service, echo, httpx.AsyncClient(), stream)
+            opened = Visit(service, echo, no_client(), stream)
             async with opened.client_from("127.0.0.1") as client:
                 opened.client = client
                 yield opened
