@@ -3,16 +3,18 @@
 import io
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import httpx
 import msgspec
 import pytest
+from argon2 import PasswordHasher
 
 from gossamer.app import Service
 from gossamer.flows.tenants.keys import NewKey
+from gossamer.flows.tenants.passwords import Passwords
 from gossamer.observe.logs import Log
 from gossamer.reach.browser.launcher import LocalLauncher
 from gossamer.reach.sandbox import bubblewrap, chromium
@@ -25,6 +27,7 @@ from tests.doors.echo import Echo
 
 ADMIN_KEY = "sk_live_an-admin-key-for-tests-0123456789"
 PUBLIC_URL = "https://gossamer.example"
+QUICK = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)  # as it is used, a hash takes a core 0.1 s
 
 
 @dataclass
@@ -64,8 +67,10 @@ _missing: dict[Path | None, Mapping[Layer, str]] = {}  # by where bubblewrap is
 
 @asynccontextmanager
 async def open_service(log: Log, **flags: Any) -> AsyncIterator[Service]:
-    """A service with these settings, which knows what a probe of this system has found for an earlier one."""
+    """A service with these settings. It knows what a probe of this system has found for an earlier one, and
+    its passwords are cheap to hash."""
     service = Service(Settings.load({}, None, flags), log)
+    service.sign_in = replace(service.sign_in, passwords=Passwords(QUICK))
     if isinstance(service.launcher, LocalLauncher) and chromium.find(service.settings.chromium):
         program = bubblewrap.find()
         with suppress(LaunchFailed):  # it tries itself
