@@ -1,5 +1,6 @@
 """What every test may ask for."""
 
+import gc
 from collections.abc import AsyncIterator
 
 import pytest
@@ -31,6 +32,13 @@ def pytest_configure() -> None:
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
     )
     settings.load_profile("gossamer")
+    gc.disable()  # until everything is collected, all that is made stays
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests and modules live as long as the process, so the collector can skip them."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -8,16 +8,15 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from shutil import copy
 from typing import Any
 
 import httpx
 import pytest
 
-from gossamer.app import Service
 from gossamer.observe.logs import Log
-from gossamer.settings.settings import Settings
 from tests.doors.echo import Echo
-from tests.doors.services import ADMIN_KEY, AS_ADMIN, PUBLIC_URL, Visit
+from tests.doors.services import ADMIN_KEY, AS_ADMIN, PUBLIC_URL, Visit, no_client, open_service
 from tests.site.dns import NameServer, name_server
 from tests.site.paths import HTML, path
 from tests.site.server import Reply, Request, Site
@@ -98,21 +97,25 @@ async def opened(folder: Path, site: Site, **flags: Any) -> AsyncIterator[Fetchi
             **flags,
         }
         stream = io.StringIO()
-        async with Service(Settings.load({}, None, flags), Log(stream, level="debug")) as service:
-            visit = Visit(service, Echo(service.database), httpx.AsyncClient(), stream)
+        async with open_service(Log(stream, level="debug"), **flags) as service:
+            visit = Visit(service, Echo(service.database), no_client(), stream)
             async with visit.client_from("127.0.0.1") as visit.client:
                 yield Fetching(visit, site, names)
 
 
 @pytest.fixture(scope="module")
-async def fetching(tmp_path_factory: pytest.TempPathFactory, site: Site) -> AsyncIterator[Fetching]:
+async def fetching(
+    tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path, site: Site
+) -> AsyncIterator[Fetching]:
     """One for all tests of a module."""
-    async with opened(tmp_path_factory.mktemp("service"), site) as service:
+    folder = tmp_path_factory.mktemp("service")
+    copy(sqlite_template, folder)
+    async with opened(folder, site) as service:
         yield service
 
 
 @pytest.fixture
-def open_fetching(tmp_path: Path, site: Site) -> OpenFetching:
+def open_fetching(tmp_path: Path, sqlite: str, site: Site) -> OpenFetching:
     """Opens one with other settings."""
     return partial(opened, tmp_path, site)
 

@@ -8,6 +8,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from shutil import copy
 from typing import Any
 
 import httpx
@@ -16,13 +17,12 @@ import pytest
 from gossamer.app import Service
 from gossamer.flows.render.render import page_key
 from gossamer.observe.logs import Log
-from gossamer.settings.settings import Settings
 from gossamer.state.pages.cached_page import CachedPage
 from gossamer.state.pages.page_key import PageKey
 from gossamer.web.url.url import Url
 from tests.doors.echo import Echo
 from tests.doors.fetches import say
-from tests.doors.services import ADMIN_KEY, AS_ADMIN, PUBLIC_URL, Visit
+from tests.doors.services import ADMIN_KEY, AS_ADMIN, PUBLIC_URL, Visit, no_client, open_service
 from tests.site.server import Site
 
 PROSE = "Orb weavers build a new web nearly every day, mostly at night, and eat the old one first. " * 5
@@ -112,8 +112,8 @@ async def opened(folder: Path, site: Site, *, working: bool = True, **flags: Any
         **flags,
     }
     stream = io.StringIO()
-    async with Service(Settings.load({}, None, flags), Log(stream, level="debug")) as service:
-        visit = Visit(service, Echo(service.database), httpx.AsyncClient(), stream)
+    async with open_service(Log(stream, level="debug"), **flags) as service:
+        visit = Visit(service, Echo(service.database), no_client(), stream)
         async with visit.client_from("127.0.0.1") as visit.client, at_work(visit, working=working):
             yield Rendering(visit, site)
 
@@ -131,14 +131,18 @@ async def at_work(visit: Visit, *, working: bool = True) -> AsyncIterator[None]:
 
 
 @pytest.fixture(scope="module")
-async def rendering(tmp_path_factory: pytest.TempPathFactory, site: Site) -> AsyncIterator[Rendering]:
+async def rendering(
+    tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path, site: Site
+) -> AsyncIterator[Rendering]:
     """One for all tests of a module, with a worker and so with a browser."""
-    async with opened(tmp_path_factory.mktemp("service"), site) as service:
+    folder = tmp_path_factory.mktemp("service")
+    copy(sqlite_template, folder)
+    async with opened(folder, site) as service:
         yield service
 
 
 @pytest.fixture
-def open_rendering(tmp_path: Path, site: Site) -> OpenRendering:
+def open_rendering(tmp_path: Path, sqlite: str, site: Site) -> OpenRendering:
     """Opens one with other settings; `working=False` has no worker."""
     return partial(opened, tmp_path, site)
 

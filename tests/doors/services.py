@@ -1,19 +1,25 @@
 """A whole service for a test: the real parts on real stores, and a client at its door."""
 
 import io
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import httpx
 import msgspec
 import pytest
+from argon2 import PasswordHasher
 
 from gossamer.app import Service
 from gossamer.flows.tenants.keys import NewKey
+from gossamer.flows.tenants.passwords import Passwords
 from gossamer.observe.logs import Log
+from gossamer.reach.browser.launcher import LocalLauncher
+from gossamer.reach.sandbox import bubblewrap, chromium
+from gossamer.reach.sandbox.child_process import LaunchFailed
+from gossamer.reach.sandbox.fence import Layer, probe
 from gossamer.settings.settings import Settings
 from gossamer.state.tenants.activity import Actor
 from gossamer.state.tenants.tenants import Role, Tier
@@ -21,6 +27,7 @@ from tests.doors.echo import Echo
 
 ADMIN_KEY = "sk_live_an-admin-key-for-tests-0123456789"
 PUBLIC_URL = "https://gossamer.example"
+QUICK = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)  # as it is used, a hash takes a core 0.1 s
 
 
 @dataclass
@@ -55,6 +62,28 @@ def bearer(secret: str) -> dict[str, str]:
 
 AS_ADMIN = bearer(ADMIN_KEY)
 Visiting = Callable[..., AbstractAsyncContextManager[Visit]]
+_missing: dict[Path | None, Mapping[Layer, str]] = {}  # by where bubblewrap is
+
+
+@asynccontextmanager
+async def open_service(log: Log, **flags: Any) -> AsyncIterator[Service]:
+    """A service with these settings. It knows what a probe of this system has found for an earlier one, and
+    its passwords are cheap to hash."""
+    service = Service(Settings.load({}, None, flags), log)
+    service.sign_in = replace(service.sign_in, passwords=Passwords(QUICK))
+    if isinstance(service.launcher, LocalLauncher) and chromium.find(service.settings.chromium):
+        program = bubblewrap.find()
+        with suppress(LaunchFailed):  # it tries itself
+            if program not in _missing:
+                _missing[program] = await probe()
+            service.launcher.fence.note(_missing[program])
+    async with service:
+        yield service
+
+
+def no_client() -> httpx.AsyncClient:
+    """Stands where a client will be. It trusts nobody: to read whom the world trusts takes 30 ms."""
+    return httpx.AsyncClient(verify=False)
 
 
 @pytest.fixture
@@ -75,11 +104,11 @@ def visiting(tmp_path: Path, sqlite: str) -> Visiting:
         }
         stream = io.StringIO()
         log = Log(stream, level="debug")
-        async with Service(Settings.load({}, None, flags), log) as service:
+        async with open_service(log, **flags) as service:
             echo = Echo(service.database)
             if echo_tables:
                 await echo.prepare()
-            opened = Visit(service, echo, httpx.AsyncClient(), stream)
+            opened = Visit(service, echo, no_client(), stream)
             async with opened.client_from("127.0.0.1") as client:
                 opened.client = client
                 yield opened

@@ -85,8 +85,9 @@ class PostgresServer:
         self._signal_all(signal.SIGCONT)
 
     def create_database(self, template: str = TEMPLATE) -> str:
+        """Copied as files: through the log of changes, as is usual, it takes twice as long."""
         name = next(self._names)
-        self.sql(f"CREATE DATABASE {name} TEMPLATE {template}")
+        self.sql(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy")
         return self.url_of(name)
 
     def drop_database(self, url: str) -> None:

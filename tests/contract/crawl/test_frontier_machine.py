@@ -250,7 +250,7 @@ def test_whatever_happens_to_workers_every_url_is_accounted_for(database_url: st
             run_state_machine_as_test(
                 machine,
                 settings=settings(
-                    max_examples=20,
+                    max_examples=12,
                     stateful_step_count=40,
                     deadline=None,
                     derandomize=True,

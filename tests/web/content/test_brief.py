@@ -194,7 +194,7 @@ blocks = st.one_of(
 )
 pages = st.lists(blocks, max_size=14).map("\n\n".join)
 budgets = st.one_of(st.integers(MIN_TOKENS, 400), st.integers(MIN_TOKENS, 4_000))
-property_ = settings(max_examples=300)
+property_ = settings(max_examples=100)
 
 
 @property_

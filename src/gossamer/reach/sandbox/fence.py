@@ -118,9 +118,9 @@ class Fence:
     async def _learn(self) -> None:
         async with self._probing:
             if self._missing is None or self._missing:
-                self._note(await probe())
+                self.note(await probe())
 
-    def _note(self, found: Mapping[Layer, str]) -> None:
+    def note(self, found: Mapping[Layer, str]) -> None:
         """Note the result of a probe. A layer that was in force once stays in force."""
         known = self._missing
         self._missing = {layer: why for layer, why in found.items() if known is None or layer in known}

@@ -5,6 +5,7 @@ import pytest
 from sqlalchemy import update
 from tests.doors.services import AS_ADMIN, Visit, Visiting
 
+from gossamer.flows.tenants.passwords import Passwords
 from gossamer.flows.tenants.people import NewUser
 from gossamer.state.db.tables import sessions, sign_in_links
 from gossamer.state.tenants.activity import ActivityFilter, Actor, list_activity
@@ -292,3 +293,10 @@ async def test_only_hashes_are_stored(visit: Visit) -> None:
     assert secret not in repr(row)
     user = await visit.service.people.find(EMAIL)
     assert user.password_hash.startswith("$argon2id$")
+
+
+async def test_a_hash_costs_who_guesses_64_mib_each_time() -> None:
+    """RFC 9106, 4: the second recommended option. Services of tests have a cheaper one."""
+    hashed = await Passwords().hash(PASSWORD)
+    assert hashed.startswith("$argon2id$v=19$m=65536,t=3,p=4$")
+    assert await Passwords().check(PASSWORD, hashed)
