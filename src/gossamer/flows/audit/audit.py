@@ -23,12 +23,12 @@ from gossamer.flows.crawl.content import unpack
 from gossamer.flows.crawl.seeds import seeds_of
 from gossamer.flows.parsers.parser_process import AuditedPage
 from gossamer.problems import Problem
-from gossamer.state import audits
 from gossamer.state.blobs.blobs import Blobs
 from gossamer.state.crawl import crawled_pages, crawls
 from gossamer.state.crawl.crawled_pages import PageFilter, Position, StoredPage
 from gossamer.state.crawl.crawls import Crawl, Crawls
 from gossamer.state.db.database import Database
+from gossamer.state.jobs import audits
 from gossamer.state.jobs.job import Job
 from gossamer.web.audit.audit import PageFindings, audit_site
 from gossamer.web.audit.page.subject import Subject

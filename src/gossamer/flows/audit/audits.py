@@ -16,9 +16,8 @@ from gossamer.flows.crawl.worker import CrawlWorker
 from gossamer.flows.tenants.keys import FIRST_EMAIL
 from gossamer.problems import Problem
 from gossamer.reach.net.dial import Dialer
-from gossamer.state import audits
-from gossamer.state.audits import Audit, ListedAudit
-from gossamer.state.jobs import job_table
+from gossamer.state.jobs import audits, job_table
+from gossamer.state.jobs.audits import Audit, ListedAudit
 from gossamer.state.jobs.job import Job, NewJob
 from gossamer.state.jobs.jobs import Jobs
 from gossamer.state.tenants import activity, tenants

@@ -15,7 +15,7 @@ from tests.site.server import Site
 from ulid import ULID
 
 from gossamer.doors.http.dashboard.records.audit_addresses import AddressQuery, choose, to_csv
-from gossamer.state import audits
+from gossamer.state.jobs import audits
 from gossamer.web.audit.check import Severity, Theme
 from gossamer.web.audit.report import (
     AuditOptions,

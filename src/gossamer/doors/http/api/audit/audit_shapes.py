@@ -7,7 +7,7 @@ from msgspec import Meta
 
 from gossamer.doors.http.api.admin.jobs import Cursor
 from gossamer.doors.http.core import timestamps
-from gossamer.state.audits import Audit, ListedAudit
+from gossamer.state.jobs.audits import Audit, ListedAudit
 from gossamer.state.jobs.job import Job, JobState
 from gossamer.web.audit.check import Scope, Severity, Theme
 from gossamer.web.audit.comparison import Comparison

@@ -23,7 +23,7 @@ from gossamer.doors.http.core.exchange import Exchange, answer
 from gossamer.doors.http.core.routing import Route
 from gossamer.doors.http.docs.page import prefers_json
 from gossamer.flows.audit.audits import Audits
-from gossamer.state.audits import Audit
+from gossamer.state.jobs.audits import Audit
 from gossamer.state.jobs.job import Job
 from gossamer.state.tenants.tenants import Role
 from gossamer.web.audit.comparison import Comparison

@@ -21,7 +21,7 @@ from gossamer.flows.batch.batch import MAX_URLS, BatchRequest, BatchTier
 from gossamer.flows.batch.batch_job import Batches
 from gossamer.flows.batch.batch_line import MAX_LINE_BYTES, BatchProblem, BatchResult
 from gossamer.problems import Problem
-from gossamer.state.batches import Batch, BatchCounts, BatchLines, Line
+from gossamer.state.jobs.batches import Batch, BatchCounts, BatchLines, Line
 from gossamer.state.jobs.job import Job, JobState
 from gossamer.state.jobs.jobs import Jobs
 from gossamer.state.tenants.tenants import Role

@@ -23,7 +23,7 @@ from gossamer.doors.http.dashboard.core.form import NO_FORM, Form
 from gossamer.doors.http.dashboard.records import audit_addresses as addresses
 from gossamer.doors.http.dashboard.records.audit_addresses import AddressQuery
 from gossamer.problems import Problem, validation_error
-from gossamer.state.audits import Audit
+from gossamer.state.jobs.audits import Audit
 from gossamer.state.jobs.job import Job
 from gossamer.web.audit.check import SEVERITIES
 from gossamer.web.audit.report import MAX_LINKS, MAX_PAGES, AuditOptions, AuditReport
