@@ -99,7 +99,7 @@ from gossamer.state.crawl.crawl_stats import CrawlStats
 from gossamer.state.crawl.crawls import Crawls
 from gossamer.state.crawl.frontier import Frontier
 from gossamer.state.crawl.hosts import Hosts
-from gossamer.state.db.database import Database, DatabaseTooNew, open_database
+from gossamer.state.db.database import Database, UnusableDatabase, open_database
 from gossamer.state.jobs.batches import BatchLines
 from gossamer.state.jobs.job_waiter import JobWaiter
 from gossamer.state.jobs.jobs import Jobs
@@ -252,7 +252,7 @@ class Service:
             raise
         try:
             await self.prepare()
-        except (Damaged, DatabaseTooNew):  # waiting does not help
+        except (Damaged, UnusableDatabase):  # waiting does not help
             await self.close()
             raise
         except Unavailable as away:

@@ -37,9 +37,11 @@ from gossamer.reach.browser.browser import Browsers
 from gossamer.reach.net.dial import Dialer
 from gossamer.settings import settings
 from gossamer.settings.settings import SettingError, Settings
+from gossamer.state.blobs.blobs import Blobs
 from gossamer.state.crawl.crawls import Crawls
 from gossamer.state.crawl.hosts import Hosts
-from gossamer.state.db.database import Database, DatabaseTooNew
+from gossamer.state.db.database import Database, UnusableDatabase
+from gossamer.state.kv.hot import Hot
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -50,6 +52,8 @@ class CommandService(Protocol):
     settings: Settings
     log: Log
     database: Database
+    hot: Hot
+    blobs: Blobs
     keys: Keys
     people: People
     sign_in: SignIn
@@ -106,6 +110,9 @@ def run(build: Build) -> None:
     from gossamer.doors.cli.crawl.crawl import crawl
     from gossamer.doors.cli.crawl.crawls import crawls_group
     from gossamer.doors.cli.keys import keys_group
+    from gossamer.doors.cli.operations.backup import backup
+    from gossamer.doors.cli.operations.move import move
+    from gossamer.doors.cli.operations.restore import restore
     from gossamer.doors.cli.pages.batch import batch
     from gossamer.doors.cli.pages.capture import pdf, screenshot
     from gossamer.doors.cli.pages.fetch import fetch
@@ -132,6 +139,9 @@ def run(build: Build) -> None:
             audit,
             keys_group,
             users_group,
+            backup,
+            restore,
+            move,
             config,
         ],
     )
@@ -148,7 +158,7 @@ def run(build: Build) -> None:
         sys.exit(130)
     except SettingError as error:
         fail(str(error), code=2)
-    except DatabaseTooNew as error:
+    except UnusableDatabase as error:
         fail(str(error))
     except Damaged as damaged:
         fail(str(damaged))
