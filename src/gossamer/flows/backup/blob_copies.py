@@ -91,23 +91,27 @@ async def fetch_blob(place: BackupPlace, blob: StoredBlob) -> bytes:
 async def for_each(
     items: Sequence[T], work: Callable[[T], Awaitable[None]], report: Callable[[int], None]
 ) -> None:
-    """Do the work for every item, a few at a time. The first failure ends it."""
+    """Do the work for every item, a few at a time. After the first failure no other item is begun, and what
+    was begun comes to its end: a store cannot be told to stop."""
     waiting = iter(items)
     done = 0
+    failures: list[BaseException] = []
 
     async def run() -> None:
         nonlocal done
         for item in waiting:
-            await work(item)
-            done += 1
-            report(done)
+            try:
+                await work(item)
+                done += 1
+                report(done)
+            except BaseException as failure:  # noqa: BLE001  (raised below)
+                failures.append(failure)
+            if failures:
+                return
 
-    try:
-        async with asyncio.TaskGroup() as group:
-            for _ in range(AT_ONCE):
-                group.create_task(run())
-    except BaseExceptionGroup as failures:
-        raise failures.exceptions[0] from None
+    await asyncio.gather(*(run() for _ in range(AT_ONCE)))
+    if failures:
+        raise failures[0]
 
 
 async def hashed(body: bytes) -> str:

@@ -106,8 +106,8 @@ class Restorer:
         async def copy(blob: StoredBlob) -> None:
             if there.get(blob.name) != blob.size:
                 body = await fetch_blob(self.place, blob)
-                await self.blobs.put(blob.name, body)
                 self._copied.append(blob.name)
+                await self.blobs.put(blob.name, body)
 
         await for_each(stored, copy, lambda done: self.report(f"blobs: {done:,} of {len(stored):,}"))
 
