@@ -125,7 +125,7 @@ class Mover:
             read.add(rows)
             await target.insert(table, table.columns, rows)
             self.report(f"{table.name}: {read.rows:,} rows")
-        await target.close_gap(table)
+        await target.complete(table)
         if read != await _digest(table, target.batches(table.select(target.dialect))):
             raise BackupFault(f"The rows of {table.name} were not written as they are.")
         return read.rows

@@ -129,7 +129,7 @@ class Restorer:
             await rows.insert(table, dump.columns, batch)
             done += len(batch)
             self.report(f"{table.name}: {done:,} of {dump.rows:,} rows")
-        await rows.close_gap(table)
+        await rows.complete(table)
         if await count(rows, table) != dump.rows:
             raise BackupFault(f"The rows of {table.name} were not all restored.")
 

@@ -81,11 +81,11 @@ def decode(body: bytes) -> Manifest:
     text, told = body[: -_DIGITS - 1], body[-_DIGITS:]
     if hashlib.sha256(text).hexdigest().encode() != told:
         raise ValueError("the manifest is damaged")
-    known = msgspec.json.decode(text, type=_Version)
+    known = msgspec.json.decode(text, type=_FormatVersion)
     if known.format > FORMAT:
         raise BackupFault(f"The backup has format {known.format}: restore it with a newer Gossamer.")
     return msgspec.json.decode(text, type=Manifest)
 
 
-class _Version(Struct):
+class _FormatVersion(Struct):
     format: int

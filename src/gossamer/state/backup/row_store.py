@@ -23,7 +23,7 @@ from gossamer.state.search.search_document import (
 )
 from gossamer.web.search.words import words
 
-BATCH: Final = 2_000  # rows at a time
+BATCH: Final = 500  # rows at a time; some have texts of 100 kB
 
 
 class RowStore(Protocol):
@@ -40,8 +40,8 @@ class RowStore(Protocol):
 
     async def execute(self, statement: str) -> None: ...
 
-    async def close_gap(self, table: DumpedTable) -> None:
-        """The next number that the database gives out is new."""
+    async def complete(self, table: DumpedTable) -> None:
+        """All rows are there: the next number that the database gives out is new, and it knows how many."""
         ...
 
 

@@ -49,11 +49,12 @@ class PostgresRows:
     async def execute(self, statement: str) -> None:
         await self._connection.execute(statement)
 
-    async def close_gap(self, table: DumpedTable) -> None:
+    async def complete(self, table: DumpedTable) -> None:
         if table.serial is not None:
             name = f"pg_get_serial_sequence('{table.name}', '{table.serial}')"
             last = f"SELECT max({table.serial}) FROM {table.name}"
             await self._connection.execute(f"SELECT setval({name}, COALESCE(({last}), 1))")
+        await self._connection.execute(f"ANALYZE {table.name}")  # else its first queries are planned badly
 
 
 def _storable(row: Row) -> Row:

@@ -48,8 +48,8 @@ class SqliteRows:
     async def execute(self, statement: str) -> None:
         await self._call(lambda: self._ready.execute(statement))
 
-    async def close_gap(self, table: DumpedTable) -> None:
-        """SQLite counts on from the largest number by itself."""
+    async def complete(self, table: DumpedTable) -> None:
+        """SQLite needs nothing: it counts on from the largest number."""
 
     async def close(self) -> None:
         """Undo what was not committed."""
