@@ -100,14 +100,14 @@ from gossamer.reach.proxy.proxy import Proxy
 from gossamer.reach.sandbox import allocator
 from gossamer.settings.extras import check_extras
 from gossamer.settings.settings import SettingError, Settings
-from gossamer.state.batches import BatchLines
 from gossamer.state.blobs.blobs import Blobs, open_blobs
 from gossamer.state.cache import Cache
 from gossamer.state.crawl.crawl_stats import CrawlStats
 from gossamer.state.crawl.crawls import Crawls
 from gossamer.state.crawl.frontier import Frontier
 from gossamer.state.crawl.hosts import Hosts
-from gossamer.state.db.database import Database, DatabaseTooNew, open_database
+from gossamer.state.db.database import Database, UnusableDatabase, open_database
+from gossamer.state.jobs.batches import BatchLines
 from gossamer.state.jobs.job_waiter import JobWaiter
 from gossamer.state.jobs.jobs import Jobs
 from gossamer.state.kv.hot import Hot
@@ -272,7 +272,7 @@ class Service:
             raise
         try:
             await self.prepare()
-        except (Damaged, DatabaseTooNew):  # waiting does not help
+        except (Damaged, UnusableDatabase):  # waiting does not help
             await self.close()
             raise
         except Unavailable as away:

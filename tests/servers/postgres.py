@@ -57,6 +57,16 @@ class PostgresServer:
     def running(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    @property
+    def programs(self) -> Path:
+        """Where PostgreSQL's own programs are."""
+        return self._programs
+
     def start(self) -> None:
         options = [part for option in self._options for part in ("-c", option)]
         command = [str(self._programs / "postgres"), "-D", str(self._data), "-p", str(self._port), *options]

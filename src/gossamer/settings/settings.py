@@ -156,6 +156,10 @@ class Settings:
     redis_url: str = setting("", "Redis or Valkey server; empty or memory:// keeps hot data in the process", parse=store("redis", "rediss", "memory"))
     blobs_url: str = setting("file://{data_dir}/blobs", "Folder or S3-compatible bucket for page bodies", parse=store("file", "s3"), derive=_blobs_url)
 
+    backup_url: str = setting("", "Folder or S3-compatible bucket for backups, where gossamer backup names none", parse=store("file", "s3"))
+    backup_key: str = setting("", "Key that encrypts backups; without it they cannot be restored. Empty leaves them readable", secret=True, parse=matching(r"[\x20-\x7e]{16,1000}", "at least 16 characters of ASCII"))
+    backup_max_age: float = setting(0.0, "Seconds after which the last good backup counts as too old; 0 expects none", parse=duration(0, 31_622_400))
+
     log_level: str = setting("info", "Lowest level that is logged: debug, info, warning or error", parse=choice("debug", "info", "warning", "error"))
     log_format: str = setting("auto", "json, text, or auto: text on a terminal, otherwise one JSON object a line", parse=choice("auto", "json", "text"))
     access_log: bool = setting(True, "Log a line for every request; answers of 500 and above are always logged", parse=switch)

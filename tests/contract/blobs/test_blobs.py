@@ -64,6 +64,14 @@ async def test_what_was_never_put_is_missing(blobs: Blobs) -> None:
     await blobs.drop([])
 
 
+async def test_objects_are_listed_by_what_their_names_begin_with(blobs: Blobs) -> None:
+    assert [each async for each in blobs.listing("pages")] == []
+    for name in ("pages/a", "pages/b/c", "pagesb/d", "others/e"):
+        await blobs.put(name, name.encode())
+    assert {each async for each in blobs.listing("pages")} == {("pages/a", 7), ("pages/b/c", 9)}
+    assert {each async for each in blobs.listing("pages/b")} == {("pages/b/c", 9)}
+
+
 @pytest.mark.parametrize("size", [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 6_000_000])
 async def test_what_was_put_comes_back(opened: OpenBlobs, size: int) -> None:
     body = noise(size)

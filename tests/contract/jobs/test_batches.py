@@ -11,11 +11,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from tests.servers.tiers import Tiers
 
 from gossamer.problems import Unavailable
-from gossamer.state import batches
-from gossamer.state.batches import Batch, BatchCounts, BatchLines, BatchTask, Line
 from gossamer.state.blobs import orphan_blobs
 from gossamer.state.db import tables
-from gossamer.state.jobs import job_table
+from gossamer.state.jobs import batches, job_table
+from gossamer.state.jobs.batches import Batch, BatchCounts, BatchLines, BatchTask, Line
 from gossamer.state.jobs.job import Lease, LeaseLost, NewJob
 from gossamer.state.jobs.jobs import Jobs
 from gossamer.state.wakeups.wakeups import open_wakeups

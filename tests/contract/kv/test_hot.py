@@ -78,6 +78,19 @@ async def test_a_key_gives_back_its_bytes(hot: Hot) -> None:
     assert await hot.get("a") == value
 
 
+async def test_after_clear_nothing_is_known(make_hot: MakeHot) -> None:
+    hot, other = make_hot(), make_hot()
+    for each in (hot, other):
+        await each.put("key", b"value", FOREVER)
+        await each.keep_page("page", b"body", edition=5)
+        await each.drop_page("gone", edition=5)
+    await hot.clear()
+    assert await hot.get("key") is None
+    assert await hot.pages() == (0, 0)
+    assert await hot.keep_page("gone", b"body", edition=4)  # no fence stands any more
+    assert await other.get("key") == b"value"
+
+
 async def test_an_empty_value_is_a_value(hot: Hot) -> None:
     await hot.put("a", b"", FOREVER)
     assert await hot.get("a") == b""

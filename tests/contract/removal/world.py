@@ -29,8 +29,8 @@ from gossamer.flows.tenants.people import NewUser, People
 from gossamer.observe.logs import Log
 from gossamer.observe.metrics import Metrics
 from gossamer.settings.settings import Settings
-from gossamer.state import batches
-from gossamer.state.batches import Batch, BatchTask
+from gossamer.state.jobs import batches
+from gossamer.state.jobs.batches import Batch, BatchTask
 from gossamer.state.blobs import orphan_blobs
 from gossamer.state.blobs.blobs import Blobs, open_blobs
 from gossamer.state.crawl import crawl_tables

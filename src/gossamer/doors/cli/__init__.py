@@ -41,9 +41,11 @@ from gossamer.reach.browser.browser import Browsers
 from gossamer.reach.net.dial import Dialer
 from gossamer.settings import settings
 from gossamer.settings.settings import SettingError, Settings
+from gossamer.state.blobs.blobs import Blobs
 from gossamer.state.crawl.crawls import Crawls
 from gossamer.state.crawl.hosts import Hosts
-from gossamer.state.db.database import Database, DatabaseTooNew
+from gossamer.state.db.database import Database, UnusableDatabase
+from gossamer.state.kv.hot import Hot
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -54,6 +56,8 @@ class CommandService(Protocol):
     settings: Settings
     log: Log
     database: Database
+    hot: Hot
+    blobs: Blobs
     keys: Keys
     people: People
     sign_in: SignIn
@@ -121,6 +125,9 @@ def run(build: Build) -> None:
     from gossamer.doors.cli.operations.delete import delete_group
     from gossamer.doors.cli.operations.doctor import doctor
     from gossamer.doors.cli.operations.upkeep import upkeep
+    from gossamer.doors.cli.operations.backup import backup
+    from gossamer.doors.cli.operations.move import move
+    from gossamer.doors.cli.operations.restore import restore
     from gossamer.doors.cli.pages.batch import batch
     from gossamer.doors.cli.pages.capture import pdf, screenshot
     from gossamer.doors.cli.pages.fetch import fetch
@@ -152,6 +159,9 @@ def run(build: Build) -> None:
             doctor,
             delete_group,
             upkeep,
+            backup,
+            restore,
+            move,
             config,
         ],
     )
@@ -168,7 +178,7 @@ def run(build: Build) -> None:
         sys.exit(130)
     except SettingError as error:
         fail(str(error), code=2)
-    except DatabaseTooNew as error:
+    except UnusableDatabase as error:
         fail(str(error))
     except Damaged as damaged:
         fail(str(damaged))

@@ -18,10 +18,9 @@ from gossamer.flows.render.render_capacity import RenderCapacity
 from gossamer.flows.tenants.admit import Caller
 from gossamer.flows.tenants.quotas import Quota, Quotas
 from gossamer.problems import Problem
-from gossamer.state import batches
-from gossamer.state.batches import Batch, BatchCounts, BatchLines, BatchTask, Line
 from gossamer.state.db.database import Database
-from gossamer.state.jobs import job_table
+from gossamer.state.jobs import batches, job_table
+from gossamer.state.jobs.batches import Batch, BatchCounts, BatchLines, BatchTask, Line
 from gossamer.state.jobs.job import Job, NewJob, as_json
 from gossamer.state.jobs.jobs import Jobs
 from gossamer.state.tenants import activity

@@ -11,7 +11,7 @@ from gossamer.flows.pages.encoding import MAX_ANSWER_BYTES, bounded, encode_by_p
 from gossamer.flows.pages.read import Reader
 from gossamer.flows.render.serve import LimitReached
 from gossamer.problems import Problem
-from gossamer.state.batches import Line
+from gossamer.state.jobs.batches import Line
 from gossamer.state.tenants.limits import limit_problem
 from gossamer.web.pages.read_result import FetchAnswer, ReadReply
 

@@ -2,6 +2,7 @@
 
     1  the payment is compared with what was asked for    else 402
     2  it is reserved in the ledger                       else 409; 402 when it was used before
+       if the ledger was restored, the chain is asked     if it has the payment, it is owed an answer
     3  the facilitator verifies it                        else 402, or 503 when it does not say
     4  the request is served                              when that does not turn out well, it is released
     5  older payments of the payer for this request are   if one is owed an answer, it is answered, and this
@@ -38,6 +39,7 @@ from gossamer.flows.pay.terms import AllTerms
 from gossamer.flows.tenants.admit import Caller, wallet
 from gossamer.observe.logs import Log
 from gossamer.problems import Problem, Unavailable
+from gossamer.state.backups import last_restore
 from gossamer.state.db.database import Database
 from gossamer.state.pay import ledger
 from gossamer.state.pay.ledger import LedgerEntry, NewEntry, PaymentKey, PaymentState
@@ -108,6 +110,8 @@ class Payments:
             entry = await ledger.reserve(self.database.single, new)
         if entry is None:  # another request was faster
             raise in_use()
+        if recalled := await self._recall(entry, payment, payee):
+            return recalled
         call = PaidCall(entry, payee, wallet(entry.payer))
         await self._verify(call)
         return call
@@ -216,6 +220,20 @@ class Payments:
             return None
         owed = await self.owed.make_good(taken, payee)
         return None if owed is None else PaidCall(owed, payee, wallet(owed.payer), owed=True)
+
+    async def _recall(self, entry: LedgerEntry, payment: Payment, payee: Payee) -> PaidCall | None:
+        """The call, if the payment was made before a restore that took its row away. Its answer may have been
+        given: the payer has the benefit of the doubt, once."""
+        async with self.database.read() as connection:
+            restored = await last_restore(connection)
+        if restored is None or not x402.could_be_made(payment, restored.finished_at / 1000, self.clock()):
+            return None
+        try:
+            made = await self.settling.recall(entry, payee, restored.snapshot_at)
+        except Unavailable:
+            await self._finish(self._forget(entry))
+            raise
+        return None if made is None else PaidCall(made, payee, wallet(made.payer), owed=True)
 
     async def _honour(self, call: PaidCall) -> bool:
         """Whether the answer is given for an older payment. Then this one is not charged."""

@@ -26,7 +26,7 @@ async def look_up(entry: LedgerEntry, payee: Payee, log: Log) -> Evidence:
     if payee.chain is None:
         return Evidence(Fate.OPEN)
     try:
-        return await payee.chain.find(_transfer(entry), entry.transaction_id)
+        return await payee.chain.find(transfer_of(entry, entry.created_at), entry.transaction_id)
     except Unavailable as away:
         log.warning("chain_away", "a payment cannot be looked up on its chain", id=entry.id, why=away.detail)
         return Evidence(Fate.OPEN)
@@ -95,13 +95,14 @@ class PaymentProver:
             del self._pauses[gone]
 
 
-def _transfer(entry: LedgerEntry) -> Transfer:
+def transfer_of(entry: LedgerEntry, since: int) -> Transfer:
+    """The transfer of a payment, which was made after `since`, in milliseconds."""
     return Transfer(
         asset=entry.asset,
         payer=entry.payer,
         pay_to=entry.pay_to,
         amount=entry.amount,
         nonce=entry.nonce,
-        since=entry.created_at / 1000,
+        since=since / 1000,
         until=entry.lasts_until / 1000,
     )

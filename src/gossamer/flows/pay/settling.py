@@ -22,7 +22,7 @@ import msgspec
 
 from gossamer.concurrency.periodic import every, ignore
 from gossamer.flows.pay.payee import Payee, PaymentRefused, pending
-from gossamer.flows.pay.proving import look_up
+from gossamer.flows.pay.proving import look_up, transfer_of
 from gossamer.observe.logs import Log
 from gossamer.observe.metrics import Metrics
 from gossamer.problems import Unavailable
@@ -86,6 +86,19 @@ class PaymentSettler:
         except Unavailable as away:
             self.log.warning("payment_in_doubt", "a payment stays in doubt", id=entry.id, why=away.detail)
         return entry
+
+    async def recall(self, entry: LedgerEntry, payee: Payee, since: int) -> LedgerEntry | None:
+        """The payment as settled if the chain has it already: a restore took the ledger back to `since`, and
+        it was made after that. None if the chain does not have it, or there is no node to ask; then the
+        facilitator refuses what is spent. Raises `Unavailable`, since nothing may be sold in doubt."""
+        if payee.chain is None:
+            return None
+        evidence = await payee.chain.find(transfer_of(entry, since))
+        if evidence.fate is not Fate.PAID or not await ledger.mark_served(self.database.single, entry):
+            return None
+        self.log.warning("payment_recalled", "a payment from before the restore was found", id=entry.id)
+        served = replace(entry, state=PaymentState.SERVED)
+        return await self._write_settled(served, evidence.transaction, Proof.CHAIN)
 
     async def release(self, entry: LedgerEntry, reason: str) -> None:
         self.metrics.payment(self._network_name(entry), PaymentState.RELEASED)

@@ -19,7 +19,7 @@ from gossamer.flows.removal.page_removal import PageArchive, PageRemoval
 from gossamer.reach.page.visit import Step
 from gossamer.settings.settings import Settings
 from gossamer.settings.values import Lifetime
-from gossamer.state import batches
+from gossamer.state.jobs import batches
 from gossamer.state.crawl.crawl_counts import MINUTE_MS
 from gossamer.state.crawl.crawled_pages import Position
 from gossamer.state.crawl.removal import expired, removed_pages

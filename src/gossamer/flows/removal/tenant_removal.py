@@ -20,7 +20,7 @@ from gossamer.flows.removal.pacing import RemovalProgress, remove_all
 from gossamer.flows.tenants.admit import Admission
 from gossamer.problems import Problem, Unavailable
 from gossamer.reach.page.visit import Step
-from gossamer.state import batches
+from gossamer.state.jobs import batches
 from gossamer.state.crawl.removal import deleting
 from gossamer.state.db.database import Database
 from gossamer.state.jobs import deletions

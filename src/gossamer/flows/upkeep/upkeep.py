@@ -12,11 +12,10 @@ from gossamer.flows.tenants.admit import Admission
 from gossamer.flows.tenants.quotas import Quotas
 from gossamer.observe.logs import Log
 from gossamer.problems import Unavailable
-from gossamer.state import batches
 from gossamer.state.crawl.crawls import Crawls
 from gossamer.state.crawl.frontier import Frontier
 from gossamer.state.db.database import Database
-from gossamer.state.jobs import heartbeats
+from gossamer.state.jobs import batches, heartbeats
 from gossamer.state.pages.page_cache import PageCache
 from gossamer.state.search import search_drops
 from gossamer.state.search.search_index import SearchIndex

@@ -74,6 +74,12 @@ class FolderBlobs:
     async def drop(self, names: Sequence[str]) -> None:
         await self._call(partial(self._remove, [self._path(name) for name in names]))
 
+    async def listing(self, prefix: str) -> AsyncGenerator[tuple[str, int]]:
+        begins = check_name(prefix).replace("/", "~") + "~"
+        for shard in await self._call(self._shards):
+            for name, size in await self._call(partial(_sizes, shard, begins)):
+                yield name, size
+
     async def ping(self) -> None:
         await self._call(self._try_writing)
 
@@ -148,6 +154,9 @@ class FolderBlobs:
             self._insist()
             return None
 
+    def _shards(self) -> list[Path]:
+        return sorted(each for each in self._folder.iterdir() if each.is_dir() and each != self._incoming)
+
     def _insist(self) -> None:
         """That the folder is there, so that a file which is not is missing."""
         os.stat(self._incoming)
@@ -165,6 +174,22 @@ class FolderBlobs:
     def _try_writing(self) -> None:
         with self._beside(b"ping"):
             pass
+
+
+def _sizes(shard: Path, begins: str) -> list[tuple[str, int]]:
+    with os.scandir(shard) as entries:
+        return [
+            (entry.name.replace("~", "/"), size)
+            for entry in entries
+            if entry.name.startswith(begins) and (size := _size(entry)) is not None
+        ]
+
+
+def _size(entry: os.DirEntry[str]) -> int | None:
+    try:
+        return entry.stat().st_size
+    except FileNotFoundError:  # dropped meanwhile
+        return None
 
 
 def _close(file: BufferedReader | None) -> None:

@@ -34,6 +34,7 @@ T = TypeVar("T")
 THREADS: Final = 32
 RETRIES: Final = 2
 MAX_STREAM_SECONDS: Final = 3600.0  # for a slow reader; the store itself keeps to the deadline
+LISTED_AT_ONCE: Final = 1_000
 PING_NAME: Final = "ping"  # no object has this name
 _FORM: Final = "the bucket must be given as s3://bucket/prefix?endpoint=https://…&region=…"
 _PART: Final = r"[A-Za-z0-9_][A-Za-z0-9._-]*"
@@ -134,6 +135,12 @@ class S3Blobs:
     async def drop(self, names: Sequence[str]) -> None:
         if names:
             await self._call(partial(self._store.delete, [check_name(name) for name in names]))
+
+    async def listing(self, prefix: str) -> AsyncGenerator[tuple[str, int]]:
+        pages = await self._call(partial(self._store.list, check_name(prefix), chunk_size=LISTED_AT_ONCE))
+        while (page := await self._call(partial(next, pages, None))) is not None:
+            for found in page:
+                yield found["path"], found["size"]
 
     async def ping(self) -> None:
         await self.get(PING_NAME)

@@ -1,7 +1,8 @@
 """Orphan blobs: those that no row names.
 
 A blob is registered before it is uploaded, claimed by the transaction that writes its row, and marked by the
-one that changes or deletes the row. So no crash leaves a blob behind.
+one that changes or deletes the row. So no crash leaves a blob behind. While a backup runs, none is dropped
+here: its snapshot may have rows that name them. What a caller deletes goes at once all the same.
 """
 
 from collections.abc import Collection, Sequence
@@ -10,6 +11,7 @@ from typing import Final
 from sqlalchemy import bindparam, delete, func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from gossamer.state import backups
 from gossamer.state.db.database import clock, insert_into
 from gossamer.state.db.tables import stray_blobs
 
@@ -39,7 +41,7 @@ async def mark(connection: AsyncConnection, names: Sequence[str], *, now: int | 
 
 
 async def are_due(connection: AsyncConnection, *, now: int | None = None) -> bool:
-    first = select(_orphans.name).where(_orphans.due_at <= clock(now)).limit(1)
+    first = select(_orphans.name).where(_orphans.due_at <= clock(now), ~backups.is_held(now)).limit(1)
     return await connection.scalar(first) is not None
 
 
@@ -51,7 +53,8 @@ async def count_due(connection: AsyncConnection, most: int = MAX_COUNTED, *, now
 
 async def take_due(connection: AsyncConnection, limit: int, *, now: int | None = None) -> Sequence[str]:
     """Take orphans to drop. They cannot be claimed any more; if this process fails, another takes them."""
-    due = select(_orphans.name).where(_orphans.due_at <= clock(now)).order_by(_orphans.due_at).limit(limit)
+    due = select(_orphans.name).where(_orphans.due_at <= clock(now), ~backups.is_held(now))
+    due = due.order_by(_orphans.due_at).limit(limit)
     taken = (
         update(stray_blobs)
         .where(_orphans.name.in_(due.with_for_update(skip_locked=True)))

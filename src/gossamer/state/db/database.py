@@ -58,8 +58,16 @@ CLOCK: Final[Mapping[str, str]] = {
 }
 
 
-class DatabaseTooNew(Exception):
+class UnusableDatabase(Exception):
+    """Nothing may start on this database; its text says why, and what to do."""
+
+
+class DatabaseTooNew(UnusableDatabase):
     """The schema was made by a later release than this one."""
+
+
+class UnfinishedRestore(UnusableDatabase):
+    """A restore into this database was begun and has not ended."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,11 +141,14 @@ class Database(ABC):
         async with self.read() as connection:
             await connection.exec_driver_sql(self._probe)
 
-    async def migrate(self) -> None:
-        """Bring the schema to `HEAD`. Any number of processes may do so at once."""
+    async def migrate(self, *, restoring: bool = False) -> None:
+        """Bring the schema to `HEAD`. Any number of processes may do so at once. Only a restore may use a
+        database whose last restore has not ended: others get `UnfinishedRestore`."""
         await self._prepare()
         async with self.read() as connection:
             if await _is_current(connection):
+                if not restoring:
+                    await _refuse_half_restored(connection)
                 return
         async with self.write(seconds=MIGRATION_DEADLINE) as connection:
             await self._lock_out(connection)
@@ -309,3 +320,12 @@ async def _is_current(connection: AsyncConnection) -> bool:
             f"The database has schema {version}, this Gossamer knows only {HEAD}: install a newer Gossamer."
         )
     return version == HEAD
+
+
+async def _refuse_half_restored(connection: AsyncConnection) -> None:
+    begun = await connection.exec_driver_sql("SELECT 1 FROM restores WHERE finished_at IS NULL LIMIT 1")
+    if begun.first() is not None:
+        raise UnfinishedRestore(
+            "A restore or move into this database did not finish: run it again, or use another database."
+        )
+

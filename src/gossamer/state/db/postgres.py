@@ -19,7 +19,7 @@ from gossamer.state.db.slots import Slots
 
 _MIGRATION_LOCK: Final = 0x676F_7373_616D_6572  # "gossamer"
 _CLOSE_SECONDS: Final = 2.0
-_DRIVERS: Final = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
+DRIVERS: Final = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
 _SETTINGS: Final = {
     "application_name": "gossamer",
     "jit": "off",  # our statements are short: compiling them costs more than it saves
@@ -97,7 +97,7 @@ class PostgresSingleStatement:
         try:
             rows: Sequence[Any] = await connection.fetch(statement, *parameters)
             served = True
-        except _DRIVERS as error:
+        except DRIVERS as error:
             if isinstance(error, asyncpg.InternalClientError):  # the server's last words came unrequested
                 connection.terminate()
             raise self._translate(error, statement, connection, late=loop.time() >= until) from error
@@ -166,7 +166,7 @@ class PostgresSingleStatement:
 class PostgresDatabase(Database):
     dialect: ClassVar[str] = "postgresql"
     _probe: ClassVar[str] = "SELECT 1"
-    _unconnected: ClassVar[tuple[type[Exception], ...]] = (*Database._unconnected, *_DRIVERS)
+    _unconnected: ClassVar[tuple[type[Exception], ...]] = (*Database._unconnected, *DRIVERS)
 
     def __init__(self, url: str, deadline: float, connections: int) -> None:
         self._url = url  # understood by asyncpg, as libpq would: sslmode, several hosts, sockets
@@ -225,8 +225,8 @@ class PostgresDatabase(Database):
             connection = await asyncpg.connect(
                 self._url, server_settings={**self._settings, **settings}, **options
             )
-        except _DRIVERS as error:
-            raise Unavailable("database", _why_unreachable(error)) from error
+        except DRIVERS as error:
+            raise Unavailable("database", why_unreachable(error)) from error
         self._opened.add(connection)
         return connection
 
@@ -294,7 +294,7 @@ def _why(state: str) -> str | None:
     return _AWAY.get(state) or _AWAY.get(state[:2])
 
 
-def _why_unreachable(error: Exception) -> str:
+def why_unreachable(error: Exception) -> str:
     if isinstance(error, ConnectionRefusedError):
         return "connection refused"
     return _why(getattr(error, "sqlstate", None) or "") or "it cannot be reached"

@@ -133,6 +133,10 @@ class Hot(Protocol):
         none of these is kept again for `FENCE_SECONDS`."""
         ...
 
+    async def clear(self) -> None:
+        """Forget everything, as after a restore: what is stored elsewhere may be older than this."""
+        ...
+
     async def pages(self) -> tuple[int, int]:
         """The number of pages, and their bytes."""
         ...

@@ -261,6 +261,13 @@ class MemoryHot:
         edition, expires = self._fences.get(key, (0, 0.0))
         return edition if expires > self._clock() else 0
 
+    async def clear(self) -> None:
+        for kept in (self._keys, self._windows, self._claims, self._pages, self._fences):
+            kept.clear()
+        self._page_bytes = 0
+        for key in tuple(self._waiting):
+            self._wake(key)
+
     async def pages(self) -> tuple[int, int]:
         return len(self._pages), self._page_bytes
 

@@ -33,6 +33,7 @@ TOUCH_SECONDS: Final = 1.0  # between two notes that a page is in use
 HOLDER_BYTES: Final = 64  # enough of a claim's value to tell one holder from the next
 BEYOND: Final = 1_000  # milliseconds that a window outlives its last unit
 BEYOND_GIVEN_TIME: Final = 3_600_000  # the same where the caller's clock is used instead of the server's
+SCANNED_AT_ONCE: Final = 1_000
 
 
 class HotServer(NamedTuple):
@@ -199,6 +200,16 @@ class RedisHot:
 
     def _fence(self, key: str) -> str:
         return f"{self._prefix}:fence:{key}"
+
+    async def clear(self) -> None:
+        cursor = b"0"
+        while True:
+            pattern = f"{self._prefix}:*"
+            cursor, keys = await self._client.call("SCAN", cursor, "MATCH", pattern, "COUNT", SCANNED_AT_ONCE)
+            if keys:
+                await self._client.call("UNLINK", *keys)
+            if cursor == b"0":
+                return
 
     async def pages(self) -> tuple[int, int]:
         count, size = await asyncio.gather(

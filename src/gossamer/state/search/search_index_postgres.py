@@ -26,6 +26,9 @@ WITH given AS (
 )
 INSERT INTO search_words (id, words)
 SELECT added.id, given.words::tsvector FROM added JOIN given ON given.name = added.name"""  # noqa: S608
+ADD_WORDS: Final = """
+INSERT INTO search_words (id, words)
+SELECT id, words::tsvector FROM unnest($1::bigint[], $2::text[]) AS given(id, words)"""
 # Every search scans the pending list from end to end, so it is kept short. Merging many pages at once takes
 # much less time than merging bit by bit.
 _LEAVE_LITTLE: Final = "SET LOCAL gin_pending_list_limit = '256kB'"
@@ -48,12 +51,17 @@ _FIND: Final = text(
 async def add(connection: AsyncConnection, entries: Sequence[IndexEntry]) -> None:
     """Add pages, none of which is in the index."""
     columns = [list(column) for column in zip(*(entry.row for entry in entries), strict=True)]
-    vectors = await asyncio.to_thread(lambda: [_to_tsvector(entry) for entry in entries])
+    vectors = await asyncio.to_thread(_vectors, entries)
     many = len(entries) >= MANY_PAGES
     await connection.exec_driver_sql(_GATHER if many else _LEAVE_LITTLE)
     await connection.exec_driver_sql(_ADD, (*columns, vectors))
     if many:
         await connection.exec_driver_sql(_SORT_IN)
+
+
+def word_rows(numbered: Sequence[tuple[int, IndexEntry]]) -> list[str]:
+    """The words that `ADD_WORDS` takes beside the ids of the pages."""
+    return _vectors([entry for _, entry in numbered])
 
 
 async def remove(connection: AsyncConnection, ids: Sequence[int]) -> None:
@@ -73,6 +81,10 @@ async def find(connection: AsyncConnection, query: SearchQuery, *, titled: bool)
         "limit": query.limit,
     }
     return [page for (page,) in await connection.execute(_FIND, parameters)]
+
+
+def _vectors(entries: Sequence[IndexEntry]) -> list[str]:
+    return [_to_tsvector(entry) for entry in entries]
 
 
 def _to_tsvector(entry: IndexEntry) -> str:

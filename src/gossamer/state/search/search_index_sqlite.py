@@ -18,9 +18,7 @@ MAX_SCANNED: Final = 20_000  # of the matching pages, to check their age
 _LAST: Final = "SELECT coalesce(max(id), 0) FROM search_pages"
 _COLUMNS: Final = IndexRow._fields
 _ADD: Final = f"INSERT INTO search_pages (id, {', '.join(_COLUMNS)}) VALUES (?{', ?' * len(_COLUMNS)})"  # noqa: S608
-_ADD_WORDS: Final = (
-    "INSERT INTO search_words (rowid, facets, title, description, body) VALUES (?, ?, ?, ?, ?)"
-)
+ADD_WORDS: Final = "INSERT INTO search_words (rowid, facets, title, description, body) VALUES (?, ?, ?, ?, ?)"
 _REMOVE: Final = text("DELETE FROM search_words WHERE rowid = :id")
 # bm25() is not used, because it counts all rows with a word or a facet.
 _FIND: Final = text(
@@ -47,7 +45,12 @@ async def add(connection: AsyncConnection, entries: Sequence[IndexEntry]) -> Non
     last = (await connection.exec_driver_sql(_LAST)).scalar_one()
     numbered = list(enumerate(entries, last + 1))
     await connection.exec_driver_sql(_ADD, [(page, *entry.row) for page, entry in numbered])
-    await connection.exec_driver_sql(_ADD_WORDS, [(page, *_words(entry)) for page, entry in numbered])
+    await connection.exec_driver_sql(ADD_WORDS, word_rows(numbered))
+
+
+def word_rows(numbered: Iterable[tuple[int, IndexEntry]]) -> list[tuple[int | str, ...]]:
+    """What `ADD_WORDS` takes, for pages by their ids."""
+    return [(page, *_words(entry)) for page, entry in numbered]
 
 
 async def remove(connection: AsyncConnection, ids: Sequence[int]) -> None:

@@ -288,6 +288,13 @@ def mismatch(payment: Payment, terms: PaymentTerms, resource: PaidResource, now:
     return "" if accepted is None or accepted.amount == terms.amount else "amount_mismatch"
 
 
+def could_be_made(payment: Payment, before: float, now: float) -> bool:
+    """Whether it can have moved money before a moment, in Unix seconds."""
+    if payment.authorization is not None:
+        return float(payment.authorization.valid_after) <= before
+    return now <= before + 2.5 * _SETTLES_WITHIN
+
+
 def amount(payment: Payment) -> int:
     """The amount that it claims."""
     said = (

@@ -10,7 +10,7 @@ from gossamer.flows.tenants.admit import Caller
 from gossamer.flows.tenants.keys import ensure_owner
 from gossamer.flows.upkeep import upkeep
 from gossamer.problems import Unavailable
-from gossamer.state.db.database import DatabaseTooNew
+from gossamer.state.db.database import UnusableDatabase
 from gossamer.state.tenants.tenants import Role, Tier
 
 STRANGER: Final = Caller(Role.ADMIN, tier=Tier.ENTERPRISE)  # may do everything, and nothing is recorded
@@ -42,7 +42,7 @@ async def _reader(service: CommandService) -> Caller:
     try:
         await service.database.migrate()
         return await owner_of(service)
-    except (Unavailable, DatabaseTooNew) as error:
+    except (Unavailable, UnusableDatabase) as error:
         service.log.warning(
             "not_indexed", "pages that are read now will not be found by search", why=str(error)
         )

@@ -22,9 +22,8 @@ from tests.site.server import Reply, Request, Site
 
 from gossamer.flows.batch import batch
 from gossamer.flows.upkeep import upkeep
-from gossamer.state import batches
 from gossamer.state.db import tables
-from gossamer.state.jobs import job_table
+from gossamer.state.jobs import batches, job_table
 from gossamer.state.jobs.job import LeaseLost
 from gossamer.state.tenants.tenants import Role, Tier
 

@@ -23,7 +23,7 @@ from gossamer.flows.batch.batch_job import Batches
 from gossamer.flows.batch.batch_line import MAX_LINE_BYTES, BatchProblem, BatchResult
 from gossamer.flows.removal.deleter import Deleter
 from gossamer.problems import Problem
-from gossamer.state.batches import Batch, BatchCounts, BatchLines, Line
+from gossamer.state.jobs.batches import Batch, BatchCounts, BatchLines, Line
 from gossamer.state.jobs.deletions import Deletion, DeletionKind
 from gossamer.state.jobs.job import Job, JobState
 from gossamer.state.jobs.jobs import Jobs

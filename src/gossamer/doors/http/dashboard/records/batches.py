@@ -25,7 +25,7 @@ from gossamer.flows.batch.batch import MAX_URLS, BatchRequest
 from gossamer.flows.batch.batch_job import KIND
 from gossamer.flows.batch.batch_line import BatchResult
 from gossamer.problems import Problem
-from gossamer.state.batches import Batch
+from gossamer.state.jobs.batches import Batch
 from gossamer.web.pages.page_request import Format
 
 HERE: Final = "/app/batches"

@@ -24,6 +24,8 @@ def upgrade() -> None:
     _webhook_deliveries()
     _deletions()
     _crawl_days()
+    _backups()
+    _restores()
 
 
 def _quotas() -> None:
@@ -153,3 +155,34 @@ _DAY_COUNTS = (
     "status_4xx",
     "status_5xx",
 )
+
+
+
+
+def _backups() -> None:
+    op.create_table(
+        "backups",
+        sa.Column("id", sa.String(26), nullable=False),
+        sa.Column("place", sa.String, nullable=False),
+        sa.Column("started_at", sa.BigInteger, nullable=False),
+        sa.Column("snapshot_at", sa.BigInteger, nullable=True),
+        sa.Column("finished_at", sa.BigInteger, nullable=True),
+        sa.Column("held_until", sa.BigInteger, nullable=False),
+        sa.Column("rows", sa.BigInteger, nullable=False, server_default="0"),
+        sa.Column("bytes", sa.BigInteger, nullable=False, server_default="0"),
+        sa.PrimaryKeyConstraint("id", name="pk_backups"),
+    )
+    op.create_index("ix_backups_finished_at", "backups", ["finished_at"])
+
+
+def _restores() -> None:
+    op.create_table(
+        "restores",
+        sa.Column("id", sa.String(26), nullable=False),
+        sa.Column("backup_id", sa.String, nullable=False),
+        sa.Column("place", sa.String, nullable=False),
+        sa.Column("snapshot_at", sa.BigInteger, nullable=False),
+        sa.Column("started_at", sa.BigInteger, nullable=False),
+        sa.Column("finished_at", sa.BigInteger, nullable=True),
+        sa.PrimaryKeyConstraint("id", name="pk_restores"),
+    )

@@ -1,0 +1,72 @@
+"""Sealing: encrypts the objects of a backup with AES-256-GCM, each bound to its name.
+
+An object that was changed, renamed or exchanged for another cannot be opened. Objects are parts of a few
+megabytes, and the manifest, which is sealed too, names them in their order: so none can be left out either.
+The key is derived from the operator's with scrypt and the place's own salt.
+"""
+
+import os
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
+
+SALT_BYTES: Final = 16
+_NONCE_BYTES: Final = 12
+_TAG_BYTES: Final = 16
+_KEY_BYTES: Final = 32
+_COST: Final = 2**15  # 32 MiB and a tenth of a second
+
+
+class CannotOpen(Exception):
+    """The object was changed, or sealed with another key."""
+
+
+class Sealer(Protocol):
+    @property
+    def overhead(self) -> int:
+        """Bytes that sealing adds."""
+        ...
+
+    def seal(self, name: str, body: bytes) -> bytes: ...
+
+    def open(self, name: str, sealed: bytes) -> bytes:
+        """Raises `CannotOpen`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class NoSealer:
+    """For places without a key: their objects are only hashed."""
+
+    overhead: int = 0
+
+    def seal(self, name: str, body: bytes) -> bytes:
+        return body
+
+    def open(self, name: str, sealed: bytes) -> bytes:
+        return sealed
+
+
+@dataclass(frozen=True, slots=True)
+class KeySealer:
+    cipher: AESGCM
+    overhead: int = _NONCE_BYTES + _TAG_BYTES
+
+    def seal(self, name: str, body: bytes) -> bytes:
+        nonce = os.urandom(_NONCE_BYTES)
+        return nonce + self.cipher.encrypt(nonce, body, name.encode())
+
+    def open(self, name: str, sealed: bytes) -> bytes:
+        try:
+            return self.cipher.decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], name.encode())
+        except (InvalidTag, ValueError) as error:
+            raise CannotOpen(name) from error
+
+
+def sealer_of(key: str, salt: bytes) -> KeySealer:
+    """For a thread: it takes a while on purpose."""
+    derive = Scrypt(salt=salt, length=_KEY_BYTES, n=_COST, r=8, p=1)
+    return KeySealer(AESGCM(derive.derive(key.encode())))
