@@ -161,8 +161,7 @@ def open_watch(service: WatchedService) -> Watch:
     folders = {"data": settings.data_dir}
     if settings.blobs_url.startswith("file:"):
         folders["blobs"] = Path(unquote(urlsplit(settings.blobs_url).path))
-    last_backup = None  # the function that says when the last backup ended goes here
-    surveyor = Surveyor(database, service.crawl_stats, service.checkup, folders, last_backup)
+    surveyor = Surveyor(database, service.crawl_stats, service.checkup, folders)
     payees = service.payments.settling.payees.values() if service.payments is not None else ()
     paid = (settings.cdp_facilitator_url, settings.payai_facilitator_url) if payees else ()
     evaluator = AlertEvaluator(

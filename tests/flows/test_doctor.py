@@ -14,6 +14,7 @@ from gossamer.flows.doctor import choices, machine
 from gossamer.flows.doctor.diagnosis import Condition, Diagnosis, improvable, ok, worst
 from gossamer.flows.doctor.machine import GIGABYTE
 from gossamer.settings.settings import Settings
+from gossamer.state.backup import records
 from gossamer.state.db.database import open_database
 
 OK, BETTER, BROKEN = Condition
@@ -138,3 +139,17 @@ async def test_a_clock_that_differs_could_be_better(sqlite: str) -> None:
         assert (found.condition, found.finding) == (BETTER, "it is 60.0 s ahead of the database's")
     finally:
         await database.close()
+
+
+async def test_a_backup_is_judged_by_its_age(visiting: Visiting) -> None:
+    async with visiting(backup_max_age="86400") as visit:
+        database, settings = visit.service.database, visit.service.settings
+        now = 1_700_000_000.0
+        assert (await choices.examine_backups(database, settings, now)).condition == BETTER
+        async with database.write() as connection:
+            moment = int(now * 1000)
+            made = await records.begin(connection, "file:///backups", now=moment)
+            await records.finish(connection, made, snapshot_at=moment, rows=1, size=1, now=moment)
+        assert (await choices.examine_backups(database, settings, now + 3600)).condition == OK
+        old = await choices.examine_backups(database, settings, now + 30 * 3600)
+        assert (old.condition, old.finding) == (BROKEN, "the last one is 30 hours old, in file:///backups")

@@ -175,7 +175,6 @@ class Settings:
     alert_queue_minutes: int = setting(15, "Minutes that the oldest job may wait before an alert is raised", parse=whole(1, 10_000))
     alert_disk_percent: int = setting(10, "Share of the disk that must be free, or an alert is raised", parse=whole(0, 100))
     alert_certificate_days: int = setting(14, "Days that certificates of the public URL and of facilitators must still be valid", parse=whole(0, 1_000))
-    alert_backup_hours: int = setting(0, "Hours after which a backup is too old; 0 expects none", parse=whole(0, 100_000))
 
     trusted_proxies: tuple[Network, ...] | Literal["*"] = setting((), "Networks whose X-Forwarded-For is trusted; * if a platform overwrites the header", parse=or_all(list_of(address_block)))
     cors_origins: tuple[str, ...] = setting((), "Origins whose pages may call the API from a browser; empty turns CORS off", parse=list_of(origin))

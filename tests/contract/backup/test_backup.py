@@ -24,7 +24,7 @@ from gossamer.flows.backup.drill import compare_counts, read_page
 from gossamer.flows.backup.move import Mover
 from gossamer.flows.backup.retention import KeepRule
 from gossamer.observe.logs import Log
-from gossamer.state import backups
+from gossamer.state.backup import records as backups
 from gossamer.state.backup.backup_place import BackupPlace
 from gossamer.state.backup.dumped_tables import DUMPED, LEFT_OUT
 from gossamer.state.backup.manifest import BackupFault, DumpedRows, Manifest

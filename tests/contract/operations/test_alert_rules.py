@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 import trustme
 from sqlalchemy import delete, insert, text
-from sqlalchemy.ext.asyncio import AsyncConnection
 from tests.contract.crawl.crawl_ground import Ground, urls
 
 from gossamer.flows.alerts.evaluator import AlertEvaluator
@@ -24,6 +23,7 @@ from gossamer.observe.logs import Log
 from gossamer.observe.metrics import Metrics
 from gossamer.problems import Unavailable
 from gossamer.reach.net.certificates import Certificates
+from gossamer.state.backup import records
 from gossamer.state.crawl.crawl_stats import CrawlStats
 from gossamer.state.crawl.crawl_tables import crawl_minutes, unindexed
 from gossamer.state.db.database import Database
@@ -47,8 +47,7 @@ class World:
     now: float = field(default_factory=time.time)
     services: dict[str, Exception | Shortfall] = field(default_factory=dict)
     disk_share: float = 0.0
-    backup_hours: int = 0
-    backup: int | None = None
+    backup_seconds: float = 0
     urls: list[str] = field(default_factory=list)
     context: ssl.SSLContext | None = None
 
@@ -67,7 +66,6 @@ class World:
             CrawlStats(self.database),
             checkup,
             {"data": self.folder, "gone": self.folder / "gone"},
-            self._last_backup,
             lambda: self.now,
         )
         return AlertEvaluator(
@@ -75,7 +73,7 @@ class World:
             self.database,
             surveyor,
             Certificates(self.urls, self.context),
-            Thresholds(disk_share=self.disk_share, backup_hours=self.backup_hours),
+            Thresholds(disk_share=self.disk_share, backup_seconds=self.backup_seconds),
             (),
             Metrics("0"),
             Log(io.StringIO()),
@@ -87,8 +85,11 @@ class World:
             raise answer
         return answer
 
-    async def _last_backup(self, _: AsyncConnection) -> int | None:
-        return self.backup
+    async def make_backup(self, hours_ago: float) -> None:
+        moment = int((self.now - hours_ago * 3600) * 1000)
+        async with self.database.write() as connection:
+            made = await records.begin(connection, "file:///backups", now=moment)
+            await records.finish(connection, made, snapshot_at=moment, rows=1, size=1, now=moment)
 
     async def write(self, statement: str) -> None:
         async with self.database.write() as connection:
@@ -176,11 +177,12 @@ async def clear_the_disk(world: World) -> None:
 
 
 async def forget_backups(world: World) -> None:
-    world.backup_hours, world.backup = 24, int((world.now - 25 * 3600) * 1000)
+    world.backup_seconds = 86_400
+    await world.make_backup(hours_ago=25)
 
 
 async def make_a_backup(world: World) -> None:
-    world.backup = int(world.now * 1000)
+    await world.make_backup(hours_ago=0)
 
 
 async def leave_pages_unindexed(world: World) -> None:

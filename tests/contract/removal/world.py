@@ -29,8 +29,6 @@ from gossamer.flows.tenants.people import NewUser, People
 from gossamer.observe.logs import Log
 from gossamer.observe.metrics import Metrics
 from gossamer.settings.settings import Settings
-from gossamer.state.jobs import batches
-from gossamer.state.jobs.batches import Batch, BatchTask
 from gossamer.state.blobs import orphan_blobs
 from gossamer.state.blobs.blobs import Blobs, open_blobs
 from gossamer.state.crawl import crawl_tables
@@ -43,7 +41,8 @@ from gossamer.state.crawl.stored_robots import StoredRobots, keep
 from gossamer.state.db import tables
 from gossamer.state.db.columns import metadata
 from gossamer.state.db.database import Database
-from gossamer.state.jobs import audits, job_table
+from gossamer.state.jobs import audits, batches, job_table
+from gossamer.state.jobs.batches import Batch, BatchTask
 from gossamer.state.jobs.job import NewJob
 from gossamer.state.jobs.jobs import Jobs
 from gossamer.state.kv.hot_memory import MemoryHot

@@ -40,7 +40,7 @@ def test_prometheus_accepts_the_rules_and_they_fire(tmp_path: Path) -> None:
 
 
 def test_a_backup_is_expected_only_if_somebody_wants_one(tmp_path: Path) -> None:
-    (tmp_path / "rules.yml").write_text(write_rules(Thresholds(backup_hours=24)))
+    (tmp_path / "rules.yml").write_text(write_rules(Thresholds(backup_seconds=86_400)))
     assert "max(gossamer_backup_age_seconds) > 86400" in (tmp_path / "rules.yml").read_text()
     promtool("check", "rules", "rules.yml", folder=tmp_path)
     assert "backup" not in RULES_FILE.read_text()
@@ -50,7 +50,7 @@ def test_a_backup_is_expected_only_if_somebody_wants_one(tmp_path: Path) -> None
 def test_every_metric_that_is_named_exists(written: str) -> None:
     families = Metrics("0").exposition.collect()
     known = {family.name for family in families} | {f"{family.name}_info" for family in families}
-    text = write_rules(Thresholds(backup_hours=1)) if written == "rules" else write_dashboard()
+    text = write_rules(Thresholds(backup_seconds=3_600)) if written == "rules" else write_dashboard()
     named = set(re.findall(r"gossamer_[a-z_]+", text))
     assert {name for name in named if not {name, re.sub("_(total|bucket|info)$", "", name)} & known} == set()
 

@@ -122,12 +122,12 @@ def run(build: Build) -> None:
     from gossamer.doors.cli.crawl.crawls import crawls_group
     from gossamer.doors.cli.keys import keys_group
     from gossamer.doors.cli.migrate import migrate
+    from gossamer.doors.cli.operations.backup import backup
     from gossamer.doors.cli.operations.delete import delete_group
     from gossamer.doors.cli.operations.doctor import doctor
-    from gossamer.doors.cli.operations.upkeep import upkeep
-    from gossamer.doors.cli.operations.backup import backup
     from gossamer.doors.cli.operations.move import move
     from gossamer.doors.cli.operations.restore import restore
+    from gossamer.doors.cli.operations.upkeep import upkeep
     from gossamer.doors.cli.pages.batch import batch
     from gossamer.doors.cli.pages.capture import pdf, screenshot
     from gossamer.doors.cli.pages.fetch import fetch

@@ -31,7 +31,7 @@ class Thresholds:
     queue_seconds: float = 900.0
     disk_share: float = 0.1
     certificate_days: int = 14
-    backup_hours: int = 0  # 0: none is expected
+    backup_seconds: float = 0.0  # 0: none is expected
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
@@ -40,7 +40,7 @@ class Thresholds:
             queue_seconds=settings.alert_queue_minutes * 60.0,
             disk_share=settings.alert_disk_percent / 100,
             certificate_days=settings.alert_certificate_days,
-            backup_hours=settings.alert_backup_hours,
+            backup_seconds=settings.backup_max_age,
         )
 
 
@@ -51,7 +51,7 @@ class Trouble(NamedTuple):
     detail: str
 
 
-Condition = Callable[[Situation, Thresholds], Iterable[Trouble]]
+FindTroubles = Callable[[Situation, Thresholds], Iterable[Trouble]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Rule:
     title: str  # with the subject in it
     hint: str
     patience: float  # seconds that it must last
-    condition: Condition | None
+    condition: FindTroubles | None
     expression: Callable[[Thresholds], str]  # empty: not for Prometheus
     label: str = ""  # of the expression's series, that names the subject
 
@@ -131,11 +131,11 @@ def _find_ending(situation: Situation, thresholds: Thresholds) -> Iterator[Troub
 
 def _find_old_backup(situation: Situation, thresholds: Thresholds) -> Iterator[Trouble]:
     last = situation.stored.last_backup
-    if not thresholds.backup_hours:
+    if not thresholds.backup_seconds:
         return
     if last is None:
         yield Trouble("backup", "there is none")
-    elif situation.now - last > thresholds.backup_hours * 3600:
+    elif situation.now - last > thresholds.backup_seconds:
         yield Trouble("backup", f"the last one is {(situation.now - last) / 3600:.0f} hours old")
 
 
@@ -280,7 +280,7 @@ RULES: Final = (
         0.0,
         _find_old_backup,
         lambda chosen: (
-            f"max(gossamer_backup_age_seconds) > {chosen.backup_hours * 3600}" if chosen.backup_hours else ""
+            f"max(gossamer_backup_age_seconds) > {chosen.backup_seconds:g}" if chosen.backup_seconds else ""
         ),
     ),
     Rule(

@@ -3,15 +3,14 @@
 import asyncio
 import os
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from sqlalchemy.ext.asyncio import AsyncConnection
-
 from gossamer.flows.upkeep.health import Checkup, ProbeResult
 from gossamer.reach.net.certificates import CertificateState
+from gossamer.state.backup.records import last_backup
 from gossamer.state.blobs import orphan_blobs
 from gossamer.state.crawl.crawl_stats import CrawlStats
 from gossamer.state.db.database import Database
@@ -27,7 +26,6 @@ SILENT_SECONDS: Final = 120.0  # without a heartbeat, a worker that has not said
 FORGET_SECONDS: Final = 3600.0  # after which nobody expects it to come back
 
 # When the last backup ended, in milliseconds; None if there was none.
-LastBackup = Callable[[AsyncConnection], Awaitable[int | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +66,6 @@ class Surveyor:
     statistics: CrawlStats
     checkup: Checkup
     folders: Mapping[str, Path]
-    last_backup: LastBackup | None = None
     clock: Callable[[], float] = time.time
 
     async def look(self) -> Situation:
@@ -92,7 +89,7 @@ class Surveyor:
         async with self.database.read() as connection:
             depths = await job_table.depths(connection)
             beats = await heartbeats.recent(connection)
-            backup = await self.last_backup(connection) if self.last_backup is not None else None
+            backup = await last_backup(connection)
             return StoredState(
                 answers=answers.status_2xx + answers.status_3xx + bad,
                 bad_answers=bad,
@@ -102,7 +99,7 @@ class Surveyor:
                 index=await index_queue.lag(connection),
                 pages_to_repair=await page_rows.count_due(connection),
                 blobs_to_drop=await orphan_blobs.count_due(connection),
-                last_backup=None if backup is None else backup / 1000,
+                last_backup=None if backup is None else backup.snapshot_at / 1000,
             )
 
 

@@ -25,13 +25,13 @@ from gossamer.flows.backup.blob_copies import Report, check_saved, save_blobs, s
 from gossamer.flows.backup.checking import BLOBS, check_rows, list_blobs
 from gossamer.flows.backup.retention import KeepRule
 from gossamer.problems import Unavailable
-from gossamer.state import backups
+from gossamer.state.backup import records as backups
 from gossamer.state.backup.backup_place import BackupPlace
 from gossamer.state.backup.dumped_tables import BLOB_NAMES, DUMPED, DumpedTable
 from gossamer.state.backup.manifest import BLOB_COLUMNS, BackupFault, DumpedRows, Manifest, StoredBlob
+from gossamer.state.backup.records import BackupRunning
 from gossamer.state.backup.row_parts import PartWriter
 from gossamer.state.backup.row_store import RowStore, normalise, open_snapshot, scalar
-from gossamer.state.backups import BackupRunning
 from gossamer.state.blobs.blobs import Blobs
 from gossamer.state.db.database import Database
 

@@ -16,7 +16,7 @@ from msgspec import Struct
 from gossamer.flows.backup.blob_copies import Report, check_sizes, fetch_blob, for_each, stay_silent
 from gossamer.flows.backup.checking import check_rows, list_blobs
 from gossamer.flows.backup.voiding import end_leases, end_sessions
-from gossamer.state import backups
+from gossamer.state.backup import records as backups
 from gossamer.state.backup.backup_place import BackupPlace
 from gossamer.state.backup.dumped_tables import BLOB_NAMES, DUMPED, DumpedTable
 from gossamer.state.backup.manifest import BackupFault, DumpedRows, Manifest, StoredBlob

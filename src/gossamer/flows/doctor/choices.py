@@ -5,8 +5,9 @@ from ipaddress import ip_address
 from typing import Final
 from urllib.parse import urlsplit
 
-from gossamer.flows.doctor.diagnosis import Diagnosis, improvable, ok
+from gossamer.flows.doctor.diagnosis import Diagnosis, broken, improvable, ok
 from gossamer.settings.settings import Settings
+from gossamer.state.backup.records import last_backup
 from gossamer.state.db.database import Database
 from gossamer.state.jobs import heartbeats
 
@@ -63,6 +64,21 @@ async def examine_workers(database: Database, kinds: Collection[str], *, serves:
     return improvable(
         "workers", finding, "Start `gossamer worker`, or a server with GOSSAMER_SERVE_WORKER=yes."
     )
+
+
+async def examine_backups(database: Database, settings: Settings, now: float) -> Diagnosis:
+    async with database.read() as connection:
+        last = await last_backup(connection)
+    if last is None:
+        advice = "Set GOSSAMER_BACKUP_URL, and run `gossamer backup` every night."
+        return improvable("backup", "there is none", advice)
+    hours = (now - last.snapshot_at / 1000) / 3600
+    finding = f"the last one is {hours:.0f} hours old, in {last.place}"
+    if settings.backup_max_age and hours * 3600 > settings.backup_max_age:
+        return broken("backup", finding, "Run `gossamer backup`, and see why the timer did not.")
+    if not settings.backup_max_age:
+        return improvable("backup", finding, "Set GOSSAMER_BACKUP_MAX_AGE to be told if it gets too old.")
+    return ok("backup", finding)
 
 
 def _is_loopback(host: str) -> bool:

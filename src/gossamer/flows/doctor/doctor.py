@@ -1,6 +1,7 @@
 """The doctor: runs all examinations at once, each within its time."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from functools import partial
@@ -63,6 +64,7 @@ class Doctor:
         return {
             "clock": lambda: machine.examine_clock(database),
             "workers": lambda: choices.examine_workers(database, self.kinds, serves=serves),
+            "backup": lambda: choices.examine_backups(database, settings, time.time()),
         }
 
     def _choices(self) -> dict[str, Examination]:

@@ -39,7 +39,7 @@ from gossamer.flows.pay.terms import AllTerms
 from gossamer.flows.tenants.admit import Caller, wallet
 from gossamer.observe.logs import Log
 from gossamer.problems import Problem, Unavailable
-from gossamer.state.backups import last_restore
+from gossamer.state.backup.records import last_restore
 from gossamer.state.db.database import Database
 from gossamer.state.pay import ledger
 from gossamer.state.pay.ledger import LedgerEntry, NewEntry, PaymentKey, PaymentState

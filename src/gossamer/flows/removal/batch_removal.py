@@ -9,9 +9,9 @@ from gossamer.flows.removal.deleter import AcceptedDeletion, DeleteResult
 from gossamer.flows.removal.leftovers import drop_orphans
 from gossamer.flows.removal.pacing import RemovalProgress, rest
 from gossamer.reach.page.visit import Step
-from gossamer.state.jobs import batches
 from gossamer.state.blobs.blobs import Blobs
 from gossamer.state.db.database import Database
+from gossamer.state.jobs import batches
 from gossamer.state.jobs.deletions import Deletion, DeletionKind
 from gossamer.state.tenants import tenant_data
 

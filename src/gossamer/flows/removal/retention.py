@@ -19,14 +19,13 @@ from gossamer.flows.removal.page_removal import PageArchive, PageRemoval
 from gossamer.reach.page.visit import Step
 from gossamer.settings.settings import Settings
 from gossamer.settings.values import Lifetime
-from gossamer.state.jobs import batches
 from gossamer.state.crawl.crawl_counts import MINUTE_MS
 from gossamer.state.crawl.crawled_pages import Position
 from gossamer.state.crawl.removal import expired, removed_pages
 from gossamer.state.crawl.removal.purge import PurgeFilter
 from gossamer.state.crawl.removal.removed_pages import OwnedCrawl
 from gossamer.state.db.database import Database
-from gossamer.state.jobs import audits, job_table
+from gossamer.state.jobs import audits, batches, job_table
 from gossamer.state.jobs.deletions import Deletion, DeletionKind
 from gossamer.state.tenants.activity import Actor
 

@@ -20,10 +20,9 @@ from gossamer.flows.removal.pacing import RemovalProgress, remove_all
 from gossamer.flows.tenants.admit import Admission
 from gossamer.problems import Problem, Unavailable
 from gossamer.reach.page.visit import Step
-from gossamer.state.jobs import batches
 from gossamer.state.crawl.removal import deleting
 from gossamer.state.db.database import Database
-from gossamer.state.jobs import deletions
+from gossamer.state.jobs import batches, deletions
 from gossamer.state.jobs.deletions import Deletion, DeletionKind
 from gossamer.state.pages.page_cache import PageCache
 from gossamer.state.search.search_index import SearchIndex

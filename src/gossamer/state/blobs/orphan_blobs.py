@@ -11,7 +11,7 @@ from typing import Final
 from sqlalchemy import bindparam, delete, func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from gossamer.state import backups
+from gossamer.state.backup import records as backups
 from gossamer.state.db.database import clock, insert_into
 from gossamer.state.db.tables import stray_blobs
 

@@ -328,4 +328,3 @@ async def _refuse_half_restored(connection: AsyncConnection) -> None:
         raise UnfinishedRestore(
             "A restore or move into this database did not finish: run it again, or use another database."
         )
-

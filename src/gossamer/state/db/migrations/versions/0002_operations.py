@@ -157,8 +157,6 @@ _DAY_COUNTS = (
 )
 
 
-
-
 def _backups() -> None:
     op.create_table(
         "backups",
