@@ -21,7 +21,7 @@ def written() -> set[str]:
 
 
 def _is_logging(node: ast.AST) -> bool:
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or len(node.args) < 2:
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or not node.args:
         return False
     named = isinstance(node.args[0], ast.Constant) and isinstance(node.args[0].value, str)
     return node.func.attr in LEVELS and named and "log" in ast.unparse(node.func.value)

@@ -63,6 +63,7 @@ GIVEN: Mapping[str, Mapping[str, Any]] = {
     "search_drops": {"extent": "page"},
     "payments": {"state": "served", "amount": 2**40, "token": "t" * 32, "held_until": 2**50, "proof": ""},
     "once": {"answer": bytes(range(256))},
+    "alerts": {"severity": "warning"},
 }
 
 

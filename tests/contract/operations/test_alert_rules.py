@@ -90,6 +90,7 @@ class World:
         async with self.database.write() as connection:
             made = await records.begin(connection, "file:///backups", now=moment)
             await records.finish(connection, made, snapshot_at=moment, rows=1, size=1, now=moment)
+            await records.let_go(connection, made)
 
     async def write(self, statement: str) -> None:
         async with self.database.write() as connection:

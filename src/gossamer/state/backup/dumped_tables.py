@@ -7,14 +7,10 @@ from typing import Any, Final
 
 from sqlalchemy import Boolean, LargeBinary, Table
 
-from gossamer.state.backup import backup_tables  # noqa: F401  (with these, all tables are known)
-from gossamer.state.crawl import crawl_tables  # noqa: F401
-from gossamer.state.db import tables  # noqa: F401
-from gossamer.state.db.columns import metadata
-from gossamer.state.pay import pay_tables  # noqa: F401
+from gossamer.state.db.all_tables import metadata
 
 # About this database and its processes, not about what they hold.
-LEFT_OUT: Final = ("backups", "restores", "workers")
+LEFT_OUT: Final = ("backups", "duties", "restores", "workers")
 PAGES: Final = "search_pages"
 FACETS: Final = (
     "facets"  # of a page in the search index, in the dump only: the database has them with its words

@@ -3,10 +3,7 @@ their statements down for `Database.plan_migration`."""
 
 from alembic import context
 
-from gossamer.state.backup import backup_tables  # noqa: F401
-from gossamer.state.crawl import crawl_tables  # noqa: F401  (with these, all tables are known)
-from gossamer.state.db.columns import metadata
-from gossamer.state.pay import pay_tables  # noqa: F401
+from gossamer.state.db.all_tables import metadata
 
 given = context.config.attributes
 if context.is_offline_mode():

@@ -1,0 +1,10 @@
+"""All tables of all rooms, for what works on every one of them: revisions, backups."""
+
+from gossamer.state.backup import backup_tables
+from gossamer.state.crawl import crawl_tables
+from gossamer.state.db import tables
+from gossamer.state.db.columns import metadata
+from gossamer.state.operations import operation_tables
+from gossamer.state.pay import pay_tables
+
+__all__ = ["backup_tables", "crawl_tables", "metadata", "operation_tables", "pay_tables", "tables"]
