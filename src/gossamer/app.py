@@ -75,6 +75,7 @@ from gossamer.flows.tenants.activity_log import ActivityLog
 from gossamer.flows.tenants.admit import Admission
 from gossamer.flows.tenants.keys import IssuedKey, Keys
 from gossamer.flows.tenants.people import InvitedUser, People
+from gossamer.flows.tenants.quotas import Quotas, quota_table
 from gossamer.flows.tenants.sign_in import SignIn
 from gossamer.flows.tenants.tenant_list import TenantList
 from gossamer.flows.upkeep import queue, upkeep
@@ -188,17 +189,20 @@ class Service:
         self.capturer = Capturer(self.browsing, self.parsers, self.cache)
         self.batcher = Batcher(self.reader, log, renders_at_once=settings.browser_places)
         self.batch_lines = BatchLines(self.database, self.blobs)
-        self.batches = Batches(self.jobs, self.parsers, self.render_capacity)
         self.crawls = Crawls(self.database)
+        self.quotas = Quotas(
+            self.database, self.crawls, quota_table(settings), log, upgrade_url=settings.upgrade_url
+        )
+        self.batches = Batches(self.jobs, self.parsers, self.render_capacity, self.quotas)
         bounds = (settings.crawl_delay, settings.default_crawl_pages)
-        self.seeder = Seeder(self.crawls, self.dialer, self.render_capacity, *bounds)
+        self.seeder = Seeder(self.crawls, self.dialer, self.render_capacity, self.quotas, *bounds)
         self.hosts = Hosts(self.database)
         self.frontier = Frontier(self.database)
-        self.crawl_control = CrawlControl(self.crawls, self.frontier, self.hosts, self.hot)
         self.removals = Removals.on(self.database, self.blobs, self.page_cache, self.index, self.admission)
         self.deleter = Deleter(self.jobs, self.removals.by_kind)
         keep = KeepTimes.of(settings)
         self.retention = Retention(keep, self.deleter, self.removals.pages, NoArchive(), time.time)
+        self.crawl_control = CrawlControl(self.crawls, self.frontier, self.hosts, self.hot, self.quotas)
         self.crawl_feed = CrawlFeed(self.database)
         self.frontier_batcher = FrontierBatcher(self.frontier, self.hosts)
         agent, longest = settings.user_agent, settings.crawl_longest_delay
@@ -212,7 +216,7 @@ class Service:
         self.crawl_results = CrawlResults(self.database, self.crawls, self.blobs, self.parsers)
         probe = SiteProbe(self.fetcher, self.parsers)
         self.auditor = Auditor(probe, self.database, self.crawls, self.blobs, settings.user_agent)
-        self.audits = Audits(self.jobs, self.dialer, self.auditor)
+        self.audits = Audits(self.jobs, self.dialer, self.auditor, self.quotas)
         self.render_pace = RenderPace(self.hot, self.database, settings.browser_places)
         self.job_waiter = JobWaiter(self.jobs, self.wakeups)
         self.render_failures = RenderFailures(self.hot)
@@ -227,7 +231,8 @@ class Service:
             self.dialer,
             log,
         )
-        self.warmer = Warmer(self.fetcher, self.dialer, self.page_cache, self.render_service, self.parsers)
+        rendering = (self.page_cache, self.render_service, self.parsers, self.quotas)
+        self.warmer = Warmer(self.fetcher, self.dialer, *rendering)
         self.payments = open_payments(settings, self.hot, self.limits, self.database, log, self.metrics)
         self.checkup = Checkup(
             {
@@ -274,6 +279,7 @@ class Service:
         start("index", partial(upkeep.keep_indexed, self.index, self.log))
         start("retention", partial(upkeep.keep_in_time, self.retention, self.log))
         start("crawls", partial(upkeep.keep_crawling, self.crawls, self.frontier, self.deleter, self.log))
+        start("quotas", partial(upkeep.keep_quotas, self.quotas, self.log))
         start("crawl_metrics", CrawlWatch(self.crawl_stats, self.metrics, self.log).run)
         if self.payments is not None:
             start("payments", self.payments.keep_up)

@@ -495,6 +495,35 @@ RATE_LIMITED = ProblemKind(
         },
     },
 )
+QUOTA_EXCEEDED = ProblemKind(
+    code="QUOTA_EXCEEDED",
+    name="quota-exceeded",
+    status=429,
+    title="Quota Exceeded",
+    when="Your tenant has as much of something as its tier allows: crawls, pages, bytes, jobs or batches; "
+    "`details.quota` says of what. Quotas bound what requests leave behind, while rate limits bound how many "
+    "requests there are.",
+    causes=(
+        "`crawls`, `jobs`, `batches`: too many are open at the same time.",
+        "`pages`: crawls have stored as many pages as they may in a day (UTC). They are paused, not lost.",
+        "`bytes`: crawled and cached pages take as much room as they may.",
+        "`crawl_pages`: the crawl asks for more pages than one crawl may store.",
+    ),
+    fixes=(
+        "`crawls`, `jobs`, `batches`: wait for one to end, or stop one that you do not need.",
+        "`pages`: wait until `resetAt`; crawls go on by themselves.",
+        "`bytes`: delete crawls and cached pages that you do not need.",
+        "`crawl_pages`: ask for fewer with `maxPages`.",
+        "`GET /api/usage` lists your quotas. A higher tier allows more (`upgradeUrl`, if present).",
+        "If you run the server: `details.setting` names the setting of the quota.",
+    ),
+    detail="20 crawls at a time are allowed in the tier 'pro'.",
+    extra={
+        "limit": 20,
+        "used": 20,
+        "details": {"quota": "crawls", "reason": "quota_reached", "setting": "GOSSAMER_QUOTA_CRAWLS"},
+    },
+)
 HEADERS_TOO_LARGE = ProblemKind(
     code="HEADERS_TOO_LARGE",
     name="headers-too-large",

@@ -102,7 +102,7 @@ def open_api(service: "Service") -> Api:
         render=RenderEndpoints(service.render_service, service.jobs, service.render_pace, upgrade_url),
         page_cache=PageCacheEndpoints(service.render_service, clearer, service.warmer),
         cached_pages=CachedPagesEndpoints(service.page_cache.listing),
-        usage=UsageEndpoints(service.usage, service.database, service.limits),
+        usage=UsageEndpoints(service.usage, service.database, service.limits, service.quotas),
         payments=PaymentsEndpoints(service.database),
         batch=BatchEndpoints(service.batches, service.jobs, service.batch_lines, service.deleter),
         crawls=CrawlsEndpoints(crawls, service.seeder, control, service.deleter),

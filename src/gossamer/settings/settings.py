@@ -22,6 +22,7 @@ from gossamer.settings.values import (
     Money,
     Network,
     Parse,
+    PerTier,
     Rate,
     address_block,
     base,
@@ -37,6 +38,7 @@ from gossamer.settings.values import (
     origin,
     path,
     per_hour,
+    per_tier,
     rate,
     share,
     store,
@@ -209,6 +211,12 @@ class Settings:
     limit_renders_free: Rate = setting(Rate(100, 86_400), "Renders of a tenant of the free tier", parse=rate)
     limit_renders_pro: Rate = setting(Rate(1_000, 86_400), "Renders of a tenant of the pro tier", parse=rate)
     limit_renders_enterprise: Rate = setting(Rate(100_000, 86_400), "Renders of a tenant of the enterprise tier", parse=rate)
+    quota_crawls: PerTier = setting(PerTier(2, 20, 200), "Crawls of a tenant that run or are paused, for callers of the tiers free, pro and enterprise; admins have no quotas", parse=per_tier)
+    quota_crawl_pages: PerTier = setting(PerTier(10_000, 1_000_000, None), "Pages that one crawl may store, by tier", parse=per_tier)
+    quota_pages: PerTier = setting(PerTier(10_000, 500_000, None), "Pages that a tenant's crawls store in a day (UTC), by tier; then they are paused until the next", parse=per_tier)
+    quota_bytes: PerTier = setting(PerTier(1_000_000_000, 100_000_000_000, None), "Bytes of crawled and cached pages that a tenant keeps, by tier; beyond, its crawls are paused", parse=per_tier)
+    quota_jobs: PerTier = setting(PerTier(100, 1_000, 10_000), "Jobs of a tenant other than renders that are queued or running, by tier", parse=per_tier)
+    quota_batches: PerTier = setting(PerTier(5, 100, 1_000), "Batches among these jobs, by tier", parse=per_tier)
     backoff_faults: int = setting(10, "Refusals of the same kind in a row (400, 401, 403, 422) that a caller may get before each causes a growing pause of such requests; 0 never pauses", parse=whole(0, 1_000_000))
     backoff_misses: int = setting(5, "Failures of one host in a row (502) that a caller may get before each causes a growing pause of that host; 0 never pauses", parse=whole(0, 1_000_000))
 

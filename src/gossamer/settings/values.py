@@ -44,6 +44,19 @@ class Rate:
         return _unit(self.seconds) or f"{self.seconds} seconds"
 
 
+@dataclass(frozen=True, slots=True)
+class PerTier:
+    """A bound for each tier of callers; None is no bound."""
+
+    free: int | None
+    pro: int | None
+    enterprise: int | None
+
+    def __str__(self) -> str:
+        bounds = (self.free, self.pro, self.enterprise)
+        return ",".join("unlimited" if bound is None else str(bound) for bound in bounds)
+
+
 def _unit(seconds: int) -> str:
     return next((unit for unit, length in UNITS.items() if length == seconds), "")
 
@@ -158,6 +171,13 @@ def rate(text: str) -> Rate:
         if int(match[1]) >= 1 and 1 <= seconds <= 31 * 86400:
             return Rate(int(match[1]), seconds)
     raise Expected("a number and a window of at most 31 days, such as 60/hour, 100/min or 10/60 (seconds)")
+
+
+def per_tier(text: str) -> PerTier:
+    bounds = [part.strip() for part in text.split(",")]
+    if len(bounds) == 3 and all(re.fullmatch("[0-9]{1,15}|unlimited", bound) for bound in bounds):
+        return PerTier(*(None if bound == "unlimited" else int(bound) for bound in bounds))
+    raise Expected("three numbers for free, pro and enterprise, such as 2,20,unlimited")
 
 
 def money(text: str) -> Money:

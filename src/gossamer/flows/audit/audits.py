@@ -13,7 +13,9 @@ from ulid import ULID
 from gossamer import problems
 from gossamer.flows.audit.audit import Auditor, AuditPayload, Step
 from gossamer.flows.crawl.worker import CrawlWorker
+from gossamer.flows.tenants.admit import Caller
 from gossamer.flows.tenants.keys import FIRST_EMAIL
+from gossamer.flows.tenants.quotas import Quota, Quotas
 from gossamer.problems import Problem
 from gossamer.reach.net.dial import Dialer
 from gossamer.state import audits
@@ -45,14 +47,17 @@ class Audits:
     jobs: Jobs
     dialer: Dialer
     auditor: Auditor
+    quotas: Quotas
 
     async def start(
-        self, url: str, options: AuditOptions, *, tenant_id: str, by: Actor, remember: Remember
+        self, url: str, options: AuditOptions, *, caller: Caller, by: Actor, remember: Remember
     ) -> tuple[Job, str]:
         """The job and the audit's id. `remember` runs in the transaction that stores both."""
         target = Url.parse(url)
         self.dialer.admit(target.host, target.port)
-        audit_id = str(ULID())
+        of_site = (Quota.PAGES, Quota.BYTES) if options.scope == "site" else ()
+        await self.quotas.check(caller, Quota.JOBS, *of_site)
+        audit_id, tenant_id = str(ULID()), caller.tenant_id
         new = NewJob(
             kind=KINDS[options.scope],
             tenant_id=tenant_id,

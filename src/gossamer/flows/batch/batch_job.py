@@ -16,6 +16,7 @@ from gossamer.flows.pages.read import Reader
 from gossamer.flows.parsers.parser_pool import ParserPool
 from gossamer.flows.render.render_capacity import RenderCapacity
 from gossamer.flows.tenants.admit import Caller
+from gossamer.flows.tenants.quotas import Quota, Quotas
 from gossamer.problems import Problem
 from gossamer.state import batches
 from gossamer.state.batches import Batch, BatchCounts, BatchLines, BatchTask, Line
@@ -52,6 +53,7 @@ class Batches:
     jobs: Jobs
     parsers: ParserPool
     capacity: RenderCapacity
+    quotas: Quotas
 
     async def create(
         self, request: BatchRequest, options: PageOptions, caller: Caller, by: Actor, also: OnCreated
@@ -60,6 +62,7 @@ class Batches:
         await self.parsers.check_selectors(ReadingOptions(include=options.include, exclude=options.exclude))
         if options.render == "always":
             await self.capacity.demand()
+        await self.quotas.check(caller, Quota.BATCHES, Quota.JOBS)
         job = NewJob(
             kind=KIND,
             tenant_id=caller.tenant_id,

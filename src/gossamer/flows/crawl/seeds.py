@@ -17,6 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from gossamer import problems
 from gossamer.flows.render.render_capacity import RenderCapacity
 from gossamer.flows.tenants.admit import Caller
+from gossamer.flows.tenants.quotas import Quota, Quotas, quota_tier_of
 from gossamer.problems import Busy, Problem
 from gossamer.reach.net.dial import Dialer
 from gossamer.state.crawl import crawl_counts, new_urls
@@ -76,6 +77,7 @@ class Seeder:
     crawls: Crawls
     dialer: Dialer
     capacity: RenderCapacity
+    quotas: Quotas
     min_delay: float  # seconds; only admins may ask for less
     default_pages: int  # that a default crawl stores at most
 
@@ -94,12 +96,15 @@ class Seeder:
         urls = seeds_of(spec, self.dialer)
         if spec.render == "always":
             await self.capacity.demand()
+        await self.quotas.check(caller, Quota.PAGES, Quota.BYTES)
         async with self.crawls.database.write() as connection:
+            await self.quotas.reserve_crawl(connection, caller)
             crawl = await table.add(
                 connection,
                 caller.tenant_id,
                 spec,
                 tier=caller.tier,
+                quota_tier=quota_tier_of(caller),
                 name=name,
                 request_id=request_id,
                 urls=urls,
@@ -175,6 +180,7 @@ class Seeder:
     def check(self, caller: Caller, spec: CrawlSpec) -> None:
         """Raises `Problem` for options that this caller cannot have."""
         check_headers(spec.headers)
+        self.quotas.check_crawl_pages(caller, spec.max_pages)
         if spec.delay is not None and spec.delay < self.min_delay and caller.role is not Role.ADMIN:
             raise Problem(
                 problems.FORBIDDEN,

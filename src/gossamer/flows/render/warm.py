@@ -11,6 +11,7 @@ from gossamer.flows.parsers.parser_pool import ParserPool
 from gossamer.flows.render.render import page_key
 from gossamer.flows.render.serve import LimitReached, OnQueued, RenderService
 from gossamer.flows.tenants.admit import Caller
+from gossamer.flows.tenants.quotas import Quota, Quotas
 from gossamer.problems import Problem, Unavailable, validation_error
 from gossamer.reach.http.fetch import Fetcher
 from gossamer.reach.net.dial import Dialer
@@ -70,6 +71,7 @@ class Warmer:
     cache: PageCache
     render_service: RenderService
     parsers: ParserPool
+    quotas: Quotas
 
     async def queue(self, caller: Caller, request: WarmRequest, by: Actor, on_queued: OnQueued) -> Job:
         """The job that queues the renders: the active one for the same request, or a new one."""
@@ -77,6 +79,7 @@ class Warmer:
             url = Url.parse(request.sitemap)
             self.dialer.admit(url.host, url.port)
         await self.render_service.capacity.demand()
+        await self.quotas.check(caller, Quota.JOBS, Quota.BYTES)
         payload = WarmPayload(request=request, key_id=caller.key_id, tier=caller.tier)
         new = NewJob(
             kind=KIND,

@@ -9,6 +9,7 @@ from gossamer.flows.crawl.indexing import Indexing
 from gossamer.flows.removal.deleter import Deleter
 from gossamer.flows.removal.retention import Retention
 from gossamer.flows.tenants.admit import Admission
+from gossamer.flows.tenants.quotas import Quotas
 from gossamer.observe.logs import Log
 from gossamer.problems import Unavailable
 from gossamer.state import batches
@@ -24,6 +25,7 @@ from gossamer.state.tenants.usage import Usage
 
 EVERY_SECONDS: Final = 60.0
 PAGES_EVERY_SECONDS: Final = 5.0
+QUOTAS_EVERY_SECONDS: Final = 3.0
 INDEXING_SECONDS: Final = 10.0  # how long a command waits for the index
 RETENTION_SECONDS: Final = 600.0
 
@@ -66,6 +68,11 @@ async def keep_in_time(retention: Retention, log: Log) -> None:
             log.info("retention", "removed what was kept long enough", removed=removed)
 
     await every(RETENTION_SECONDS, enforce, on_outage=partial(_postpone, log))
+
+
+async def keep_quotas(quotas: Quotas, log: Log) -> None:
+    """Until cancelled: pause the crawls of tenants that have used up a quota, and let others go on."""
+    await every(QUOTAS_EVERY_SECONDS, quotas.hold_crawls, on_outage=partial(_postpone, log))
 
 
 async def keep_indexed(index: SearchIndex, log: Log) -> None:

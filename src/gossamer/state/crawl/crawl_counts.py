@@ -16,6 +16,7 @@ from gossamer.state.db.single import Executor, Rows
 STATES: Final = ("pending", "in_progress", "completed", "failed", "blocked")
 _PLACE: Final = {state: place for place, state in enumerate(STATES)}
 MINUTE_MS: Final = 60_000
+DAY_MS: Final = 86_400_000
 MINUTE_COUNTS: Final = (
     "fetched", "failed", "blocked", "retried", "added", "bytes", "duration_ms",
     "status_2xx", "status_3xx", "status_4xx", "status_5xx",
@@ -59,6 +60,8 @@ class CountChange:
         await _CRAWLS(
             executor, now, [(each, *sums[each], counts["pages"], counts["bytes"]) for each, counts in rows]
         )
+        stored = [(each, counts["pages"], counts["bytes"]) for each, counts in rows if counts["pages"]]
+        await _DAYS(executor, now, stored)
         happened = [(each, *(counts[name] for name in MINUTE_COUNTS)) for each, counts in rows]
         await _MINUTES(executor, now, [row for row in happened if any(row[1:])])
 
@@ -99,6 +102,19 @@ SELECT crawl_id, {{now}} / {MINUTE_MS}, {", ".join(MINUTE_COUNTS)} FROM {{given}
 ON CONFLICT (crawl_id, minute) DO UPDATE SET
     {", ".join(f"{name} = crawl_minutes.{name} + excluded.{name}" for name in MINUTE_COUNTS)}""",
     rows={"crawl_id": "text", **dict.fromkeys(MINUTE_COUNTS, "bigint")},
+)
+
+
+# In the order of their ids, so that two transactions cannot deadlock.
+_DAYS: Final = bulk(
+    f"""
+INSERT INTO tenant_days (tenant_id, day, pages, bytes)
+SELECT crawls.tenant_id, {{now}} / {DAY_MS}, SUM(given.pages), SUM(given.bytes)
+FROM {{given}} JOIN crawls ON crawls.id = given.crawl_id WHERE true
+GROUP BY crawls.tenant_id ORDER BY crawls.tenant_id
+ON CONFLICT (tenant_id, day) DO UPDATE SET
+    pages = tenant_days.pages + excluded.pages, bytes = tenant_days.bytes + excluded.bytes""",
+    rows={"crawl_id": "text", "pages": "bigint", "bytes": "bigint"},
 )
 
 

@@ -46,6 +46,8 @@ crawls: Final = Table(
     time_("started_at", nullable=True),
     time_("finished_at", nullable=True),
     text_("request_id"),
+    Column("quota_tier", String, nullable=True),  # whose quotas it is held to; empty: to none
+    Column("held_by", String, nullable=True),  # the quota that has paused it
     CheckConstraint("state IN ('running', 'paused', 'done', 'canceled')", name="state"),
     CheckConstraint("(state IN ('done', 'canceled')) = (finished_at IS NOT NULL)", name="finished_when_over"),
     CheckConstraint("pending >= 0 AND in_progress >= 0", name="counts"),
@@ -54,6 +56,7 @@ crawls: Final = Table(
     Index("uq_crawls_default", "tenant_id", unique=True, **where_("is_default")),
     Index("ix_crawls_running", "id", **where_("state = 'running'")),
     Index("ix_crawls_deleting", "id", **where_("deleting")),
+    Index("ix_crawls_held", "id", **where_("held_by IS NOT NULL")),
 )
 
 # The lease and the pace of each host, for all crawls.

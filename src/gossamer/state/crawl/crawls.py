@@ -21,11 +21,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
 
 from gossamer.state.crawl import new_urls, waiting
+from gossamer.state.crawl.crawl_counts import DAY_MS
 from gossamer.state.crawl.crawl_tables import crawl_hosts, crawls, hosts
 from gossamer.state.crawl.new_urls import NewUrl
 from gossamer.state.crawl.waiting import Waiting
 from gossamer.state.db.database import Database, clock, insert_into
-from gossamer.web.crawl.progress import NO_COUNTS, CrawlCounts, CrawlState
+from gossamer.web.crawl.progress import NO_COUNTS, CrawlCounts, CrawlState, WaitReason
 from gossamer.web.crawl.spec import CrawlSpec
 
 HOSTS_ROUSED_AT_ONCE: Final = 1_000
@@ -58,6 +59,8 @@ class Crawl:
     tier: str = "free"
     is_private: bool = False
     revision: int = 0  # grows when URLs that were known may be new again
+    quota_tier: str | None = None  # whose quotas it is held to; None: to none
+    held_by: WaitReason | None = None  # the quota that has paused it
 
     @property
     def is_over(self) -> bool:
@@ -83,13 +86,14 @@ async def add(
     spec: CrawlSpec,
     *,
     tier: str = "free",
+    quota_tier: str | None = None,
     name: str = "",
     request_id: str = "",
     urls: Sequence[NewUrl] = (),
     now: int | None = None,
 ) -> Crawl:
     """Add a crawl with the URLs it begins with, in the caller's transaction."""
-    row = _new_row(tenant, spec, now, tier, name=name, request_id=request_id)
+    row = _new_row(tenant, spec, now, tier, name=name, request_id=request_id, quota_tier=quota_tier)
     await connection.execute(insert_into(connection, crawls).values(row))
     await new_urls.add(connection, row["id"], urls, now=now)
     return _crawl((await connection.execute(_one(row["id"]))).one())
@@ -104,17 +108,31 @@ async def get(connection: AsyncConnection, crawl_id: str) -> Crawl | None:
 
 
 async def pause(connection: AsyncConnection, crawl_id: str) -> bool:
-    return await _change(connection, crawl_id, ("running",), state="paused")
+    """A crawl that a quota has paused then stays so."""
+    return await _change(connection, crawl_id, ("running",), state="paused") or await release(
+        connection, crawl_id, state="paused"
+    )
+
+
+async def hold(connection: AsyncConnection, crawl_id: str, quota: WaitReason) -> bool:
+    """Pause a crawl because its tenant has used up a quota."""
+    return await _change(connection, crawl_id, ("running",), state="paused", held_by=quota)
+
+
+async def release(connection: AsyncConnection, crawl_id: str, *, state: CrawlState = "running") -> bool:
+    """Let a crawl go on that a quota has paused. Its hosts are woken by `Crawls.rouse` afterwards."""
+    held = update(crawls).where(_crawls.id == crawl_id, _crawls.held_by.is_not(None))
+    return (await connection.execute(held.values(state=state, held_by=None))).rowcount == 1
 
 
 async def resume(connection: AsyncConnection, crawl_id: str) -> bool:
     """Its hosts are woken by `Crawls.rouse`, after the transaction."""
-    return await _change(connection, crawl_id, ("paused",), state="running")
+    return await _change(connection, crawl_id, ("paused",), state="running", held_by=None)
 
 
 async def cancel(connection: AsyncConnection, crawl_id: str, *, now: int | None = None) -> bool:
     """A default crawl is none any more: the next URL that names no crawl begins another."""
-    over = {"state": "canceled", "finished_at": clock(now), "is_default": False}
+    over = {"state": "canceled", "finished_at": clock(now), "is_default": False, "held_by": None}
     if not await _change(connection, crawl_id, ("running", "paused"), **over):
         return False
     await forget_headers(connection, [crawl_id])
@@ -164,10 +182,8 @@ class Crawls:
 
     async def waiting(self, crawl: Crawl, *, now: int | None = None) -> Waiting | None:
         """What the crawl waits for while none of its URLs is being fetched."""
-        if not crawl.may_wait:
-            return None
         async with self.database.read() as connection:
-            return await waiting.of_crawl(connection, crawl.id, now=now)
+            return await find_waiting(connection, crawl, now=now)
 
     async def some(self, crawl_ids: Sequence[str]) -> dict[str, Crawl]:
         """The crawls that exist, by id."""
@@ -247,6 +263,17 @@ class Crawls:
                 await new_urls.lock_hosts(connection, names, now)
                 await new_urls.wake(connection, names, now)
         return len(names)
+
+
+async def find_waiting(
+    connection: AsyncConnection, crawl: Crawl, *, now: int | None = None
+) -> Waiting | None:
+    """What the crawl waits for while none of its URLs is being fetched."""
+    if crawl.held_by is not None:
+        time = await connection.scalar(select(clock(now))) or 0
+        midnight = (time // DAY_MS + 1) * DAY_MS
+        return Waiting(reason=crawl.held_by, until=midnight if crawl.held_by == "page_quota" else None)
+    return await waiting.of_crawl(connection, crawl.id, now=now) if crawl.may_wait else None
 
 
 async def find_default(connection: AsyncConnection, tenant: str) -> Crawl | None:

@@ -7,6 +7,8 @@ retry                the URLs left have failed before, and are tried again then
 render_limit         the pages left need a browser, and the tenant may not render more before
 turn                 the workers are busy with other hosts
 worker               there is no worker that crawls
+page_quota           the tenant's crawls have stored as many pages as they may on a day; until midnight (UTC)
+byte_quota           the tenant keeps as many bytes as it may
 """
 
 from dataclasses import dataclass

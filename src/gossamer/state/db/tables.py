@@ -337,6 +337,16 @@ usage_days: Final = Table(
     Index(None, "day"),
 )
 
+# What the crawls of a tenant stored on a day. It stays when crawls are deleted, as quotas are counted by it.
+tenant_days: Final = Table(
+    "tenant_days",
+    metadata,
+    id_("tenant_id", primary_key=True),
+    Column("day", Integer, primary_key=True, autoincrement=False),  # since 1970-01-01, UTC
+    Column("pages", BigInteger, nullable=False),
+    Column("bytes", BigInteger, nullable=False),
+)
+
 # The counts of deleted pages, by URL; see `past_usage.py`.
 past_usage: Final = Table(
     "past_usage",

@@ -6,7 +6,17 @@ from msgspec import Meta, Struct
 
 CrawlState = Literal["running", "paused", "done", "canceled"]
 UrlState = Literal["pending", "in_progress", "completed", "failed", "blocked"]
-WaitReason = Literal["robots_unreachable", "failing", "pace", "retry", "render_limit", "turn", "worker"]
+WaitReason = Literal[
+    "robots_unreachable",
+    "failing",
+    "pace",
+    "retry",
+    "render_limit",
+    "turn",
+    "worker",
+    "page_quota",
+    "byte_quota",
+]
 
 
 class UrlCounts(Struct, frozen=True, kw_only=True, rename="camel"):

@@ -60,6 +60,8 @@ _REASONS: Final = {
     "failing": "fails again and again",
     "pace": "asks for a long pause",
     "render_limit": "waits until more pages may be rendered",
+    "page_quota": "waits until more pages may be stored",
+    "byte_quota": "waits until there is room for more bytes",
 }
 
 

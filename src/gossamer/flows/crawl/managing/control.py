@@ -6,6 +6,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.flows.crawl.politeness.robots import forget as forget_robots
 from gossamer.flows.tenants.admit import Caller
+from gossamer.flows.tenants.quotas import Quotas
 from gossamer.state.crawl import crawls as table
 from gossamer.state.crawl.crawls import Crawl, Crawls
 from gossamer.state.crawl.frontier import ClearedUrls, Frontier
@@ -21,6 +22,7 @@ class CrawlControl:
     frontier: Frontier
     hosts: Hosts
     hot: Hot
+    quotas: Quotas
 
     # Each of these returns whether it changed anything: a crawl that is over stays so.
 
@@ -32,6 +34,9 @@ class CrawlControl:
         return changed
 
     async def resume(self, crawl: Crawl, by: Actor) -> bool:
+        """Raises `Problem` if a quota would only pause it again."""
+        if crawl.state == "paused":
+            await self.quotas.check_resume(crawl.tenant_id, crawl.quota_tier)
         async with self.crawls.database.write() as connection:
             changed = await table.resume(connection, crawl.id)
             if changed:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from sqlalchemy import literal_column, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from gossamer.state.crawl import crawls, waiting
+from gossamer.state.crawl import crawls
 from gossamer.state.crawl.crawl_counts import MINUTE_MS
 from gossamer.state.crawl.crawl_tables import crawl_hosts, crawl_minutes, crawled_pages
 from gossamer.state.crawl.crawls import Crawl
@@ -64,15 +64,11 @@ async def look(connection: AsyncConnection, crawl_id: str, *, now: int | None = 
         return None
     return LiveCrawl(
         crawl,
-        await _waiting(connection, crawl, now),
+        await crawls.find_waiting(connection, crawl, now=now),
         await _rate(connection, crawl, now),
         await _busiest(connection, crawl_id),
         await _newest(connection, crawl_id),
     )
-
-
-async def _waiting(connection: AsyncConnection, crawl: Crawl, now: int | None) -> Waiting | None:
-    return await waiting.of_crawl(connection, crawl.id, now=now) if crawl.may_wait else None
 
 
 async def _rate(connection: AsyncConnection, crawl: Crawl, now: int | None) -> float:

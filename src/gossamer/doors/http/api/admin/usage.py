@@ -11,6 +11,7 @@ from gossamer.doors.http.core import timestamps
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.routing import Route
 from gossamer.flows.tenants.admit import Caller
+from gossamer.flows.tenants.quotas import Quota, QuotaLeft, Quotas
 from gossamer.problems import Problem
 from gossamer.state.db.database import Database
 from gossamer.state.tenants import tenants
@@ -93,6 +94,10 @@ class UsageAnswer(msgspec.Struct, rename="camel"):
         list[LimitLeft] | UnsetType,
         Meta(description="Your own limits; left out if you ask for another tenant or key."),
     ] = UNSET
+    quotas: Annotated[
+        list[QuotaLeft] | UnsetType,
+        Meta(description="Your tenant's quotas, by your tier; empty if none apply, as for admins."),
+    ] = UNSET
     keys: Annotated[
         list[KeyUse] | UnsetType,
         Meta(description=f"The {MAX_KEYS} keys that were used most; left out if you ask for one key."),
@@ -106,6 +111,7 @@ class UsageEndpoints:
     usage: Usage
     database: Database
     limits: Limits
+    quotas: Quotas
 
     async def get_usage(self, exchange: Exchange, query: UsageQuery) -> UsageAnswer:
         caller = exchange.caller
@@ -114,6 +120,7 @@ class UsageEndpoints:
         is_own = tenant == caller.tenant_id and query.key in (None, caller.key_id)
         if is_own and caller.role.may(Role.USER):  # somebody who only looks on has no limits
             usage.limits = await self._left(caller)
+            usage.quotas = await self.quotas.left(caller)
         return usage
 
     async def _left(self, caller: Caller) -> list[LimitLeft]:
@@ -208,5 +215,6 @@ _EXAMPLE: Final = UsageAnswer(
             CacheUse(9_120, 8_300, 820, 2_105, 81.25),
         )
     ],
+    quotas=[QuotaLeft(Quota.CRAWLS, "crawls at a time", 20, 3)],
     limits=[LimitLeft("hits-pro", "API key", 6_000, 5_213, 60, "2026-01-01T12:00:01.500Z")],
 )

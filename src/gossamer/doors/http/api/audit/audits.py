@@ -45,7 +45,7 @@ class AuditsEndpoints:
         job, audit_id = await self.audits.start(
             body.url,
             body.options,
-            tenant_id=exchange.caller.tenant_id,
+            caller=exchange.caller,
             by=exchange.actor,
             remember=remember,
         )
@@ -91,7 +91,7 @@ class AuditsEndpoints:
                 description="Requests for the same audit share one job while it is queued or running.",
                 status=202,
                 answers=AuditAccepted,
-                problems=(problems.INVALID_URL,),
+                problems=(problems.INVALID_URL, problems.QUOTA_EXCEEDED),
                 example_body=NewAudit("https://example.com/"),
                 example=shapes.EXAMPLE_ACCEPTED,
                 **common,

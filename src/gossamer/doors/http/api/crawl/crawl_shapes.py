@@ -55,7 +55,8 @@ class ShownWaiting(msgspec.Struct, rename="camel"):
             "`pace`: it asks for a longer pause. `retry`: the URLs left failed before and are tried again. "
             "`render_limit`: the pages left need a browser, and the tenant may not render more now. "
             "`turn`: the workers are busy with other hosts and will come to it. "
-            "`worker`: no worker crawls; start `gossamer worker`."
+            "`worker`: no worker crawls; start `gossamer worker`. "
+            "`page_quota`, `byte_quota`: the crawl is paused because its tenant has used up a quota."
         ),
     ]
     until: Annotated[str | None, Meta(description="When it goes on; `null` if that is not known.")]
@@ -80,7 +81,7 @@ class ShownCrawl(msgspec.Struct, rename="camel"):
     pages_url: str
     waiting: Annotated[
         ShownWaiting | None,
-        Meta(description="Why a `running` crawl sends no requests; `null` while it does."),
+        Meta(description="Why a `running` crawl sends no requests, or which quota has paused it."),
     ] = None
 
 

@@ -110,7 +110,7 @@ class CrawlsEndpoints:
                 "faster than its delay allows, however many crawls want it.",
                 status=202,
                 answers=ShownCrawl,
-                problems=(problems.INVALID_URL,),
+                problems=(problems.INVALID_URL, problems.QUOTA_EXCEEDED),
                 max_body_bytes=MAX_BODY,
                 example_body=NewCrawl(seeds=("https://example.com/",), max_pages=500),
                 example=EXAMPLE_CRAWL,

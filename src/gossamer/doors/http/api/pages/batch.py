@@ -183,7 +183,7 @@ class BatchEndpoints:
                 "its own result. It is normal that some fail.",
                 status=202,
                 answers=BatchAccepted,
-                problems=(problems.INVALID_TTL, problems.INVALID_SELECTOR),
+                problems=(problems.INVALID_TTL, problems.INVALID_SELECTOR, problems.QUOTA_EXCEEDED),
                 field_problems={"cacheTtl": problems.INVALID_TTL},
                 example_body=BatchRequest(urls=("https://example.com/", "https://example.org/")),
                 example=_to_accepted(_EXAMPLE_BATCH),

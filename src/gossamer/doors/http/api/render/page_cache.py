@@ -185,7 +185,7 @@ class PageCacheEndpoints:
                 "the job's result says how many.",
                 status=202,
                 answers=WarmAccepted,
-                problems=(problems.INVALID_URL,),
+                problems=(problems.INVALID_URL, problems.QUOTA_EXCEEDED),
                 example_body=WarmRequest(sitemap="https://example.com/sitemap.xml"),
                 example=_warm_accepted(_EXAMPLE_ID),
                 **common,

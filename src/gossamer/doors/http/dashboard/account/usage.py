@@ -45,6 +45,7 @@ class UsagePages:
             is_new=usage.message is not UNSET,
             renders=next((limit for limit in limits if limit.policy.startswith(_RENDERS)), None),
             limits=limits,
+            quotas=usage.quotas or [],
             by_key=usage.keys or [],
             tenant=(await self.tenants.emails({usage.tenant_id})).get(usage.tenant_id, ""),
             is_other=is_other,

@@ -76,7 +76,7 @@ class AuditPages:
         _, audit_id = await self.audits.audits.start(
             _required_url(form),
             _options(form),
-            tenant_id=exchange.caller.tenant_id,
+            caller=exchange.caller,
             by=exchange.actor,
             remember=remember,
         )

@@ -22,6 +22,8 @@ WAITS: Final[Mapping[WaitReason, str]] = {
     "failing": "The host failed too often in a row, and is left alone for a while.",
     "pace": "The host asks for a longer pause between two requests.",
     "retry": "The URLs that are left failed before, and are tried again later.",
+    "page_quota": "Your crawls have stored as many pages as they may today.",
+    "byte_quota": "You keep as many bytes as you may: delete crawls or cached pages that you do not need.",
     "render_limit": "The pages that are left need a browser, and no more renders are allowed now.",
     "turn": "The workers are busy with other hosts and will come to it.",
     "worker": "No worker crawls at the moment. Start one with: gossamer worker",

@@ -15,6 +15,7 @@ def upgrade() -> None:
     """Each step adds what one part needs."""
     _deletions()
     _crawl_days()
+    _quotas()
 
 
 def _deletions() -> None:
@@ -54,3 +55,18 @@ _DAY_COUNTS = (
     "status_4xx",
     "status_5xx",
 )
+
+
+def _quotas() -> None:
+    op.create_table(
+        "tenant_days",
+        sa.Column("tenant_id", sa.String(26), nullable=False),
+        sa.Column("day", sa.Integer, nullable=False),
+        sa.Column("pages", sa.BigInteger, nullable=False),
+        sa.Column("bytes", sa.BigInteger, nullable=False),
+        sa.PrimaryKeyConstraint("tenant_id", "day"),
+    )
+    op.add_column("crawls", sa.Column("quota_tier", sa.String, nullable=True))
+    op.add_column("crawls", sa.Column("held_by", sa.String, nullable=True))
+    held = sa.text("held_by IS NOT NULL")
+    op.create_index("ix_crawls_held", "crawls", ["id"], sqlite_where=held, postgresql_where=held)
