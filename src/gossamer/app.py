@@ -30,6 +30,8 @@ from gossamer.doors.http.core.routing import Route
 from gossamer.doors.http.server.fast_path import HitFastPath
 from gossamer.doors.worker.kinds import KINDS, handlers
 from gossamer.doors.worker.worker import Worker
+from gossamer.flows.archive.archiver import Archiver
+from gossamer.flows.archive.restorer import Restorer
 from gossamer.flows.audit.audit import Auditor
 from gossamer.flows.audit.audits import Audits
 from gossamer.flows.audit.probe import SiteProbe
@@ -61,7 +63,7 @@ from gossamer.flows.pages.read import Reader
 from gossamer.flows.pages.search import Finder
 from gossamer.flows.parsers.parser_pool import ParserPool
 from gossamer.flows.removal.deleter import Deleter
-from gossamer.flows.removal.page_removal import NoArchive
+from gossamer.flows.removal.page_removal import NoArchive, PageArchive
 from gossamer.flows.removal.removals import Removals
 from gossamer.flows.removal.retention import KeepTimes, Retention
 from gossamer.flows.render.pace import RenderPace
@@ -201,7 +203,9 @@ class Service:
         self.removals = Removals.on(self.database, self.blobs, self.page_cache, self.index, self.admission)
         self.deleter = Deleter(self.jobs, self.removals.by_kind)
         keep = KeepTimes.of(settings)
-        self.retention = Retention(keep, self.deleter, self.removals.pages, NoArchive(), time.time)
+        archive: PageArchive = Archiver(self.database, self.blobs) if settings.archive else NoArchive()
+        self.retention = Retention(keep, self.deleter, self.removals.pages, archive, time.time)
+        self.restorer = Restorer(self.jobs, self.blobs)
         self.crawl_control = CrawlControl(self.crawls, self.frontier, self.hosts, self.hot, self.quotas)
         self.crawl_feed = CrawlFeed(self.database)
         self.frontier_batcher = FrontierBatcher(self.frontier, self.hosts)

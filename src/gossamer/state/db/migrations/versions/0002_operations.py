@@ -16,6 +16,7 @@ def upgrade() -> None:
     _deletions()
     _crawl_days()
     _quotas()
+    _archives()
 
 
 def _deletions() -> None:
@@ -70,3 +71,26 @@ def _quotas() -> None:
     op.add_column("crawls", sa.Column("held_by", sa.String, nullable=True))
     held = sa.text("held_by IS NOT NULL")
     op.create_index("ix_crawls_held", "crawls", ["id"], sqlite_where=held, postgresql_where=held)
+
+
+def _archives() -> None:
+    op.create_table(
+        "archives",
+        sa.Column("id", sa.String(26), nullable=False),
+        sa.Column("tenant_id", sa.String(26), nullable=False),
+        sa.Column("crawl_id", sa.String(26), nullable=False),
+        sa.Column("first_at", sa.BigInteger, nullable=False),
+        sa.Column("last_at", sa.BigInteger, nullable=False),
+        sa.Column("pages", sa.Integer, nullable=False),
+        sa.Column("bodies", sa.Integer, nullable=False),
+        sa.Column("bytes", sa.BigInteger, nullable=False),
+        sa.Column("rows_blob", sa.String, nullable=False),
+        sa.Column("warc_blob", sa.String, nullable=True),
+        sa.Column("created_at", sa.BigInteger, nullable=False),
+        sa.Column("restored_at", sa.BigInteger, nullable=True),
+        sa.Column("is_restored", sa.Boolean, nullable=False, server_default=sa.false()),
+        sa.PrimaryKeyConstraint("id"),
+    )
+    op.create_index(None, "archives", ["crawl_id", "id"])
+    op.create_index(None, "archives", ["tenant_id", "id"])
+    op.create_index(None, "archives", ["created_at"])
