@@ -72,6 +72,8 @@ from gossamer.flows.render.render_capacity import RenderCapacity
 from gossamer.flows.render.render_job import RenderWork
 from gossamer.flows.render.serve import RenderService, restore_limits
 from gossamer.flows.render.warm import Warmer
+from gossamer.flows.repair.replayer import Replayer
+from gossamer.flows.repair.verifier import Verifier
 from gossamer.flows.tenants import keys
 from gossamer.flows.tenants.activity_log import ActivityLog
 from gossamer.flows.tenants.admit import Admission
@@ -206,6 +208,9 @@ class Service:
         archive: PageArchive = Archiver(self.database, self.blobs) if settings.archive else NoArchive()
         self.retention = Retention(keep, self.deleter, self.removals.pages, archive, time.time)
         self.restorer = Restorer(self.jobs, self.blobs)
+        stored = (self.crawls, self.blobs, self.crawl_parsers, settings.user_agent)
+        self.replayer = Replayer(self.jobs, *stored)
+        self.verifier = Verifier(self.database, self.blobs, self.crawls, self.index.is_kept)
         self.crawl_control = CrawlControl(self.crawls, self.frontier, self.hosts, self.hot, self.quotas)
         self.crawl_feed = CrawlFeed(self.database)
         self.frontier_batcher = FrontierBatcher(self.frontier, self.hosts)
@@ -323,9 +328,8 @@ class Service:
         batches = BatchRunner(
             self.batcher, self.reader, self.database, self.batch_lines, self.settings.upgrade_url
         )
-        done = handlers(
-            self.auditor, rendering, self.warmer, batches, self.deleter, places=places, kinds=kinds
-        )
+        stored = (self.deleter, self.restorer, self.replayer)
+        done = handlers(self.auditor, rendering, self.warmer, batches, *stored, places=places, kinds=kinds)
         return Worker(
             self.jobs,
             done,

@@ -36,6 +36,9 @@ from gossamer.doors.http.api.pages.search import SearchEndpoints
 from gossamer.doors.http.api.render.cached_pages import CachedPagesEndpoints
 from gossamer.doors.http.api.render.page_cache import PageCacheEndpoints
 from gossamer.doors.http.api.render.render import RenderEndpoints
+from gossamer.doors.http.api.upkeep.archives import ArchivesEndpoints
+from gossamer.doors.http.api.upkeep.replay import ReplayEndpoints
+from gossamer.doors.http.api.upkeep.storage import StorageEndpoints
 from gossamer.doors.http.core.cookies import SessionCookie
 from gossamer.doors.http.core.routing import Route
 from gossamer.flows.pay.quotes import prices
@@ -83,6 +86,9 @@ class Api:
     people: PeopleEndpoints
     tenants: TenantsEndpoints
     purge: PurgeEndpoints
+    archives: ArchivesEndpoints
+    replay: ReplayEndpoints
+    storage: StorageEndpoints
     settings: SettingsEndpoints
     operations: OperationsEndpoints
 
@@ -124,6 +130,9 @@ def open_api(service: "Service") -> Api:
         people=PeopleEndpoints(service.people, public_url),
         tenants=TenantsEndpoints(service.tenant_list, service.deleter),
         purge=PurgeEndpoints(service.removals.pages, service.deleter),
+        archives=ArchivesEndpoints(service.restorer),
+        replay=ReplayEndpoints(service.replayer),
+        storage=StorageEndpoints(service.database),
         settings=SettingsEndpoints(service.settings),
         operations=OperationsEndpoints(service.checkup, service.metrics, service.stopping),
     )

@@ -213,3 +213,12 @@ def test_an_address_that_cannot_be_is_refused_without_quoting_it(url: str) -> No
 def test_nothing_is_made_by_opening(tmp_path: Path) -> None:
     open_blobs(f"file://{tmp_path}/blobs", {})
     assert os.listdir(tmp_path) == []
+
+
+async def test_all_names_are_listed(blobs: Blobs) -> None:
+    wanted = {f"pages/{number}" for number in range(5)} | {"crawls/a.b-c", "top"}
+    for name in wanted:
+        await blobs.put(name, b"x")
+    await blobs.put("gone", b"x")
+    await blobs.drop(["gone"])
+    assert sorted([name async for chunk in blobs.names() for name in chunk]) == sorted(wanted)

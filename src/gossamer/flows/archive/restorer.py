@@ -18,8 +18,9 @@ from gossamer import problems
 from gossamer.flows.archive.archive_rows import ArchivedPage, damage, read_rows
 from gossamer.flows.archive.warc import read_body
 from gossamer.flows.crawl.content import PackedPages, pack
-from gossamer.problems import Problem, Unavailable
+from gossamer.flows.removal.leftovers import drop_orphans
 from gossamer.flows.removal.pacing import RemovalProgress
+from gossamer.problems import Problem, Unavailable
 from gossamer.reach.page.visit import Step
 from gossamer.state.blobs import orphan_blobs
 from gossamer.state.blobs.blobs import Blobs
@@ -94,7 +95,7 @@ class Restorer:
         )
         async with self.database.write() as connection:
             job = await job_table.put(connection, new)
-            await _note(connection, archive, by)
+            await _note(connection, archive, by, Action.ARCHIVE_RESTORED)
         self.jobs.wake(job.kind)
         return job
 
@@ -102,13 +103,13 @@ class Restorer:
         """In this process, without a job."""
         archive = await self.get(archive_id)
         async with self.database.write() as connection:
-            await _note(connection, archive, by)
+            await _note(connection, archive, by, Action.ARCHIVE_RESTORED)
         return await self.restore(archive_id, step)
 
     async def restore(self, archive_id: str, step: Step, *, now: int | None = None) -> RestoreResult:
         archive = await self.get(archive_id)
-        pages = await asyncio.to_thread(read_rows, await self._file(archive.rows_blob))
-        warc = await self._file(archive.warc_blob) if archive.warc_blob is not None else b""
+        pages = await asyncio.to_thread(read_rows, await self.read_file(archive.rows_blob))
+        warc = await self.read_file(archive.warc_blob) if archive.warc_blob is not None else b""
         progress = RemovalProgress(step, "putting pages back", 5, 99, len(pages))
         result, there = RestoreResult(archive.id, archive.crawl_id), 0
         for part in _parts(pages):
@@ -126,14 +127,15 @@ class Restorer:
                 await archives.set_restored(connection, archive.id, wholly=True, now=now)
         return result
 
-    async def drop(self, archive_id: str) -> bool:
+    async def drop(self, archive_id: str, by: Actor) -> bool:
         """Delete an archive for good. False: there is none."""
         async with self.database.write() as connection:
+            archive = await archives.get(connection, archive_id)
             dropped = await archives.drop_one(connection, archive_id)
-        await self.blobs.drop(dropped.orphans)
-        async with self.database.write() as connection:
-            await orphan_blobs.forget(connection, dropped.orphans)
-        return dropped.number == 1
+            if archive is not None:
+                await _note(connection, archive, by, Action.ARCHIVE_DELETED)
+        await drop_orphans(self.database, self.blobs, dropped.orphans)
+        return archive is not None
 
     async def _put_back(
         self, archive: Archive, pages: Sequence[ArchivedPage], warc: bytes, now: int | None
@@ -155,7 +157,7 @@ class Restorer:
             raise Problem(problems.NOT_FOUND, "The crawl of this archive was deleted.") from None
         return restored._replace(unchanged=unchanged)
 
-    async def _file(self, name: str) -> bytes:
+    async def read_file(self, name: str) -> bytes:
         content = await self.blobs.get(name)
         if content is None:
             raise Problem(
@@ -184,9 +186,9 @@ async def _write(
     return restored
 
 
-async def _note(connection: AsyncConnection, archive: Archive, by: Actor) -> None:
+async def _note(connection: AsyncConnection, archive: Archive, by: Actor, what: Action) -> None:
     about = f"{archive.pages:,} pages of crawl {archive.crawl_id}"
-    entry = ActivityEntry(archive.tenant_id, Action.ARCHIVE_RESTORED, archive.id, by, about)
+    entry = ActivityEntry(archive.tenant_id, what, archive.id, by, about)
     await activity.record(connection, entry)
 
 
@@ -201,9 +203,7 @@ def _parts(pages: Sequence[ArchivedPage]) -> list[list[ArchivedPage]]:
 
 
 def _pack(pages: Sequence[ArchivedPage], warc: bytes) -> PackedPages:
-    return pack(
-        replace(page.answer, body=_body(page, warc)) for page in pages if page.answer is not None
-    )
+    return pack(replace(page.answer, body=_body(page, warc)) for page in pages if page.answer is not None)
 
 
 def _body(page: ArchivedPage, warc: bytes) -> bytes:

@@ -34,6 +34,7 @@ from gossamer.state.tenants.activity import Actor
 CRAWLS_AT_ONCE: Final = 100
 AUDITS_AT_ONCE: Final = 100
 DAY_MS: Final = 86_400_000
+FOREVER: Final = Lifetime(0)
 BY_UPKEEP: Final = Actor("upkeep")
 
 
@@ -49,7 +50,7 @@ class KeepTimes:
     audits: Lifetime
     jobs: Lifetime
     robots: Lifetime
-    archives: Lifetime = Lifetime(0)
+    archives: Lifetime = FOREVER
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
@@ -143,7 +144,9 @@ class Retention:
 
     async def _remove_pages(self, before: int, step: Step) -> int:
         progress = RemovalProgress(step, "removing old pages", 0, 0)
-        await self.pages.remove_matching(PurgeFilter(before=self._aligned(before), aged=True), progress, self.archive)
+        await self.pages.remove_matching(
+            PurgeFilter(before=self._aligned(before), aged=True), progress, self.archive
+        )
         return progress.done
 
     def _aligned(self, before: int) -> int:

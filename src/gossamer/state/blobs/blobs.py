@@ -39,6 +39,11 @@ class Blobs(Protocol):
         """The object in chunks. Raises `Missing` instead of the first one. Close it when you stop early."""
         ...
 
+    def names(self) -> AsyncGenerator[Sequence[str]]:
+        """The names of all objects, in chunks and in any order. One that is put or dropped meanwhile may be
+        among them or not. Close it when you stop early."""
+        ...
+
     async def drop(self, names: Sequence[str]) -> None:
         """A missing object is no error. If it fails, some of them may be gone."""
         ...

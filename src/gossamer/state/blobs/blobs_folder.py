@@ -71,6 +71,11 @@ class FolderBlobs:
             # On a thread: it waits for a read that was given up and is still going on.
             self._blocking.tidy(file.close)
 
+    async def names(self) -> AsyncGenerator[Sequence[str]]:
+        for shard in await self._call(self._shards):
+            if names := await self._call(partial(_names_in, shard)):
+                yield names
+
     async def drop(self, names: Sequence[str]) -> None:
         await self._call(partial(self._remove, [self._path(name) for name in names]))
 
@@ -148,6 +153,9 @@ class FolderBlobs:
             self._insist()
             return None
 
+    def _shards(self) -> list[Path]:
+        return sorted(path for path in self._folder.iterdir() if path != self._incoming and path.is_dir())
+
     def _insist(self) -> None:
         """That the folder is there, so that a file which is not is missing."""
         os.stat(self._incoming)
@@ -165,6 +173,10 @@ class FolderBlobs:
     def _try_writing(self) -> None:
         with self._beside(b"ping"):
             pass
+
+
+def _names_in(shard: Path) -> list[str]:
+    return [path.name.replace("~", "/") for path in shard.iterdir()]
 
 
 def _close(file: BufferedReader | None) -> None:

@@ -33,6 +33,7 @@ T = TypeVar("T")
 
 THREADS: Final = 32
 RETRIES: Final = 2
+LISTED_AT_ONCE: Final = 1_000
 MAX_STREAM_SECONDS: Final = 3600.0  # for a slow reader; the store itself keeps to the deadline
 PING_NAME: Final = "ping"  # no object has this name
 _FORM: Final = "the bucket must be given as s3://bucket/prefix?endpoint=https://…&region=…"
@@ -130,6 +131,11 @@ class S3Blobs:
         chunks = await self._call(partial(_translate_missing, partial(self._open, check_name(name))))
         while (chunk := await self._call(partial(next, chunks, None))) is not None:
             yield bytes(chunk)
+
+    async def names(self) -> AsyncGenerator[Sequence[str]]:
+        listed = await self._call(partial(self._store.list, chunk_size=LISTED_AT_ONCE))
+        while (chunk := await self._call(partial(next, listed, None))) is not None:
+            yield [entry["path"] for entry in chunk]
 
     async def drop(self, names: Sequence[str]) -> None:
         if names:

@@ -5,7 +5,7 @@ no crash loses a page. A worker that takes a batch has it for a while; if it doe
 may take it. The delay grows each time, so a batch that keeps failing does not hold up the others.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import select
@@ -104,6 +104,12 @@ async def add_again(connection: AsyncConnection, pages: Iterable[StoredPage]) ->
     """Queue the batches of pages that were stored before, unless they are queued; returns how many."""
     batches = sorted({(page.blob, page.crawl_id, page.crawled_at) for page in pages if page.blob is not None})
     return len(await _ADD_AGAIN(connection, None, batches))
+
+
+async def queued(connection: AsyncConnection, crawl_id: str, blobs: Collection[str]) -> set[str]:
+    """Those of the blobs whose pages wait for the index."""
+    own = select(_waiting.blob).where(_waiting.crawl_id == crawl_id, _waiting.blob.in_(blobs))
+    return set((await connection.scalars(own)).all())
 
 
 async def are_due(connection: AsyncConnection, *, now: int | None = None) -> bool:

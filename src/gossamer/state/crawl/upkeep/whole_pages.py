@@ -1,4 +1,3 @@
-# ruff: noqa: S608 - the statements are put together from constants
 """Whole rows of crawled pages: read to archive or to replay them, and written back."""
 
 from collections import Counter
@@ -9,8 +8,8 @@ from sqlalchemy import ColumnElement, and_, bindparam, case, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl import crawl_counts, crawled_pages, new_urls
-from gossamer.state.crawl.crawl_tables import crawls
 from gossamer.state.crawl.crawl_tables import crawled_pages as table
+from gossamer.state.crawl.crawl_tables import crawls
 from gossamer.state.crawl.crawled_pages import Position, StoredPage, is_after
 from gossamer.state.crawl.removal import crawl_blobs
 from gossamer.state.db.bulk import bulk
