@@ -20,9 +20,7 @@ from gossamer.web.outcome.outcome import Outcome
 @click.command()
 @click.option("--crawl", default="", metavar="ID", help="Pages of this crawl.")
 @click.option("--host", help="Pages of this host, as name or name:port.")
-@click.option(
-    "--outcome", type=click.Choice([each.value for each in Outcome]), default="", show_default=False
-)
+@click.option("--outcome", type=click.Choice([each.value for each in Outcome]))
 @click.option(
     "--before", metavar="TIME", callback=parse_moment, help="Pages that were stored before this time."
 )
@@ -37,7 +35,7 @@ def replay(
     /,
     crawl: str,
     host: str | None,
-    outcome: str,
+    outcome: str | None,
     before: datetime | None,
     dry_run: bool,
     refetch: bool,
@@ -52,7 +50,7 @@ def replay(
     if dry_run and refetch:
         raise click.UsageError("--dry-run reads what is stored, and --refetch does not.")
     moment = None if before is None else round(before.timestamp() * 1000)
-    which = PurgeFilter(crawl_id=crawl, hosts=hosts, before=moment, outcome=outcome)
+    which = PurgeFilter(crawl_id=crawl, hosts=hosts, before=moment, outcome=outcome or "")
     progress = ProgressLine(is_wanted=not quiet)
 
     async def step(name: str, percent: int) -> None:
