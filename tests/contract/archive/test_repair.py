@@ -48,6 +48,7 @@ async def test_missing_and_stray_blobs_are_found_and_repaired(shelf: Shelf) -> N
     lost, _ = sorted({row.blob for row in await shelf.ground.rows(crawl_tables.crawl_blobs)})
     await shelf.blobs.drop([lost])
     await shelf.blobs.put("crawls/stray", b"nobody's")
+    await shelf.blobs.put("backups/1", b"somebody else's")
     async with shelf.database.write() as connection:
         await orphan_blobs.register(connection, "crawls/upload")
     await shelf.blobs.put("crawls/upload", b"on its way")

@@ -13,6 +13,7 @@ from gossamer.flows.repair.replayer import Replayer
 from gossamer.state.crawl.crawl_tables import crawled_pages, frontier
 from gossamer.state.crawl.removal.purge import PurgeFilter
 from gossamer.state.db.tables import search_pages
+from gossamer.web.crawl.parts import judge_briefly
 from gossamer.web.outcome.outcome import Judgement, Outcome
 
 ALL = PurgeFilter()
@@ -69,10 +70,11 @@ async def test_a_page_that_is_no_page_leaves_the_index(
 ) -> None:
     await shelf.crawl("1", "2")
     await shelf.catch_up()
-    known = page_processor.judge_briefly
 
     def judge(page, seen):  # type: ignore[no-untyped-def]
-        return Judgement(Outcome.BLOCKED, "new_rule") if page.url.endswith("/1") else known(page, seen)
+        return (
+            Judgement(Outcome.BLOCKED, "new_rule") if page.url.endswith("/1") else judge_briefly(page, seen)
+        )
 
     monkeypatch.setattr(page_processor, "judge_briefly", judge)
     monkeypatch.setattr(page_processor, "judge_fully", judge)

@@ -163,8 +163,9 @@ async def test_everything_of_a_crawl_goes_and_another_stays_as_it_was(archive: A
     async with archive.database.write() as connection:
         file = {"rows_blob": "archives/a", "first_at": NOW, "last_at": NOW, "created_at": NOW}
         counts = {"pages": 1, "bodies": 0, "bytes": 1}
-        of = {"id": "archive", "tenant_id": archive.ground.tenant, "crawl_id": gone.id}
-        await connection.execute(insert(crawl_tables.archives).values(**of, **file, **counts))
+        for crawl in (gone, kept):
+            of = {"id": f"of {crawl.id[3:]}", "tenant_id": archive.ground.tenant, "crawl_id": crawl.id}
+            await connection.execute(insert(crawl_tables.archives).values(**of, **file, **counts))
     before = await archive.rows(kept)
     assert all(found for name, found in (await archive.rows(gone)).items()), "it has something in every table"
     assert all(found for name, found in before.items())

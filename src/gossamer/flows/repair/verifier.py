@@ -102,7 +102,8 @@ class Verifier:
             for first in range(0, len(chunk), NAMES_AT_ONCE):
                 some = chunk[first : first + NAMES_AT_ONCE]
                 async with self.database.read() as connection:
-                    strays = sorted(set(some) - await named_blobs.named(connection, some))
+                    unnamed = set(some) - await named_blobs.named(connection, some)
+                strays = sorted(name for name in unnamed if name.startswith(named_blobs.OURS))
                 findings.strays += len(strays)
                 for name in strays:
                     findings.show("strays", name)

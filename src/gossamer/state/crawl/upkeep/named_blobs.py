@@ -11,6 +11,8 @@ from gossamer.state.crawl.crawled_pages import StoredPage
 from gossamer.state.crawl.removal import crawl_blobs as owners
 from gossamer.state.db.tables import batch_results, cached_pages, stray_blobs
 
+OURS: Final = ("archives/", "batches/", "crawls/", "pages/")  # blobs of other names are somebody else's
+
 _pages: Final = crawled_pages.c
 _owned: Final = crawl_blobs.c
 # Each with the kind of what names it. Orphans come first: a blob leaves them in the transaction that writes

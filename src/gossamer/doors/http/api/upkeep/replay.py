@@ -59,6 +59,7 @@ class ReplayEndpoints:
                 "are written and indexed again. Its result tells how many, and shows one.",
                 status=202,
                 answers=ShownJob,
+                example_body=ReplayBody(host="example.com", outcome=Outcome.EMPTY),
                 example=_EXAMPLE,
             )
         ]
