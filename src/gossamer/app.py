@@ -32,6 +32,8 @@ from gossamer.doors.http.server.fast_path import HitFastPath
 from gossamer.doors.worker.kinds import KINDS, handlers
 from gossamer.doors.worker.worker import Worker
 from gossamer.flows.alerts.alerts import Alerts
+from gossamer.flows.archive.archiver import Archiver
+from gossamer.flows.archive.restorer import ArchiveRestorer
 from gossamer.flows.audit.audit import Auditor
 from gossamer.flows.audit.audits import Audits
 from gossamer.flows.audit.probe import SiteProbe
@@ -64,7 +66,7 @@ from gossamer.flows.pages.read import Reader
 from gossamer.flows.pages.search import Finder
 from gossamer.flows.parsers.parser_pool import ParserPool
 from gossamer.flows.removal.deleter import Deleter
-from gossamer.flows.removal.page_removal import NoArchive
+from gossamer.flows.removal.page_removal import NoArchive, PageArchive
 from gossamer.flows.removal.removals import Removals
 from gossamer.flows.removal.retention import KeepTimes, Retention
 from gossamer.flows.render.pace import RenderPace
@@ -73,6 +75,8 @@ from gossamer.flows.render.render_capacity import RenderCapacity
 from gossamer.flows.render.render_job import RenderWork
 from gossamer.flows.render.serve import RenderService, restore_limits
 from gossamer.flows.render.warm import Warmer
+from gossamer.flows.repair.replayer import Replayer
+from gossamer.flows.repair.verifier import Verifier
 from gossamer.flows.tenants import keys
 from gossamer.flows.tenants.activity_log import ActivityLog
 from gossamer.flows.tenants.admit import Admission
@@ -203,11 +207,16 @@ class Service:
         self.seeder = Seeder(self.crawls, self.dialer, self.render_capacity, self.quotas, *bounds)
         self.hosts = Hosts(self.database)
         self.frontier = Frontier(self.database)
-        self.crawl_control = CrawlControl(self.crawls, self.frontier, self.hosts, self.hot, self.quotas)
         self.removals = Removals.on(self.database, self.blobs, self.page_cache, self.index, self.admission)
         self.deleter = Deleter(self.jobs, self.removals.by_kind)
         keep = KeepTimes.of(settings)
-        self.retention = Retention(keep, self.deleter, self.removals.pages, NoArchive(), time.time)
+        archive: PageArchive = Archiver(self.database, self.blobs) if settings.archive else NoArchive()
+        self.retention = Retention(keep, self.deleter, self.removals.pages, archive, time.time)
+        self.archive_restorer = ArchiveRestorer(self.jobs, self.blobs)
+        stored = (self.crawls, self.blobs, self.crawl_parsers, settings.user_agent)
+        self.replayer = Replayer(self.jobs, *stored)
+        self.verifier = Verifier(self.database, self.blobs, self.crawls, self.index.is_kept)
+        self.crawl_control = CrawlControl(self.crawls, self.frontier, self.hosts, self.hot, self.quotas)
         self.crawl_feed = CrawlFeed(self.database)
         self.frontier_batcher = FrontierBatcher(self.frontier, self.hosts)
         agent, longest = settings.user_agent, settings.crawl_longest_delay
@@ -329,9 +338,8 @@ class Service:
         batches = BatchRunner(
             self.batcher, self.reader, self.database, self.batch_lines, self.settings.upgrade_url
         )
-        done = handlers(
-            self.auditor, rendering, self.warmer, batches, self.deleter, places=places, kinds=kinds
-        )
+        stored = (self.deleter, self.archive_restorer, self.replayer)
+        done = handlers(self.auditor, rendering, self.warmer, batches, *stored, places=places, kinds=kinds)
         return Worker(
             self.jobs,
             done,

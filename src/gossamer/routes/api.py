@@ -37,6 +37,9 @@ from gossamer.doors.http.api.pages.search import SearchEndpoints
 from gossamer.doors.http.api.render.cached_pages import CachedPagesEndpoints
 from gossamer.doors.http.api.render.page_cache import PageCacheEndpoints
 from gossamer.doors.http.api.render.render import RenderEndpoints
+from gossamer.doors.http.api.upkeep.archives import ArchivesEndpoints
+from gossamer.doors.http.api.upkeep.replay import ReplayEndpoints
+from gossamer.doors.http.api.upkeep.storage import StorageEndpoints
 from gossamer.doors.http.core.cookies import SessionCookie
 from gossamer.doors.http.core.metrics_access import MetricsAccess
 from gossamer.doors.http.core.routing import Route
@@ -88,6 +91,9 @@ class Api:
     people: PeopleEndpoints
     tenants: TenantsEndpoints
     purge: PurgeEndpoints
+    archives: ArchivesEndpoints
+    replay: ReplayEndpoints
+    storage: StorageEndpoints
     settings: SettingsEndpoints
     operations: OperationsEndpoints
 
@@ -133,6 +139,9 @@ def open_api(service: "Service") -> Api:
             service.tenant_list, TenantLimits(service.limits), service.quotas, service.deleter
         ),
         purge=PurgeEndpoints(service.removals.pages, service.deleter),
+        archives=ArchivesEndpoints(service.archive_restorer),
+        replay=ReplayEndpoints(service.replayer),
+        storage=StorageEndpoints(service.database),
         settings=SettingsEndpoints(service.settings),
         operations=open_operations(service),
     )

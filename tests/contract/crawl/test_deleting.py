@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from sqlalchemy import func, select, text
+from sqlalchemy import func, insert, select, text
 from tests.contract.crawl.crawl_ground import NOW, SECOND, Ground, done, url, urls
 
 from gossamer.flows.crawl.content import pack
@@ -160,6 +160,12 @@ async def test_everything_of_a_crawl_goes_and_another_stays_as_it_was(archive: A
         await expired.fold_minutes(connection, (NOW + 1_060 * SECOND) // 60_000)
     await archive.ground.frontier.add(gone.id, [url("other.example:80", "f")], now=NOW + 2_000 * SECOND)
     await archive.ground.frontier.add(kept.id, [url("other.example:80", "f")], now=NOW + 2_000 * SECOND)
+    async with archive.database.write() as connection:
+        file = {"rows_blob": "archives/a", "first_at": NOW, "last_at": NOW, "created_at": NOW}
+        counts = {"pages": 1, "bodies": 0, "bytes": 1}
+        for crawl in (gone, kept):
+            of = {"id": f"of {crawl.id[3:]}", "tenant_id": archive.ground.tenant, "crawl_id": crawl.id}
+            await connection.execute(insert(crawl_tables.archives).values(**of, **file, **counts))
     before = await archive.rows(kept)
     assert all(found for name, found in (await archive.rows(gone)).items()), "it has something in every table"
     assert all(found for name, found in before.items())

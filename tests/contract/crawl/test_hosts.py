@@ -7,8 +7,8 @@ from tests.contract.crawl.crawl_ground import LEASE, NOW, SECOND, Ground, done, 
 
 from gossamer.state.crawl import crawl_tables
 from gossamer.state.crawl.hosts import LOST, MAX_LAPSES
+from gossamer.state.crawl.reading.stored_robots import StoredRobots
 from gossamer.state.crawl.settling import HostNews, HostSettlement
-from gossamer.state.crawl.stored_robots import StoredRobots
 from gossamer.state.db.database import Database
 from gossamer.state.jobs import heartbeats
 

@@ -4,8 +4,8 @@ import pytest
 from tests.contract.crawl.crawl_ground import NOW, SECOND, Ground, done, url, urls
 
 from gossamer.state.crawl.crawls import Crawl
+from gossamer.state.crawl.reading.stored_robots import StoredRobots
 from gossamer.state.crawl.settling import HostSettlement, TaskEnd
-from gossamer.state.crawl.stored_robots import StoredRobots
 from gossamer.state.crawl.waiting import RENDER_LIMIT, Waiting
 from gossamer.state.db.database import Database
 from gossamer.state.jobs import heartbeats

@@ -30,6 +30,7 @@ from gossamer.state.db.database import Database
 from gossamer.state.jobs import heartbeats
 from gossamer.state.jobs.job import NewJob
 from gossamer.state.jobs.jobs import Jobs
+from gossamer.state.operations import alert_rows, duties
 from gossamer.state.wakeups.wakeups import open_wakeups
 
 MINUTES = 12  # in which every rule has lost its patience

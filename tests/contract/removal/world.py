@@ -36,8 +36,8 @@ from gossamer.state.crawl.crawled_pages import CrawledPage
 from gossamer.state.crawl.crawls import Crawls
 from gossamer.state.crawl.frontier import Frontier
 from gossamer.state.crawl.hosts import Hosts
+from gossamer.state.crawl.reading.stored_robots import StoredRobots, keep
 from gossamer.state.crawl.settling import HostSettlement, TaskEnd
-from gossamer.state.crawl.stored_robots import StoredRobots, keep
 from gossamer.state.db import tables
 from gossamer.state.db.columns import metadata
 from gossamer.state.db.database import Database

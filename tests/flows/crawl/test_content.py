@@ -1,8 +1,9 @@
 """Bodies of a crawl, many in one object, and the memory of what is known."""
 
+from dataclasses import replace
 from pathlib import Path
 
-from gossamer.flows.crawl.content import load_page, pack
+from gossamer.flows.crawl.content import MAX_HEADER_CHARS, keep_headers, load_page, pack, unpack
 from gossamer.flows.crawl.visiting.known_urls import KnownUrls
 from gossamer.state.blobs.blobs import open_blobs
 from gossamer.web.pages.page import Hop, Page
@@ -32,6 +33,15 @@ async def test_every_page_of_a_parcel_comes_back_as_it_was(tmp_path: Path) -> No
     await blobs.drop([made.name])
     assert await load_page(blobs, made.name, 0, 10) is None
     await blobs.close()
+
+
+def test_the_values_of_cookies_are_not_kept_and_headers_are_bounded() -> None:
+    cookies = ("set-cookie", "a=secret; Secure\nb=other=secret"), ("x-robots-tag", "noindex")
+    kept = (("set-cookie", "a=; Secure\nb="), ("x-robots-tag", "noindex"))
+    assert keep_headers(cookies) == kept
+    assert keep_headers((*kept, ("x-long", "x" * MAX_HEADER_CHARS), ("x-more", ""))) == kept
+    made = pack([replace(page(0), headers=cookies)])
+    assert unpack(made.body).headers == kept
 
 
 def test_nothing_is_no_parcel_worth_keeping() -> None:

@@ -13,7 +13,7 @@ from gossamer.flows.crawl.politeness.robots import VALID_SECONDS, RobotsFiles
 from gossamer.flows.crawl.seeds import seeds_of
 from gossamer.problems import Problem
 from gossamer.state.crawl.hosts import HostLease, Hosts
-from gossamer.state.crawl.stored_robots import StoredRobots
+from gossamer.state.crawl.reading.stored_robots import StoredRobots
 from gossamer.state.tenants.tenants import PUBLIC
 from gossamer.web.crawl.spec import CrawlSpec
 from gossamer.web.url.url import Url

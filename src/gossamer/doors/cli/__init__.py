@@ -13,6 +13,7 @@ from starlette.types import ASGIApp
 from gossamer import __version__
 from gossamer.doors.http.server.fast_path import HitFastPath
 from gossamer.doors.worker.worker import Worker
+from gossamer.flows.archive.restorer import ArchiveRestorer
 from gossamer.flows.audit.audits import Audits
 from gossamer.flows.crawl.indexing import Indexing
 from gossamer.flows.crawl.managing.control import CrawlControl
@@ -27,6 +28,8 @@ from gossamer.flows.removal.deleter import Deleter
 from gossamer.flows.removal.removals import Removals
 from gossamer.flows.removal.retention import Retention
 from gossamer.flows.render.render import Renderer
+from gossamer.flows.repair.replayer import Replayer
+from gossamer.flows.repair.verifier import Verifier
 from gossamer.flows.tenants.keys import IssuedKey, Keys
 from gossamer.flows.tenants.people import InvitedUser, People
 from gossamer.flows.tenants.sign_in import SignIn
@@ -84,6 +87,9 @@ class CommandService(Protocol):
     deleter: Deleter
     removals: Removals
     retention: Retention
+    archive_restorer: ArchiveRestorer
+    replayer: Replayer
+    verifier: Verifier
     crawl_results: CrawlResults
     doctor: Doctor
 
@@ -122,10 +128,12 @@ def run(build: Build) -> None:
     from gossamer.doors.cli.crawl.crawls import crawls_group
     from gossamer.doors.cli.keys import keys_group
     from gossamer.doors.cli.migrate import migrate
+    from gossamer.doors.cli.operations.archive import archive_group
     from gossamer.doors.cli.operations.backup import backup
     from gossamer.doors.cli.operations.delete import delete_group
     from gossamer.doors.cli.operations.doctor import doctor
     from gossamer.doors.cli.operations.move import move
+    from gossamer.doors.cli.operations.replay import replay
     from gossamer.doors.cli.operations.restore import restore
     from gossamer.doors.cli.operations.upkeep import upkeep
     from gossamer.doors.cli.pages.batch import batch
@@ -158,6 +166,8 @@ def run(build: Build) -> None:
             migrate,
             doctor,
             delete_group,
+            archive_group,
+            replay,
             upkeep,
             backup,
             restore,

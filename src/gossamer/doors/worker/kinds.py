@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from gossamer.doors.worker.work import Handler, Work
+from gossamer.flows.archive import restorer as restoring
+from gossamer.flows.archive.restorer import ArchiveRestorer, RestorePayload, RestoreResult
 from gossamer.flows.audit import audits
 from gossamer.flows.audit.audit import Auditor, AuditPayload
 from gossamer.flows.batch import batch_job
@@ -15,9 +17,19 @@ from gossamer.flows.render import render, warm
 from gossamer.flows.render.render_failure import RenderPolicy
 from gossamer.flows.render.render_job import RenderWork
 from gossamer.flows.render.warm import Warmer
+from gossamer.flows.repair import replayer as replaying
+from gossamer.flows.repair.replayer import Replayer, ReplayPayload, ReplayResult
 from gossamer.flows.upkeep.retrying import FetchPolicy
 
-KINDS = (*audits.KINDS.values(), render.KIND, warm.KIND, batch_job.KIND, deleting.KIND)
+KINDS = (
+    *audits.KINDS.values(),
+    render.KIND,
+    warm.KIND,
+    batch_job.KIND,
+    deleting.KIND,
+    restoring.KIND,
+    replaying.KIND,
+)
 
 SITE_AUDITS: Final = 8  # at a time, in one process: most of the time they wait for their crawls
 
@@ -28,6 +40,8 @@ def handlers(
     warmer: Warmer,
     batches: BatchRunner,
     deleter: Deleter,
+    restorer: ArchiveRestorer,
+    replayer: Replayer,
     *,
     places: int,
     kinds: Collection[str] = KINDS,
@@ -50,6 +64,8 @@ def handlers(
         warm.KIND: Handler(run=_Warm(warmer), payload=warm.WarmPayload, concurrency=2, policy=FetchPolicy()),
         batch_job.KIND: Handler(run=batches.run, payload=batch_job.BatchPayload, concurrency=4),
         deleting.KIND: Handler(run=_Delete(deleter), payload=DeletePayload, concurrency=2),
+        restoring.KIND: Handler(run=_Restore(restorer), payload=RestorePayload, concurrency=1),
+        replaying.KIND: Handler(run=_Replay(replayer), payload=ReplayPayload, concurrency=1),
     }
     return {kind: every[kind] for kind in kinds}
 
@@ -83,3 +99,19 @@ class _Delete:
         result = await self.deleter.remove(kind, subject, work.step)
         async with work.finishing(result) as connection:
             await self.deleter.finish(connection, kind, subject)
+
+
+@dataclass(frozen=True, slots=True)
+class _Restore:
+    restorer: ArchiveRestorer
+
+    async def __call__(self, work: Work[RestorePayload]) -> RestoreResult:
+        return await self.restorer.restore(work.payload.subject, work.step)
+
+
+@dataclass(frozen=True, slots=True)
+class _Replay:
+    replayer: Replayer
+
+    async def __call__(self, work: Work[ReplayPayload]) -> ReplayResult:
+        return await self.replayer.run(work.payload, work.step)

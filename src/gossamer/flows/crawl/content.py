@@ -1,12 +1,12 @@
 """Content of crawled pages: a batch of pages is one blob, and each page can be read by itself.
 
-A page is kept whole, with its headers and charset, so that it can be read in another way later without being
-fetched again.
+A page is kept whole, with its status, headers and charset, so that it can be read in another way later
+without being fetched again. The values of cookies are not kept: they may be the credentials of a session.
 """
 
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import msgspec
@@ -31,6 +31,8 @@ _OPTIONS: Final[Mapping[int, int]] = {
 MAX_PAGE_BYTES: Final = 64_000_000  # unpacked
 MAX_PICTURE_BYTES: Final = 2_000_000
 PICTURE_TYPE: Final = "image/webp"
+MAX_HEADER_CHARS: Final = 65_536  # of all headers of a page
+_COOKIES: Final = ("set-cookie", "set-cookie2")
 _pages: Final = msgspec.msgpack.Decoder(Page)
 
 
@@ -79,11 +81,34 @@ def pack(pages: Iterable[Page], made_at: float | None = None) -> PackedPages:
     name, offset = f"crawls/{str(made).lower()}", 0
     pieces, places = [], []
     for page in pages:
-        piece = compressing.compress(msgspec.msgpack.encode(page), zstd.ZstdCompressor.FLUSH_FRAME)
+        piece = compressing.compress(msgspec.msgpack.encode(_kept(page)), zstd.ZstdCompressor.FLUSH_FRAME)
         places.append(StoredAt(name, offset, len(piece)))
         pieces.append(piece)
         offset += len(piece)
     return PackedPages(name, b"".join(pieces), places)
+
+
+def _kept(page: Page) -> Page:
+    headers = keep_headers(page.headers)
+    return page if headers == page.headers else replace(page, headers=headers)
+
+
+def keep_headers(headers: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """The headers without the values of cookies, up to a bound. The names and flags of cookies stay."""
+    kept, room = [], MAX_HEADER_CHARS
+    for name, value in headers:
+        if name in _COOKIES:
+            value = "\n".join(map(_without_value, value.split("\n")))  # a browser joins those of an answer
+        room -= len(name) + len(value)
+        if room < 0:
+            break
+        kept.append((name, value))
+    return tuple(kept)
+
+
+def _without_value(cookie: str) -> str:
+    pair, semicolon, flags = cookie.partition(";")
+    return f"{pair.partition('=')[0]}={semicolon}{flags}"
 
 
 async def load_page(blobs: Blobs, blob: str, offset: int, size: int) -> Page | None:

@@ -27,6 +27,7 @@ from gossamer.state.crawl.crawl_tables import (
 )
 from gossamer.state.crawl.removal import crawl_blobs, deleting, removed_pages
 from gossamer.state.crawl.removal.deleting import MarkedCrawl
+from gossamer.state.crawl.upkeep import archives
 from gossamer.state.db.database import Database
 from gossamer.state.jobs.deletions import Deletion, DeletionKind
 
@@ -68,6 +69,7 @@ class CrawlRemoval:
         await self._drop(crawl, unindexed, queue)
         await self._drop_pages(crawl, RemovalProgress(step, "removing its pages", PAGES, BLOBS, crawl.pages))
         await self._drop_blobs(crawl, RemovalProgress(step, "removing their content", BLOBS, COUNTS))
+        await self._drop_archives(crawl, RemovalProgress(step, "removing its archives", COUNTS, COUNTS))
         counts = RemovalProgress(step, "removing its hosts and counts", COUNTS, 99)
         for table in (crawl_hosts, crawl_minutes, crawl_days):
             await self._drop(crawl, table, counts)
@@ -120,3 +122,13 @@ class CrawlRemoval:
             await drop_orphans(self.database, self.blobs, released.orphans)
             await progress.add(released.number)
             await rest(began)
+
+    async def _drop_archives(self, crawl: MarkedCrawl, progress: RemovalProgress) -> None:
+        await progress.add(0)
+        while True:
+            async with self.database.write() as connection:
+                dropped = await archives.drop_of_crawl(connection, crawl.id)
+            if not dropped.number:
+                return
+            await drop_orphans(self.database, self.blobs, dropped.orphans)
+            await progress.add(dropped.number)

@@ -31,18 +31,40 @@ from gossamer.state.jobs.deletions import Deletion, DeletionKind
 CRAWLS_AT_ONCE: Final = 100
 
 
+class ArchiveOutdated(Exception):
+    """Pages were removed or stored again while they were archived."""
+
+
+class KeptPages(Protocol):
+    """Pages that are written to an archive, which does not count yet."""
+
+    async def record(self, connection: AsyncConnection, removed: int) -> Sequence[str]:
+        """Make the archive count, in the transaction that removes the pages; returns blobs that nobody needs
+        any more. Raises `ArchiveOutdated` unless exactly these pages were removed."""
+
+
 class PageArchive(Protocol):
     """Where pages are kept that are about to be removed because they are old."""
 
-    async def keep(self, crawl: OwnedCrawl, pages: Sequence[RemovedPage]) -> None:
-        """Returns when they are safe. It may get the same pages again."""
+    @property
+    def span_ms(self) -> int:
+        """Pages of such a span of time are archived together."""
+
+    async def keep(self, crawl: OwnedCrawl, pages: Sequence[RemovedPage]) -> KeptPages:
+        """Returns when their files are safe. It may get the same pages again. Raises `ArchiveOutdated`."""
 
 
 class NoArchive:
     """Pages that are removed are gone."""
 
-    async def keep(self, crawl: OwnedCrawl, pages: Sequence[RemovedPage]) -> None:
+    span_ms = 1
+
+    async def keep(self, crawl: OwnedCrawl, pages: Sequence[RemovedPage]) -> "NoArchive":
         """There is nowhere to keep them."""
+        return self
+
+    async def record(self, connection: AsyncConnection, removed: int) -> Sequence[str]:
+        return ()
 
 
 def purging(which: PurgeFilter, tenant: str) -> Deletion:
@@ -115,14 +137,17 @@ class PageRemoval:
                 if not pages:
                     return
                 others = await removed_pages.siblings(connection, crawl) if others is None else others
-            await archive.keep(crawl, pages)
             names = await asyncio.to_thread(index_names, crawl.tenant_id, pages)
             try:
+                kept = await archive.keep(crawl, pages)
                 async with self.database.write() as connection:
                     removed = await removed_pages.drop(connection, crawl, pages, names, others)
+                    unneeded = await kept.record(connection, removed.pages)
+            except ArchiveOutdated:  # so look again
+                continue
             except CrawlsGone:  # whoever deletes it removes its pages too
                 return
-            await drop_orphans(self.database, self.blobs, removed.orphans)
+            await drop_orphans(self.database, self.blobs, [*removed.orphans, *unneeded])
             await progress.add(removed.pages)
             await rest(began)
 

@@ -24,6 +24,7 @@ from gossamer.state.crawl.crawled_pages import Position
 from gossamer.state.crawl.removal import expired, removed_pages
 from gossamer.state.crawl.removal.purge import PurgeFilter
 from gossamer.state.crawl.removal.removed_pages import OwnedCrawl
+from gossamer.state.crawl.upkeep import archives
 from gossamer.state.db.database import Database
 from gossamer.state.jobs import audits, batches, job_table
 from gossamer.state.jobs.deletions import Deletion, DeletionKind
@@ -32,6 +33,7 @@ from gossamer.state.tenants.activity import Actor
 CRAWLS_AT_ONCE: Final = 100
 AUDITS_AT_ONCE: Final = 100
 DAY_MS: Final = 86_400_000
+FOREVER: Final = Lifetime(0)
 BY_UPKEEP: Final = Actor("upkeep")
 
 
@@ -47,6 +49,7 @@ class KeepTimes:
     audits: Lifetime
     jobs: Lifetime
     robots: Lifetime
+    archives: Lifetime = FOREVER
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
@@ -88,6 +91,7 @@ class Retention:
         every = (
             RetentionRule("audits", keep.audits, self._count_audits, self._remove_audits),
             RetentionRule("pages", keep.pages, self._count_pages, self._remove_pages),
+            RetentionRule("archives", keep.archives, self._count_archives, self._remove_archives),
             RetentionRule("bodies", keep.bodies, self._count_bodies, self._remove_bodies),
             self._of_urls("completed URLs", keep.completed_urls, ("completed",)),
             self._of_urls("failed and blocked URLs", keep.failed_urls, ("failed", "blocked")),
@@ -135,12 +139,30 @@ class Retention:
     # Pages, and their bodies.
 
     async def _count_pages(self, connection: AsyncConnection, before: int) -> DueData:
-        return DueData(*await expired.count_pages(connection, before))
+        return DueData(*await expired.count_pages(connection, self._aligned(before)))
 
     async def _remove_pages(self, before: int, step: Step) -> int:
         progress = RemovalProgress(step, "removing old pages", 0, 0)
-        await self.pages.remove_matching(PurgeFilter(before=before), progress, self.archive)
+        await self.pages.remove_matching(
+            PurgeFilter(before=self._aligned(before), aged=True), progress, self.archive
+        )
         return progress.done
+
+    def _aligned(self, before: int) -> int:
+        return before // self.archive.span_ms * self.archive.span_ms
+
+    async def _count_archives(self, connection: AsyncConnection, before: int) -> DueData:
+        return DueData(*await archives.count_old(connection, before))
+
+    async def _remove_archives(self, before: int, step: Step) -> int:
+        removed = 0
+        while True:
+            async with self.database.write() as connection:
+                dropped = await archives.drop_old(connection, before)
+            await drop_orphans(self.database, self.pages.blobs, dropped.orphans)
+            removed += dropped.number
+            if not dropped.number:
+                return removed
 
     async def _count_bodies(self, connection: AsyncConnection, before: int) -> DueData:
         return DueData(*await expired.count_bodies(connection, before))

@@ -25,6 +25,8 @@ _BLOBS: Final = """
 SELECT blob FROM cached_pages WHERE blob IS NOT NULL
 UNION SELECT blob FROM batch_results WHERE blob IS NOT NULL
 UNION SELECT blob FROM crawl_blobs
+UNION SELECT rows_blob FROM archives
+UNION SELECT warc_blob FROM archives WHERE warc_blob IS NOT NULL
 UNION SELECT blob FROM unindexed"""
 
 Row = Sequence[Any]

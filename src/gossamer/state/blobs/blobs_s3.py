@@ -33,8 +33,8 @@ T = TypeVar("T")
 
 THREADS: Final = 32
 RETRIES: Final = 2
-MAX_STREAM_SECONDS: Final = 3600.0  # for a slow reader; the store itself keeps to the deadline
 LISTED_AT_ONCE: Final = 1_000
+MAX_STREAM_SECONDS: Final = 3600.0  # for a slow reader; the store itself keeps to the deadline
 PING_NAME: Final = "ping"  # no object has this name
 _FORM: Final = "the bucket must be given as s3://bucket/prefix?endpoint=https://…&region=…"
 _PART: Final = r"[A-Za-z0-9_][A-Za-z0-9._-]*"

@@ -198,6 +198,28 @@ crawl_blobs: Final = Table(
     Index(None, "crawl_id"),
 )
 
+# Files of pages that crawls do not keep any more. A crawl that is deleted takes its archives with it.
+archives: Final = Table(
+    "archives",
+    metadata,
+    id_(primary_key=True),
+    id_("tenant_id", nullable=False),
+    id_("crawl_id", nullable=False),
+    time_("first_at"),  # when its first page was crawled,
+    time_("last_at"),  # and its last one
+    Column("pages", Integer, nullable=False),
+    Column("bodies", Integer, nullable=False),  # pages whose content it has
+    Column("bytes", BigInteger, nullable=False),  # of its files
+    text_("rows_blob"),
+    Column("warc_blob", String, nullable=True),  # empty: it has no content
+    time_("created_at"),
+    time_("restored_at", nullable=True),  # pages of it are in their crawl again since then,
+    Column("is_restored", Boolean, nullable=False, server_default=false()),  # and all of them were
+    Index(None, "crawl_id", "id"),
+    Index(None, "tenant_id", "id"),
+    Index(None, "created_at"),
+)
+
 # Batches of crawled pages, by blob and crawl, that are not in the search index yet.
 unindexed: Final = Table(
     "unindexed",

@@ -17,11 +17,12 @@ from typing import Any, Final, NamedTuple
 from sqlalchemy import BigInteger, FromClause, cast, false, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from gossamer.state.crawl import crawl_counts, host_turns, new_urls, stored_robots, waiting
+from gossamer.state.crawl import crawl_counts, host_turns, new_urls, waiting
 from gossamer.state.crawl.crawl_counts import CountChange
 from gossamer.state.crawl.crawl_tables import crawl_hosts, crawls, host_robots, hosts
 from gossamer.state.crawl.host_turns import HostTurns
-from gossamer.state.crawl.stored_robots import StoredRobots
+from gossamer.state.crawl.reading import stored_robots
+from gossamer.state.crawl.reading.stored_robots import StoredRobots
 from gossamer.state.crawl.waiting import Waiting
 from gossamer.state.db.bulk import bulk
 from gossamer.state.db.database import Database, clock

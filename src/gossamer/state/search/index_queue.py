@@ -5,13 +5,14 @@ no crash loses a page. A worker that takes a batch has it for a while; if it doe
 may take it. The delay grows each time, so a batch that keeps failing does not hold up the others.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl.crawl_tables import crawled_pages, unindexed
+from gossamer.state.crawl.crawled_pages import StoredPage
 from gossamer.state.db.bulk import BulkStatement, bulk
 from gossamer.state.db.database import clock
 
@@ -60,6 +61,14 @@ SELECT blob, crawl_id, tenant_id, crawled_at, crawled_at, 0 FROM (
     FROM {given}) AS stored WHERE true""",
     rows={"blob": "text", "crawl_id": "text", "url_hash": "text"},
 )
+_ADD_AGAIN: Final = bulk(
+    """
+INSERT INTO unindexed (blob, crawl_id, tenant_id, crawled_at, due_at, attempt)
+SELECT given.blob, given.crawl_id, crawls.tenant_id, given.crawled_at, {now}, 0
+FROM {given} JOIN crawls ON crawls.id = given.crawl_id WHERE true
+ON CONFLICT (blob, crawl_id) DO NOTHING RETURNING blob""",
+    rows={"blob": "text", "crawl_id": "text", "crawled_at": "bigint"},
+)
 # Half a minute, a minute, two… up to an hour.
 _TAKE: Final = bulk(
     """
@@ -96,6 +105,18 @@ async def add(connection: AsyncConnection, stored: Iterable[tuple[str | None, st
     """Queue the batches of stored pages, given as blob, crawl and URL hash, in one statement."""
     one_of_each = {(blob, crawl_id): url_hash for blob, crawl_id, url_hash in stored if blob is not None}
     await _ADD(connection, None, [(*key, url_hash) for key, url_hash in one_of_each.items()])
+
+
+async def add_again(connection: AsyncConnection, pages: Iterable[StoredPage]) -> int:
+    """Queue the batches of pages that were stored before, unless they are queued; returns how many."""
+    batches = sorted({(page.blob, page.crawl_id, page.crawled_at) for page in pages if page.blob is not None})
+    return len(await _ADD_AGAIN(connection, None, batches))
+
+
+async def queued(connection: AsyncConnection, crawl_id: str, blobs: Collection[str]) -> set[str]:
+    """Those of the blobs whose pages wait for the index."""
+    own = select(_waiting.blob).where(_waiting.crawl_id == crawl_id, _waiting.blob.in_(blobs))
+    return set((await connection.scalars(own)).all())
 
 
 async def are_due(connection: AsyncConnection, *, now: int | None = None) -> bool:

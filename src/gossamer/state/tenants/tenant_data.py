@@ -10,7 +10,7 @@ from typing import Any, Final
 from sqlalchemy import Table, delete, select, tuple_, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from gossamer.state.crawl.crawl_tables import crawls
+from gossamer.state.crawl.crawl_tables import archives, crawls
 from gossamer.state.db.database import clock
 from gossamer.state.db.tables import (
     api_keys,
@@ -36,7 +36,7 @@ ROWS_AT_ONCE: Final = 500
 PEOPLE: Final = (sessions, sign_in_links, users, api_keys)  # in an order that foreign keys allow
 RECORDS: Final = (audits, past_usage, usage_days)  # nothing else hangs on them
 _INDEX: Final = (search_drops, search_tenants)
-_EVERYTHING: Final = (jobs, crawls, batches, cached_pages, search_pages, *RECORDS, *PEOPLE)
+_EVERYTHING: Final = (jobs, crawls, archives, batches, cached_pages, search_pages, *RECORDS, *PEOPLE)
 
 
 async def lock(connection: AsyncConnection, tenant: str) -> bool:

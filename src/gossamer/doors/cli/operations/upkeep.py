@@ -1,4 +1,5 @@
-"""`gossamer upkeep`: removes now what was kept long enough, or tells what that would be."""
+"""`gossamer upkeep`: removes now what was kept long enough, or tells what that would be. Its commands check
+and repair what is stored."""
 
 from datetime import datetime
 from typing import Any, Final
@@ -8,6 +9,7 @@ import msgspec
 
 from gossamer.doors.cli import Build, CommandService, with_settings
 from gossamer.doors.cli.operations.delete import QUIET, WHERE
+from gossamer.doors.cli.operations.repair import recount, reindex, storage, verify
 from gossamer.doors.cli.shared.columns import print_table
 from gossamer.doors.cli.shared.moment import parse_moment
 from gossamer.doors.cli.shared.progress import ProgressLine
@@ -24,10 +26,12 @@ _KEEPING: Final = (
     "keep_audits",
     "keep_jobs",
     "keep_robots",
+    "keep_archives",
+    "archive",
 )
 
 
-@click.command()
+@click.group(invoke_without_command=True)
 @click.option(
     "--now",
     metavar="TIME",
@@ -38,11 +42,21 @@ _KEEPING: Final = (
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 @QUIET
 @with_settings((*WHERE, *_KEEPING))
-@click.pass_obj
+@click.pass_context
 def upkeep(
-    build: Build, /, now: datetime | None, dry_run: bool, as_json: bool, quiet: bool, **flags: Any
+    context: click.Context,
+    /,
+    now: datetime | None,
+    dry_run: bool,
+    as_json: bool,
+    quiet: bool,
+    **flags: Any,
 ) -> None:
-    """Remove now what was kept long enough, as a server does from time to time."""
+    """Remove now what was kept long enough, as a server does from time to time; or with one of the commands
+    below, check and repair what is stored."""
+    if context.invoked_subcommand is not None:
+        return
+    build: Build = context.obj
     moment = None if now is None else round(now.timestamp() * 1000)
     progress = ProgressLine(is_wanted=not quiet)
 
@@ -68,3 +82,7 @@ def upkeep(
         for name, due in found.items()
     ]
     print_table(rows)
+
+
+for _command in (recount, reindex, verify, storage):
+    upkeep.add_command(_command)

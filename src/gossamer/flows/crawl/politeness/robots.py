@@ -21,7 +21,7 @@ from gossamer.reach.http.failures import is_transient, reason_of
 from gossamer.reach.http.fetch import Fetcher
 from gossamer.reach.net.fetch_reason import FetchReason
 from gossamer.state.crawl.hosts import FoundRobots, HostLease
-from gossamer.state.crawl.stored_robots import StoredRobots
+from gossamer.state.crawl.reading.stored_robots import StoredRobots
 from gossamer.state.kv.hot import Hot
 from gossamer.web.pages.fetch_spec import FetchSpec
 from gossamer.web.robots.robots import MAX_ROBOTS_BYTES, Robots, RobotsAccess, access_of, from_answer

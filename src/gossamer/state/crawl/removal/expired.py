@@ -24,6 +24,7 @@ from gossamer.state.crawl.crawl_tables import (
 from gossamer.state.crawl.crawled_pages import Position
 from gossamer.state.crawl.removal import removed_pages
 from gossamer.state.crawl.removal.removed_pages import OVER, OwnedCrawl, RemovedPage
+from gossamer.state.crawl.upkeep import archives
 from gossamer.state.db.database import insert_into
 
 ROWS_AT_ONCE: Final = 1_000  # in one transaction
@@ -121,7 +122,8 @@ async def first_body(connection: AsyncConnection, crawl_id: str) -> int:
 
 
 def due_bodies(before: int) -> ColumnElement[bool]:
-    return and_(_pages.blob.is_not(None), _pages.crawled_at < before)
+    old = archives.is_not_restored_since(before)
+    return and_(_pages.blob.is_not(None), _pages.crawled_at < before, old)
 
 
 async def count_bodies(connection: AsyncConnection, before: int) -> tuple[int, int]:
@@ -140,7 +142,8 @@ async def next_bodies(
 
 
 async def count_pages(connection: AsyncConnection, before: int) -> tuple[int, int]:
-    return await _count_pages(connection, _pages.content_length, _pages.crawled_at < before)
+    due = and_(_pages.crawled_at < before, archives.is_not_restored_since(before))
+    return await _count_pages(connection, _pages.content_length, due)
 
 
 async def _count_pages(

@@ -9,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl.crawl_tables import crawl_hosts, crawled_pages, crawls
 from gossamer.state.crawl.removal.removed_pages import OwnedCrawl
+from gossamer.state.crawl.upkeep import archives
 
 _pages: Final = crawled_pages.c
 _crawls: Final = crawls.c
@@ -29,6 +30,7 @@ class PurgeFilter(Struct, frozen=True, kw_only=True, omit_defaults=True):
     hosts: tuple[str, ...] = ()  # the names of one host, with their ports
     before: int | None = None  # they were stored before this, in milliseconds
     outcome: str = ""
+    aged: bool = False  # a page that was restored from an archive counts as stored at that time
 
     def conditions(self, crawl_id: str = "") -> list[ColumnElement[bool]]:
         """Of one crawl, or of all that match."""
@@ -39,6 +41,8 @@ class PurgeFilter(Struct, frozen=True, kw_only=True, omit_defaults=True):
             conditions.append(_pages.host.in_(self.hosts))
         if self.before is not None:
             conditions.append(_pages.crawled_at < self.before)
+            if self.aged:
+                conditions.append(archives.is_not_restored_since(self.before))
         if self.outcome:
             conditions.append(_pages.outcome == self.outcome)
         return conditions

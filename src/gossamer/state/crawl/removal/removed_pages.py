@@ -127,7 +127,9 @@ async def drop(
     await search_rows.lock(connection, crawl.tenant_id)
     await _drop_words(connection, crawl.tenant_id, names, others)
     await _keep_out(connection, crawl, names.values())
-    removed = await _delete(connection, crawl.id, [page.url_hash for page in pages])
+    # A page that was stored again meanwhile has another time, and stays.
+    moments = {page.crawled_at for page in pages}
+    removed = await _delete(connection, crawl.id, [page.url_hash for page in pages], moments)
     if rows[0].state in OVER:
         await _forget_urls(connection, crawl.id, [row.url_hash for row in removed], now)
     await uncount(connection, removed)
@@ -153,10 +155,14 @@ async def make_room(connection: AsyncConnection, keys: Collection[tuple[str, str
         await release_emptied(connection, crawl_id, removed)
 
 
-async def _delete(connection: AsyncConnection, crawl_id: str, hashes: Collection[str]) -> Sequence[Any]:
+async def _delete(
+    connection: AsyncConnection, crawl_id: str, hashes: Collection[str], moments: Collection[int] = ()
+) -> Sequence[Any]:
     """Only what was really there counts, because another process may remove the same pages."""
     columns = (_pages.crawl_id, _pages.url_hash, _pages.host, _pages.content_length, _pages.crawled_at)
     gone = delete(crawled_pages).where(_pages.crawl_id == crawl_id, _pages.url_hash.in_(hashes))
+    if moments:
+        gone = gone.where(_pages.crawled_at.in_(moments))
     return (await connection.execute(gone.returning(*columns, _pages.blob, _pages.screenshot))).all()
 
 

@@ -26,6 +26,7 @@ def upgrade() -> None:
     _crawl_days()
     _backups()
     _restores()
+    _archives()
 
 
 def _quotas() -> None:
@@ -184,3 +185,26 @@ def _restores() -> None:
         sa.Column("finished_at", sa.BigInteger, nullable=True),
         sa.PrimaryKeyConstraint("id", name="pk_restores"),
     )
+
+
+def _archives() -> None:
+    op.create_table(
+        "archives",
+        sa.Column("id", sa.String(26), nullable=False),
+        sa.Column("tenant_id", sa.String(26), nullable=False),
+        sa.Column("crawl_id", sa.String(26), nullable=False),
+        sa.Column("first_at", sa.BigInteger, nullable=False),
+        sa.Column("last_at", sa.BigInteger, nullable=False),
+        sa.Column("pages", sa.Integer, nullable=False),
+        sa.Column("bodies", sa.Integer, nullable=False),
+        sa.Column("bytes", sa.BigInteger, nullable=False),
+        sa.Column("rows_blob", sa.String, nullable=False),
+        sa.Column("warc_blob", sa.String, nullable=True),
+        sa.Column("created_at", sa.BigInteger, nullable=False),
+        sa.Column("restored_at", sa.BigInteger, nullable=True),
+        sa.Column("is_restored", sa.Boolean, nullable=False, server_default=sa.false()),
+        sa.PrimaryKeyConstraint("id"),
+    )
+    op.create_index(None, "archives", ["crawl_id", "id"])
+    op.create_index(None, "archives", ["tenant_id", "id"])
+    op.create_index(None, "archives", ["created_at"])

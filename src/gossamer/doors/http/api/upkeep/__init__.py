@@ -1,0 +1,1 @@
+"""Endpoints for operators: archives, replays, and who stores how much."""

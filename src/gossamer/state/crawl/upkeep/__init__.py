@@ -1,0 +1,1 @@
+"""What operators do with stored pages: archives, replays, and counts that are counted again."""
