@@ -30,8 +30,8 @@ from bench import servers
 from bench.jobs import DurableServer
 from bench.servers import say
 from bench.table import Machine, save, table, this_machine
-from gossamer.flows.backup.back_up import BackupMaker
-from gossamer.flows.backup.restore import Restorer
+from gossamer.flows.data.backup.back_up import BackupMaker
+from gossamer.flows.data.backup.restore import Restorer
 from gossamer.state.backup.backup_place import open_place
 from gossamer.state.backup.dumped_tables import DUMPED, FACETS, Row
 from gossamer.state.backup.row_store import open_target

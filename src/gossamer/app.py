@@ -32,8 +32,6 @@ from gossamer.doors.http.server.fast_path import HitFastPath
 from gossamer.doors.worker.kinds import KINDS, handlers
 from gossamer.doors.worker.worker import Worker
 from gossamer.flows.alerts.alerts import Alerts
-from gossamer.flows.archive.archiver import Archiver
-from gossamer.flows.archive.restorer import ArchiveRestorer
 from gossamer.flows.audit.audit import Auditor
 from gossamer.flows.audit.audits import Audits
 from gossamer.flows.audit.probe import SiteProbe
@@ -57,6 +55,14 @@ from gossamer.flows.crawl.visiting.page_processor import PageProcessor
 from gossamer.flows.crawl.watch import CrawlWatch
 from gossamer.flows.crawl.worker import CrawlWorker
 from gossamer.flows.crawl.writer import Writer
+from gossamer.flows.data.archive.archiver import Archiver
+from gossamer.flows.data.archive.restorer import ArchiveRestorer
+from gossamer.flows.data.removal.deleter import Deleter
+from gossamer.flows.data.removal.page_removal import NoArchive, PageArchive
+from gossamer.flows.data.removal.removals import Removals
+from gossamer.flows.data.removal.retention import KeepTimes, Retention
+from gossamer.flows.data.repair.replayer import Replayer
+from gossamer.flows.data.repair.verifier import Verifier
 from gossamer.flows.doctor.doctor import Doctor
 from gossamer.flows.pages.browse import Browsing
 from gossamer.flows.pages.capture import Capturer
@@ -65,18 +71,12 @@ from gossamer.flows.pages.obtain import Obtainer
 from gossamer.flows.pages.read import Reader
 from gossamer.flows.pages.search import Finder
 from gossamer.flows.parsers.parser_pool import ParserPool
-from gossamer.flows.removal.deleter import Deleter
-from gossamer.flows.removal.page_removal import NoArchive, PageArchive
-from gossamer.flows.removal.removals import Removals
-from gossamer.flows.removal.retention import KeepTimes, Retention
 from gossamer.flows.render.pace import RenderPace
 from gossamer.flows.render.render import Renderer
 from gossamer.flows.render.render_capacity import RenderCapacity
 from gossamer.flows.render.render_job import RenderWork
 from gossamer.flows.render.serve import RenderService, restore_limits
 from gossamer.flows.render.warm import Warmer
-from gossamer.flows.repair.replayer import Replayer
-from gossamer.flows.repair.verifier import Verifier
 from gossamer.flows.tenants import keys
 from gossamer.flows.tenants.activity_log import ActivityLog
 from gossamer.flows.tenants.admit import Admission

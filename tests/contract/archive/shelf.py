@@ -11,16 +11,16 @@ from msgspec.structs import replace
 from sqlalchemy import select
 from tests.contract.crawl.crawl_ground import NOW, Ground, url
 
-from gossamer.flows.archive.archiver import DAY_MS, Archiver
-from gossamer.flows.archive.restorer import ArchiveRestorer
 from gossamer.flows.crawl.content import pack
 from gossamer.flows.crawl.indexing import Indexing
 from gossamer.flows.crawl.reading.results import CrawlResults
+from gossamer.flows.data.archive.archiver import DAY_MS, Archiver
+from gossamer.flows.data.archive.restorer import ArchiveRestorer
+from gossamer.flows.data.removal.crawl_removal import CrawlRemoval
+from gossamer.flows.data.removal.deleter import Deleter
+from gossamer.flows.data.removal.page_removal import PageRemoval
+from gossamer.flows.data.removal.retention import KeepTimes, Retention
 from gossamer.flows.parsers.parser_pool import ParserPool
-from gossamer.flows.removal.crawl_removal import CrawlRemoval
-from gossamer.flows.removal.deleter import Deleter
-from gossamer.flows.removal.page_removal import PageRemoval
-from gossamer.flows.removal.retention import KeepTimes, Retention
 from gossamer.observe.logs import Log
 from gossamer.settings.values import Lifetime
 from gossamer.state.blobs import orphan_blobs

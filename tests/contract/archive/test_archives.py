@@ -14,7 +14,7 @@ from tests.contract.archive.shelf import HOST, LATER, Shelf, answer, step
 from tests.contract.crawl.crawl_ground import NOW, SECOND, url
 from warcio.archiveiterator import ArchiveIterator
 
-from gossamer.flows.archive.archiver import DAY_MS
+from gossamer.flows.data.archive.archiver import DAY_MS
 from gossamer.problems import Problem
 from gossamer.state.blobs.blobs import Blobs
 from gossamer.state.crawl import crawl_tables

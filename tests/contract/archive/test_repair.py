@@ -6,8 +6,8 @@ from sqlalchemy import delete, select, update
 from tests.contract.archive.shelf import HOST, LATER, Shelf
 from tests.contract.crawl.crawl_ground import NOW
 
-from gossamer.flows.repair.recounter import Recounter
-from gossamer.flows.repair.verifier import Verifier
+from gossamer.flows.data.repair.recounter import Recounter
+from gossamer.flows.data.repair.verifier import Verifier
 from gossamer.state.blobs import orphan_blobs
 from gossamer.state.crawl import crawl_tables
 from gossamer.state.crawl.upkeep import storage

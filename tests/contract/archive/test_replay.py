@@ -9,7 +9,7 @@ from tests.contract.archive.shelf import HOST, Shelf, answer, step
 from tests.contract.crawl.crawl_ground import NOW, SECOND
 
 from gossamer.flows.crawl.visiting import page_processor
-from gossamer.flows.repair.replayer import Replayer
+from gossamer.flows.data.repair.replayer import Replayer
 from gossamer.state.crawl.crawl_tables import crawled_pages, frontier
 from gossamer.state.crawl.removal.purge import PurgeFilter
 from gossamer.state.db.tables import search_pages

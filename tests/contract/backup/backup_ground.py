@@ -13,11 +13,11 @@ from sqlalchemy import Boolean, Integer, LargeBinary, Table, insert, select
 from tests.servers.postgres import PostgresServer
 from tests.servers.s3 import BUCKET, Moto
 
-from gossamer.flows.backup.back_up import BackupMaker, BackupReport
-from gossamer.flows.backup.blob_copies import Report, stay_silent
-from gossamer.flows.backup.restore import Restorer, RestoreReport
-from gossamer.flows.backup.retention import KeepRule
 from gossamer.flows.crawl import content
+from gossamer.flows.data.backup.back_up import BackupMaker, BackupReport
+from gossamer.flows.data.backup.blob_copies import Report, stay_silent
+from gossamer.flows.data.backup.restore import Restorer, RestoreReport
+from gossamer.flows.data.backup.retention import KeepRule
 from gossamer.observe.logs import Log
 from gossamer.state.backup.backup_place import BackupPlace, open_place
 from gossamer.state.backup.dumped_tables import LEFT_OUT

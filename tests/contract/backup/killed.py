@@ -6,9 +6,9 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable
 
-from gossamer.flows.backup.back_up import BackupMaker
-from gossamer.flows.backup.move import Mover
-from gossamer.flows.backup.restore import Restorer
+from gossamer.flows.data.backup.back_up import BackupMaker
+from gossamer.flows.data.backup.move import Mover
+from gossamer.flows.data.backup.restore import Restorer
 from gossamer.state.backup.backup_place import open_place
 from gossamer.state.blobs.blobs import open_blobs
 from gossamer.state.db.database import open_database

@@ -20,9 +20,9 @@ from tests.contract.backup.backup_ground import (
 )
 from tests.servers.s3 import Moto
 
-from gossamer.flows.backup.drill import compare_counts, read_page
-from gossamer.flows.backup.move import Mover
-from gossamer.flows.backup.retention import KeepRule
+from gossamer.flows.data.backup.drill import compare_counts, read_page
+from gossamer.flows.data.backup.move import Mover
+from gossamer.flows.data.backup.retention import KeepRule
 from gossamer.observe.logs import Log
 from gossamer.state.backup import records as backups
 from gossamer.state.backup.backup_place import BackupPlace

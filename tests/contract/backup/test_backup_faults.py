@@ -10,9 +10,9 @@ import msgspec
 import pytest
 from tests.contract.backup.backup_ground import ENDED, LEASED, Installation, OpenInstallation, opened
 
-from gossamer.flows.backup.checking import check_backup
-from gossamer.flows.backup.move import Mover
-from gossamer.flows.backup.restore import check_known, is_empty
+from gossamer.flows.data.backup.checking import check_backup
+from gossamer.flows.data.backup.move import Mover
+from gossamer.flows.data.backup.restore import check_known, is_empty
 from gossamer.state.backup.backup_place import BackupPlace, open_place
 from gossamer.state.backup.manifest import BackupFault
 from gossamer.state.db.database import UnfinishedRestore

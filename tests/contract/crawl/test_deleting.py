@@ -14,9 +14,9 @@ from tests.contract.crawl.crawl_ground import NOW, SECOND, Ground, done, url, ur
 
 from gossamer.flows.crawl.content import pack
 from gossamer.flows.crawl.indexing import Indexing
+from gossamer.flows.data.removal.crawl_removal import CrawlRemoval
+from gossamer.flows.data.removal.deleter import KIND, Deleter
 from gossamer.flows.parsers.parser_pool import ParserPool
-from gossamer.flows.removal.crawl_removal import CrawlRemoval
-from gossamer.flows.removal.deleter import KIND, Deleter
 from gossamer.observe.logs import Log
 from gossamer.state.blobs import orphan_blobs
 from gossamer.state.blobs.blobs import Blobs, open_blobs

@@ -11,8 +11,8 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 from tests.contract.removal.world import BY, HOST, NEW, OLD, Rows, World, open_world, step, without_counts
 
-from gossamer.flows.removal.deleter import KIND
-from gossamer.flows.removal.page_removal import purging
+from gossamer.flows.data.removal.deleter import KIND
+from gossamer.flows.data.removal.page_removal import purging
 from gossamer.problems import Problem
 from gossamer.state.crawl.crawl_tables import frontier
 from gossamer.state.crawl.removal import removed_pages

@@ -74,8 +74,7 @@ async def test_what_is_due_goes_and_nothing_else(world: World) -> None:
     assert set((await retention.enforce(now=NOW)).values()) == {0}
 
 
-async def test_pages_are_kept_until_the_operator_says_otherwise(world: World) -> None:
-    assert "pages" not in await world.retention().preview(now=NOW)
+async def test_pages_go_when_their_time_has_come(world: World) -> None:
     retention = world.retention(pages="90d")
     assert (await retention.preview(now=NOW))["pages"] == (7, 700)
     await retention.enforce(now=NOW)

@@ -18,11 +18,11 @@ from ulid import ULID
 
 from gossamer.flows.crawl.content import pack
 from gossamer.flows.crawl.indexing import Indexing
+from gossamer.flows.data.removal.deleter import Deleter
+from gossamer.flows.data.removal.page_removal import NoArchive
+from gossamer.flows.data.removal.removals import Removals
+from gossamer.flows.data.removal.retention import KeepTimes, Retention
 from gossamer.flows.parsers.parser_pool import ParserPool
-from gossamer.flows.removal.deleter import Deleter
-from gossamer.flows.removal.page_removal import NoArchive
-from gossamer.flows.removal.removals import Removals
-from gossamer.flows.removal.retention import KeepTimes, Retention
 from gossamer.flows.tenants.admit import Admission
 from gossamer.flows.tenants.keys import IssuedKey, Keys, NewKey
 from gossamer.flows.tenants.people import NewUser, People
@@ -91,8 +91,10 @@ class World:
     audits: dict[str, str] = field(default_factory=dict)
     batches: dict[str, str] = field(default_factory=dict)
 
-    def retention(self, **flags: str) -> Retention:
-        settings = Settings.load({}, None, {f"keep_{name}": value for name, value in flags.items()})
+    def retention(self, *, pages: str = "forever", **flags: str) -> Retention:
+        """With these times. Without an archive, pages are kept unless a test says otherwise."""
+        keep_times = {f"keep_{name}": value for name, value in {"pages": pages, **flags}.items()}
+        settings = Settings.load({}, None, keep_times)
         keep = KeepTimes.of(settings)
         return Retention(keep, self.deleter, self.removals.pages, NoArchive(), lambda: NOW / 1000)
 

@@ -7,8 +7,8 @@ from sqlalchemy import func, insert, select, text
 from tests.contract.crawl.crawl_ground import Ground, url
 from tests.doors.processes import Start
 
-from gossamer.flows.removal.crawl_removal import CrawlRemoval
-from gossamer.flows.removal.deleter import Deleter
+from gossamer.flows.data.removal.crawl_removal import CrawlRemoval
+from gossamer.flows.data.removal.deleter import Deleter
 from gossamer.state.blobs.blobs import open_blobs
 from gossamer.state.crawl.crawl_tables import crawl_blobs, crawled_pages, crawls, frontier
 from gossamer.state.db.database import Database

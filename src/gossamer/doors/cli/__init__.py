@@ -13,23 +13,23 @@ from starlette.types import ASGIApp
 from gossamer import __version__
 from gossamer.doors.http.server.fast_path import HitFastPath
 from gossamer.doors.worker.worker import Worker
-from gossamer.flows.archive.restorer import ArchiveRestorer
 from gossamer.flows.audit.audits import Audits
 from gossamer.flows.crawl.indexing import Indexing
 from gossamer.flows.crawl.managing.control import CrawlControl
 from gossamer.flows.crawl.reading.results import CrawlResults
 from gossamer.flows.crawl.seeds import Seeder
 from gossamer.flows.crawl.worker import CrawlWorker
+from gossamer.flows.data.archive.restorer import ArchiveRestorer
+from gossamer.flows.data.removal.deleter import Deleter
+from gossamer.flows.data.removal.removals import Removals
+from gossamer.flows.data.removal.retention import Retention
+from gossamer.flows.data.repair.replayer import Replayer
+from gossamer.flows.data.repair.verifier import Verifier
 from gossamer.flows.doctor.doctor import Doctor
 from gossamer.flows.pages.capture import Capturer
 from gossamer.flows.pages.read import Reader
 from gossamer.flows.pages.search import Finder
-from gossamer.flows.removal.deleter import Deleter
-from gossamer.flows.removal.removals import Removals
-from gossamer.flows.removal.retention import Retention
 from gossamer.flows.render.render import Renderer
-from gossamer.flows.repair.replayer import Replayer
-from gossamer.flows.repair.verifier import Verifier
 from gossamer.flows.tenants.keys import IssuedKey, Keys
 from gossamer.flows.tenants.people import InvitedUser, People
 from gossamer.flows.tenants.sign_in import SignIn

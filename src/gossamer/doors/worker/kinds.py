@@ -5,20 +5,20 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from gossamer.doors.worker.work import Handler, Work
-from gossamer.flows.archive import restorer as restoring
-from gossamer.flows.archive.restorer import ArchiveRestorer, RestorePayload, RestoreResult
 from gossamer.flows.audit import audits
 from gossamer.flows.audit.audit import Auditor, AuditPayload
 from gossamer.flows.batch import batch_job
 from gossamer.flows.batch.batch_job import BatchRunner
-from gossamer.flows.removal import deleter as deleting
-from gossamer.flows.removal.deleter import DeletePayload, Deleter
+from gossamer.flows.data.archive import restorer as restoring
+from gossamer.flows.data.archive.restorer import ArchiveRestorer, RestorePayload, RestoreResult
+from gossamer.flows.data.removal import deleter as deleting
+from gossamer.flows.data.removal.deleter import DeletePayload, Deleter
+from gossamer.flows.data.repair import replayer as replaying
+from gossamer.flows.data.repair.replayer import Replayer, ReplayPayload, ReplayResult
 from gossamer.flows.render import render, warm
 from gossamer.flows.render.render_failure import RenderPolicy
 from gossamer.flows.render.render_job import RenderWork
 from gossamer.flows.render.warm import Warmer
-from gossamer.flows.repair import replayer as replaying
-from gossamer.flows.repair.replayer import Replayer, ReplayPayload, ReplayResult
 from gossamer.flows.upkeep.retrying import FetchPolicy
 
 KINDS = (

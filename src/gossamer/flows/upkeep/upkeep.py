@@ -6,8 +6,8 @@ from typing import Final
 
 from gossamer.concurrency.periodic import every
 from gossamer.flows.crawl.indexing import Indexing
-from gossamer.flows.removal.deleter import Deleter
-from gossamer.flows.removal.retention import Retention
+from gossamer.flows.data.removal.deleter import Deleter
+from gossamer.flows.data.removal.retention import Retention
 from gossamer.flows.tenants.admit import Admission
 from gossamer.flows.tenants.quotas import Quotas
 from gossamer.observe.logs import Log

@@ -13,7 +13,7 @@ from gossamer.doors.cli.shared.actor import command_actor
 from gossamer.doors.cli.shared.columns import minute, print_table
 from gossamer.doors.cli.shared.progress import ProgressLine
 from gossamer.doors.cli.shared.running import run_with
-from gossamer.flows.archive.restorer import RestoreResult
+from gossamer.flows.data.archive.restorer import RestoreResult
 from gossamer.state.crawl.upkeep.archives import Archive
 
 MAX_LISTED = 1_000

@@ -21,9 +21,9 @@ from gossamer.doors.cli.operations.places import (
 )
 from gossamer.doors.cli.shared.columns import minute, print_table
 from gossamer.doors.cli.shared.progress import ProgressLine
-from gossamer.flows.backup.back_up import BackupMaker, BackupReport
-from gossamer.flows.backup.checking import check_backup
-from gossamer.flows.backup.retention import KeepRule
+from gossamer.flows.data.backup.back_up import BackupMaker, BackupReport
+from gossamer.flows.data.backup.checking import check_backup
+from gossamer.flows.data.backup.retention import KeepRule
 from gossamer.state.backup.manifest import Manifest
 
 

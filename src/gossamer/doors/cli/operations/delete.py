@@ -13,8 +13,8 @@ from gossamer.doors.cli.shared.owner import owner_of
 from gossamer.doors.cli.shared.progress import ProgressLine
 from gossamer.doors.cli.shared.running import run_on_data
 from gossamer.doors.http.api.crawl.host_names import host_names
-from gossamer.flows.removal.deleter import DeleteResult
-from gossamer.flows.removal.page_removal import purging
+from gossamer.flows.data.removal.deleter import DeleteResult
+from gossamer.flows.data.removal.page_removal import purging
 from gossamer.state.crawl.removal.purge import PurgeFilter
 from gossamer.state.jobs.deletions import Deletion, DeletionKind
 from gossamer.state.tenants import tenants

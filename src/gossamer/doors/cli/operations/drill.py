@@ -20,9 +20,9 @@ from gossamer.doors.cli.operations.places import (
     run,
 )
 from gossamer.doors.cli.shared.progress import ProgressLine
-from gossamer.flows.backup.blob_copies import Report
-from gossamer.flows.backup.drill import DrillCheck, DrillReport, compare_counts, empty, read_page
-from gossamer.flows.backup.restore import Restorer
+from gossamer.flows.data.backup.blob_copies import Report
+from gossamer.flows.data.backup.drill import DrillCheck, DrillReport, compare_counts, empty, read_page
+from gossamer.flows.data.backup.restore import Restorer
 from gossamer.settings.settings import Settings
 from gossamer.state.backup.backup_place import BackupPlace
 from gossamer.state.backup.manifest import Manifest

@@ -16,7 +16,7 @@ from gossamer.doors.cli.operations.places import (
     run,
 )
 from gossamer.doors.cli.shared.progress import ProgressLine
-from gossamer.flows.backup.move import Mover, MoveReport
+from gossamer.flows.data.backup.move import Mover, MoveReport
 from gossamer.settings.values import Expected, store
 from gossamer.state.backup.manifest import BackupFault
 from gossamer.state.blobs.blobs import open_blobs

@@ -11,8 +11,8 @@ from gossamer.doors.cli import Build, CommandService, with_settings
 from gossamer.doors.cli.operations.delete import WHERE
 from gossamer.doors.cli.shared.columns import print_table
 from gossamer.doors.cli.shared.running import run_with
-from gossamer.flows.repair.recounter import Recounter
-from gossamer.flows.repair.verifier import Verification
+from gossamer.flows.data.repair.recounter import Recounter
+from gossamer.flows.data.repair.verifier import Verification
 from gossamer.state.crawl.upkeep import storage as storage_rows
 from gossamer.state.crawl.upkeep.recount import CountDifference
 from gossamer.state.crawl.upkeep.storage import StorageUse

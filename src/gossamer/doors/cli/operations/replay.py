@@ -12,7 +12,7 @@ from gossamer.doors.cli.shared.moment import parse_moment
 from gossamer.doors.cli.shared.progress import ProgressLine
 from gossamer.doors.cli.shared.running import run_with
 from gossamer.doors.http.api.crawl.host_names import host_names
-from gossamer.flows.repair.replayer import ReplayResult
+from gossamer.flows.data.repair.replayer import ReplayResult
 from gossamer.state.crawl.removal.purge import PurgeFilter
 from gossamer.web.outcome.outcome import Outcome
 

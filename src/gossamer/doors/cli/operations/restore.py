@@ -20,7 +20,7 @@ from gossamer.doors.cli.operations.places import (
 )
 from gossamer.doors.cli.shared.columns import minute
 from gossamer.doors.cli.shared.progress import ProgressLine
-from gossamer.flows.backup.restore import Restorer, RestoreReport
+from gossamer.flows.data.backup.restore import Restorer, RestoreReport
 
 
 @click.command("restore")

@@ -14,7 +14,7 @@ from gossamer.doors.cli.shared.columns import print_table
 from gossamer.doors.cli.shared.moment import parse_moment
 from gossamer.doors.cli.shared.progress import ProgressLine
 from gossamer.doors.cli.shared.running import run_on_data
-from gossamer.flows.removal.retention import DueData, Retention
+from gossamer.flows.data.removal.retention import DueData, Retention
 
 COUNT_SECONDS: Final = 600.0  # for each kind: nobody waits for a command but who started it
 _KEEPING: Final = (

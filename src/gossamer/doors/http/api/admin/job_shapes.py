@@ -9,7 +9,7 @@ from starlette.responses import Response
 from gossamer import problems
 from gossamer.doors.http.core import timestamps
 from gossamer.doors.http.core.exchange import answer
-from gossamer.flows.removal import deleter
+from gossamer.flows.data.removal import deleter
 from gossamer.flows.render import render
 from gossamer.flows.render.render_failure import RenderFailure
 from gossamer.problems import ProblemKind

@@ -13,7 +13,7 @@ from gossamer.doors.http.api.admin.jobs import Cursor
 from gossamer.doors.http.core import timestamps
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.routing import Route
-from gossamer.flows.removal.deleter import Deleter
+from gossamer.flows.data.removal.deleter import Deleter
 from gossamer.flows.tenants.quotas import QuotaLeft, Quotas
 from gossamer.flows.tenants.tenant_limits import LimitInForce, TenantLimits, TierInUse
 from gossamer.flows.tenants.tenant_list import TenantList, unknown_tenant

@@ -24,7 +24,7 @@ from gossamer.doors.http.core.exchange import Exchange, answer
 from gossamer.doors.http.core.routing import Route
 from gossamer.doors.http.docs.page import prefers_json
 from gossamer.flows.audit.audits import Audits
-from gossamer.flows.removal.deleter import Deleter
+from gossamer.flows.data.removal.deleter import Deleter
 from gossamer.problems import Problem
 from gossamer.state.jobs.audits import Audit
 from gossamer.state.jobs.deletions import Deletion, DeletionKind

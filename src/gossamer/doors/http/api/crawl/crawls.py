@@ -25,7 +25,7 @@ from gossamer.doors.http.core.exchange import Exchange, answer
 from gossamer.doors.http.core.routing import Route
 from gossamer.flows.crawl.managing.control import CrawlControl
 from gossamer.flows.crawl.seeds import Seeder
-from gossamer.flows.removal.deleter import Deleter
+from gossamer.flows.data.removal.deleter import Deleter
 from gossamer.problems import Problem
 from gossamer.state.crawl.crawls import Crawl, Crawls
 from gossamer.state.jobs.deletions import Deletion, DeletionKind

@@ -14,8 +14,8 @@ from gossamer.doors.http.api.crawl.crawl_shapes import CrawlId
 from gossamer.doors.http.api.crawl.host_names import HostName, host_names
 from gossamer.doors.http.core.exchange import Exchange, answer
 from gossamer.doors.http.core.routing import Other, Route
-from gossamer.flows.removal.deleter import Deleter
-from gossamer.flows.removal.page_removal import PageRemoval, purging
+from gossamer.flows.data.removal.deleter import Deleter
+from gossamer.flows.data.removal.page_removal import PageRemoval, purging
 from gossamer.problems import Problem, validation_error
 from gossamer.state.crawl.removal.purge import PurgeFilter
 from gossamer.state.tenants.tenants import Role

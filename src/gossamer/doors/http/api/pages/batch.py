@@ -21,7 +21,7 @@ from gossamer.doors.http.core.streaming import Streaming
 from gossamer.flows.batch.batch import MAX_URLS, BatchRequest, BatchTier
 from gossamer.flows.batch.batch_job import Batches
 from gossamer.flows.batch.batch_line import MAX_LINE_BYTES, BatchProblem, BatchResult
-from gossamer.flows.removal.deleter import Deleter
+from gossamer.flows.data.removal.deleter import Deleter
 from gossamer.problems import Problem
 from gossamer.state.jobs.batches import Batch, BatchCounts, BatchLines, Line
 from gossamer.state.jobs.deletions import Deletion, DeletionKind

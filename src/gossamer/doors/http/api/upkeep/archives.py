@@ -13,8 +13,8 @@ from gossamer.doors.http.api.crawl.crawl_shapes import CrawlId
 from gossamer.doors.http.core import timestamps
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.routing import Route
-from gossamer.flows.archive import restorer as restoring
-from gossamer.flows.archive.restorer import ArchiveRestorer
+from gossamer.flows.data.archive import restorer as restoring
+from gossamer.flows.data.archive.restorer import ArchiveRestorer
 from gossamer.state.crawl.upkeep.archives import Archive
 from gossamer.state.tenants.tenants import Role
 

@@ -14,8 +14,8 @@ from gossamer.doors.http.api.crawl.host_names import HostName
 from gossamer.doors.http.api.crawl.purge import PurgeQuery
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.routing import Route
-from gossamer.flows.repair import replayer as replaying
-from gossamer.flows.repair.replayer import Replayer
+from gossamer.flows.data.repair import replayer as replaying
+from gossamer.flows.data.repair.replayer import Replayer
 from gossamer.state.tenants.tenants import Role
 from gossamer.web.outcome.outcome import Outcome
 

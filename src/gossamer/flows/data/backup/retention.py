@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from gossamer.flows.backup.blob_copies import Report
-from gossamer.flows.backup.checking import list_blobs
+from gossamer.flows.data.backup.blob_copies import Report
+from gossamer.flows.data.backup.checking import list_blobs
 from gossamer.state.backup.backup_place import BackupPlace, blob_name, manifest_name
 from gossamer.state.backup.manifest import Manifest
 

@@ -13,10 +13,10 @@ from typing import Final
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer import problems
-from gossamer.flows.removal.batch_removal import BatchRemoval
-from gossamer.flows.removal.crawl_removal import CrawlRemoval
-from gossamer.flows.removal.deleter import AcceptedDeletion, DeleteResult
-from gossamer.flows.removal.pacing import RemovalProgress, remove_all
+from gossamer.flows.data.removal.batch_removal import BatchRemoval
+from gossamer.flows.data.removal.crawl_removal import CrawlRemoval
+from gossamer.flows.data.removal.deleter import AcceptedDeletion, DeleteResult
+from gossamer.flows.data.removal.pacing import RemovalProgress, remove_all
 from gossamer.flows.tenants.admit import Admission
 from gossamer.problems import Problem, Unavailable
 from gossamer.reach.page.visit import Step

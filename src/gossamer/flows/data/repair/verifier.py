@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 from sqlalchemy import select
 
-from gossamer.flows.removal.leftovers import index_names
+from gossamer.flows.data.removal.leftovers import index_names
 from gossamer.state.blobs import orphan_blobs
 from gossamer.state.blobs.blobs import Blobs
 from gossamer.state.crawl.crawled_pages import USUAL_OUTCOME, StoredPage

@@ -13,9 +13,9 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from gossamer.flows.backup.blob_copies import Report, for_each, hashed, stay_silent
-from gossamer.flows.backup.restore import is_empty, require_stopped
-from gossamer.flows.backup.voiding import end_leases
+from gossamer.flows.data.backup.blob_copies import Report, for_each, hashed, stay_silent
+from gossamer.flows.data.backup.restore import is_empty, require_stopped
+from gossamer.flows.data.backup.voiding import end_leases
 from gossamer.state.backup import records as backups
 from gossamer.state.backup.dumped_tables import BLOB_NAMES, DUMPED, DumpedTable, Row
 from gossamer.state.backup.manifest import BackupFault

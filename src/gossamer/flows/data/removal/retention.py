@@ -11,11 +11,11 @@ from typing import Final, NamedTuple, Self
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from gossamer.flows.removal import pacing
-from gossamer.flows.removal.deleter import Deleter
-from gossamer.flows.removal.leftovers import drop_orphans
-from gossamer.flows.removal.pacing import RemovalProgress, remove_all, rest
-from gossamer.flows.removal.page_removal import PageArchive, PageRemoval
+from gossamer.flows.data.removal import pacing
+from gossamer.flows.data.removal.deleter import Deleter
+from gossamer.flows.data.removal.leftovers import drop_orphans
+from gossamer.flows.data.removal.pacing import RemovalProgress, remove_all, rest
+from gossamer.flows.data.removal.page_removal import PageArchive, PageRemoval
 from gossamer.reach.page.visit import Step
 from gossamer.settings.settings import Settings
 from gossamer.settings.values import Lifetime

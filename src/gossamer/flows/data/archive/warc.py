@@ -16,7 +16,7 @@ from warcio.exceptions import ArchiveLoadFailed
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from gossamer.flows.archive.archive_rows import damage
+from gossamer.flows.data.archive.archive_rows import damage
 from gossamer.web.pages.page import Page
 
 MEDIA_TYPE: Final = "application/warc"

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from gossamer.flows.removal import pacing
-from gossamer.flows.removal.deleter import AcceptedDeletion, DeleteResult
-from gossamer.flows.removal.leftovers import drop_orphans
-from gossamer.flows.removal.pacing import RemovalProgress, rest
+from gossamer.flows.data.removal import pacing
+from gossamer.flows.data.removal.deleter import AcceptedDeletion, DeleteResult
+from gossamer.flows.data.removal.leftovers import drop_orphans
+from gossamer.flows.data.removal.pacing import RemovalProgress, rest
 from gossamer.reach.page.visit import Step
 from gossamer.state.blobs.blobs import Blobs
 from gossamer.state.db.database import Database

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from gossamer.flows.removal.crawl_removal import CrawlRemoval
-from gossamer.flows.removal.deleter import AcceptedDeletion, DeleteResult
+from gossamer.flows.data.removal.crawl_removal import CrawlRemoval
+from gossamer.flows.data.removal.deleter import AcceptedDeletion, DeleteResult
 from gossamer.reach.page.visit import Step
 from gossamer.state.crawl.removal import deleting
 from gossamer.state.jobs import audits, deletions

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from gossamer.flows.backup.blob_copies import Report, check_sizes, fetch_blob, for_each
+from gossamer.flows.data.backup.blob_copies import Report, check_sizes, fetch_blob, for_each
 from gossamer.state.backup.backup_place import BackupPlace
 from gossamer.state.backup.manifest import BackupFault, Manifest, StoredBlob
 from gossamer.state.backup.row_parts import read_part

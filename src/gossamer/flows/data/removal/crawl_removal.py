@@ -10,10 +10,10 @@ from typing import Final
 from sqlalchemy import Table
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from gossamer.flows.removal import pacing
-from gossamer.flows.removal.deleter import AcceptedDeletion, DeleteResult
-from gossamer.flows.removal.leftovers import drop_orphans, index_names
-from gossamer.flows.removal.pacing import RemovalProgress, rest
+from gossamer.flows.data.removal import pacing
+from gossamer.flows.data.removal.deleter import AcceptedDeletion, DeleteResult
+from gossamer.flows.data.removal.leftovers import drop_orphans, index_names
+from gossamer.flows.data.removal.pacing import RemovalProgress, rest
 from gossamer.problems import Unavailable
 from gossamer.reach.page.visit import Step
 from gossamer.state.blobs.blobs import Blobs

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
-from gossamer.flows.removal.audit_removal import AuditRemoval
-from gossamer.flows.removal.batch_removal import BatchRemoval
-from gossamer.flows.removal.crawl_removal import CrawlRemoval
-from gossamer.flows.removal.deleter import Removal
-from gossamer.flows.removal.page_removal import PageRemoval
-from gossamer.flows.removal.tenant_removal import TenantRemoval
+from gossamer.flows.data.removal.audit_removal import AuditRemoval
+from gossamer.flows.data.removal.batch_removal import BatchRemoval
+from gossamer.flows.data.removal.crawl_removal import CrawlRemoval
+from gossamer.flows.data.removal.deleter import Removal
+from gossamer.flows.data.removal.page_removal import PageRemoval
+from gossamer.flows.data.removal.tenant_removal import TenantRemoval
 from gossamer.flows.tenants.admit import Admission
 from gossamer.state.blobs.blobs import Blobs
 from gossamer.state.db.database import Database

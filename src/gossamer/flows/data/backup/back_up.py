@@ -20,10 +20,10 @@ from msgspec import Struct
 
 from gossamer import __version__
 from gossamer.concurrency.periodic import every, ignore
-from gossamer.flows.backup import retention
-from gossamer.flows.backup.blob_copies import Report, check_saved, save_blobs, stay_silent
-from gossamer.flows.backup.checking import BLOBS, check_rows, list_blobs
-from gossamer.flows.backup.retention import KeepRule
+from gossamer.flows.data.backup import retention
+from gossamer.flows.data.backup.blob_copies import Report, check_saved, save_blobs, stay_silent
+from gossamer.flows.data.backup.checking import BLOBS, check_rows, list_blobs
+from gossamer.flows.data.backup.retention import KeepRule
 from gossamer.problems import Unavailable
 from gossamer.state.backup import records as backups
 from gossamer.state.backup.backup_place import BackupPlace

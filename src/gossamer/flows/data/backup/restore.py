@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 
 from msgspec import Struct
 
-from gossamer.flows.backup.blob_copies import Report, check_sizes, fetch_blob, for_each, stay_silent
-from gossamer.flows.backup.checking import check_rows, list_blobs
-from gossamer.flows.backup.voiding import end_leases, end_sessions
+from gossamer.flows.data.backup.blob_copies import Report, check_sizes, fetch_blob, for_each, stay_silent
+from gossamer.flows.data.backup.checking import check_rows, list_blobs
+from gossamer.flows.data.backup.voiding import end_leases, end_sessions
 from gossamer.state.backup import records as backups
 from gossamer.state.backup.backup_place import BackupPlace
 from gossamer.state.backup.dumped_tables import BLOB_NAMES, DUMPED, DumpedTable
