@@ -196,7 +196,12 @@ def test_what_takes_long_to_read_leaves_nothing_behind(tmp_path: Path, site: Sit
 def test_a_reader_that_has_seen_enough(tmp_path: Path, article: str) -> None:
     command = [sys.executable, "-m", "gossamer", "fetch", *OPEN, "--format", "rawHtml", *[article] * 20]
     process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path, text=True
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=tmp_path,
+        env={**os.environ, "GOSSAMER_DATA_DIR": str(tmp_path)},
+        text=True,
     )
     assert process.stdout is not None
     assert process.stderr is not None
@@ -211,7 +216,8 @@ def test_on_a_terminal(tmp_path: Path, site: Site, article: str) -> None:
     rude = site.url(say("before \x1b[2J after", "Content-Type: text/plain"))
     master, terminal = pty.openpty()
     command = [sys.executable, "-m", "gossamer", "fetch", *OPEN, article, rude]
-    process = subprocess.Popen(command, stdout=terminal, stderr=terminal, cwd=tmp_path)
+    here = {**os.environ, "GOSSAMER_DATA_DIR": str(tmp_path)}
+    process = subprocess.Popen(command, stdout=terminal, stderr=terminal, cwd=tmp_path, env=here)
     os.close(terminal)
     shown = b""
     try:

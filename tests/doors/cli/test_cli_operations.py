@@ -22,7 +22,7 @@ def test_what_a_crawl_has_stored_is_deleted_by_commands(tmp_path: Path, web: Web
     assert (nothing.returncode, "at least one" in nothing.stderr) == (1, True)
     look = gossamer("delete", "pages", "--host", host, "--dry-run", folder=tmp_path)
     assert look.stdout.startswith("3 pages (")
-    later = ("--now", "2100-01-01")
+    later = ("--now", "2100-01-01", "--keep-pages", "forever")
     due = json.loads(gossamer("upkeep", *later, "--dry-run", "--json", folder=tmp_path).stdout)
     assert (due["bodies"]["rows"], due["completed URLs"]["rows"] > 2, "pages" in due) == (3, True, False)
     assert any((tmp_path / "blobs").rglob("crawls*"))

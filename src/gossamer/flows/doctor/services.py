@@ -15,7 +15,6 @@ from gossamer.settings.settings import Settings
 from gossamer.state.blobs.blobs import Blobs
 from gossamer.state.db.database import Database, DatabaseTooNew
 from gossamer.state.kv.hot import Hot
-from gossamer.state.kv.hot_redis import RedisHot
 
 OLDEST_REDIS: Final = (7, 0)
 COMMON_SCRIPTS: Final = (
@@ -61,9 +60,9 @@ async def _examine_schema(database: Database) -> Diagnosis:
 
 async def examine_hot(hot: Hot) -> list[Diagnosis]:
     await hot.ping()
-    if not isinstance(hot, RedisHot):
-        return [ok("hot store", "in the memory of this process: for one server")]
     server = await hot.describe()
+    if server is None:
+        return [ok("hot store", "in the memory of this process: for one server")]
     finding = f"{server.name} {server.version} answers"
     version = tuple(int(part) for part in server.version.split(".")[:2] if part.isdigit())
     if version < OLDEST_REDIS:

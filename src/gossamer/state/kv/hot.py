@@ -64,6 +64,14 @@ class Claim:
     holder: str | None = None  # the token of the other caller's run
 
 
+class HotServer(NamedTuple):
+    """A server that keeps hot data."""
+
+    name: str
+    version: str
+    eviction: str | None  # the policy; None if it may not be read
+
+
 class Hot(Protocol):
     # Short-lived keys.
     def get(self, key: str) -> Awaitable[bytes | None]:
@@ -139,6 +147,10 @@ class Hot(Protocol):
 
     async def pages(self) -> tuple[int, int]:
         """The number of pages, and their bytes."""
+        ...
+
+    async def describe(self) -> HotServer | None:
+        """The server behind it; None if this process keeps everything itself."""
         ...
 
     async def ping(self) -> None: ...

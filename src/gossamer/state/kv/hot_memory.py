@@ -271,6 +271,9 @@ class MemoryHot:
     async def pages(self) -> tuple[int, int]:
         return len(self._pages), self._page_bytes
 
+    async def describe(self) -> None:
+        return None
+
     async def ping(self) -> None:
         """Memory is always available."""
 

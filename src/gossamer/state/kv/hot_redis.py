@@ -20,10 +20,10 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from importlib import resources
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, cast
 
 from gossamer.problems import Unavailable
-from gossamer.state.kv.hot import FENCE_SECONDS, Claim, HitFacts, HitQuestion, Tally, Window
+from gossamer.state.kv.hot import FENCE_SECONDS, Claim, HitFacts, HitQuestion, HotServer, Tally, Window
 from gossamer.state.kv.resp import DEADLINE, LuaScript, RespClient, ServerError, pack
 from gossamer.state.kv.resp_address import Address, Part
 
@@ -34,12 +34,6 @@ HOLDER_BYTES: Final = 64  # enough of a claim's value to tell one holder from th
 BEYOND: Final = 1_000  # milliseconds that a window outlives its last unit
 BEYOND_GIVEN_TIME: Final = 3_600_000  # the same where the caller's clock is used instead of the server's
 SCANNED_AT_ONCE: Final = 1_000
-
-
-class HotServer(NamedTuple):
-    name: str
-    version: str
-    eviction: str | None  # the policy; None if it may not be read
 
 
 class RedisHot:
