@@ -221,6 +221,9 @@ class Metrics:
         self._silent_workers = self._gauge(
             "gossamer_silent_workers", "Workers that fell silent within the last hour.", shared=True
         )
+        self._held_crawls = self._gauge(
+            "gossamer_held_crawls", "Crawls that a quota has paused.", "quota", shared=True
+        )
         self._backup_age = self._gauge(
             "gossamer_backup_age_seconds", "Age of the last backup; NaN if it is not known.", shared=True
         )
@@ -323,6 +326,10 @@ class Metrics:
     def index_lag(self, batches: int, oldest_seconds: float) -> None:
         self._unindexed.set(batches)
         self._index_oldest.set(oldest_seconds)
+
+    def held_crawls(self, by_quota: Mapping[str, int]) -> None:
+        for quota, count in by_quota.items():
+            self._held_crawls.labels(quota).set(count)
 
     def silent_workers(self, count: int) -> None:
         self._silent_workers.set(count)

@@ -20,6 +20,7 @@ from gossamer.state.jobs.job import JobState
 from gossamer.state.pages import page_rows
 from gossamer.state.search import index_queue
 from gossamer.state.search.index_queue import IndexLag
+from gossamer.state.tenants import quota_rows
 
 ANSWER_MINUTES: Final = 5  # whole ones, over which answers to crawls are counted
 SILENT_SECONDS: Final = 120.0  # without a heartbeat, a worker that has not said goodbye is silent
@@ -47,6 +48,7 @@ class StoredState:
     index: IndexLag = field(default_factory=lambda: IndexLag(0, 0.0))
     pages_to_repair: int = 0
     blobs_to_drop: int = 0
+    held_crawls: Mapping[str, int] = field(default_factory=dict)  # by the quota that has paused them
     last_backup: float | None = None  # Unix seconds
 
 
@@ -99,6 +101,7 @@ class Surveyor:
                 index=await index_queue.lag(connection),
                 pages_to_repair=await page_rows.count_due(connection),
                 blobs_to_drop=await orphan_blobs.count_due(connection),
+                held_crawls=await quota_rows.count_held(connection),
                 last_backup=None if backup is None else backup.snapshot_at / 1000,
             )
 

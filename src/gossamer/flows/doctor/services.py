@@ -83,19 +83,21 @@ async def examine_hot(hot: Hot) -> list[Diagnosis]:
 
 
 async def examine_blobs(blobs: Blobs) -> Diagnosis:
-    """Write, read and delete a small blob."""
+    """Write, list, read and delete a small blob."""
     name, body = f"doctor/{secrets.token_hex(16)}", b"gossamer doctor"
     await blobs.put(name, body)
     try:
         if await blobs.get(name) != body:
             return broken("blobs", "what is written is not what is read", "Check the bucket or the disk.")
+        if name not in [found async for found, _ in blobs.listing("doctor")]:
+            return broken("blobs", "what is written is not listed", "Allow listing: backups need it.")
     finally:
         await blobs.drop([name])
     if await blobs.get(name) is not None:
         return broken(
             "blobs", "a deleted blob is still there", "Allow deleting, and switch object locks off."
         )
-    return ok("blobs", "written, read and deleted")
+    return ok("blobs", "written, listed, read and deleted")
 
 
 async def examine_browser(browsers: Browsers) -> list[Diagnosis]:

@@ -8,6 +8,7 @@ from typing import Final
 from gossamer.concurrency.breaker import Breaker
 from gossamer.flows.alerts.evaluator import AlertEvaluator
 from gossamer.flows.alerts.situation import StoredState, Surveyor
+from gossamer.flows.tenants.quotas import HOLDING
 from gossamer.observe.metrics import Metrics
 from gossamer.problems import Unavailable
 
@@ -55,6 +56,7 @@ class Gauges:
         metrics.repairs(pages=stored.pages_to_repair, blobs=stored.blobs_to_drop)
         metrics.index_lag(*stored.index)
         metrics.silent_workers(len(stored.silent))
+        metrics.held_crawls({reason: stored.held_crawls.get(reason, 0) for reason in HOLDING.values()})
         if stored.last_backup is not None:
             metrics.backup_age(self._surveyor.clock() - stored.last_backup)
 

@@ -54,6 +54,13 @@ async def list_bound(connection: AsyncConnection) -> Sequence[BoundCrawl]:
     return [*await _list_bound(connection, running), *await _list_bound(connection, held)]
 
 
+async def count_held(connection: AsyncConnection) -> dict[str, int]:
+    """How many crawls each quota has paused."""
+    held = select(_crawls.held_by, func.count()).where(_crawls.held_by.is_not(None))
+    rows = await connection.execute(held.group_by(_crawls.held_by))
+    return {str(row[0]): int(row[1]) for row in rows}
+
+
 async def _list_bound(connection: AsyncConnection, which: ColumnElement[bool]) -> list[BoundCrawl]:
     columns = [_crawls[name] for name in BoundCrawl._fields]
     rows = await connection.execute(select(*columns).where(which, _crawls.quota_tier.is_not(None)))
