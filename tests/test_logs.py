@@ -44,6 +44,7 @@ def request(log: Log, **fields: Any) -> None:
 def standard_library() -> Iterator[None]:
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
+    logging.captureWarnings(False)  # another test may have left it on, which keeps it from being set up
     yield
     root.handlers[:] = handlers
     root.setLevel(level)

@@ -29,25 +29,32 @@ from gossamer.choices import (
 from gossamer.doors import cli
 from gossamer.doors.http.core.routing import Route
 from gossamer.doors.http.server.fast_path import HitFastPath
-from gossamer.doors.worker.kinds import KINDS
+from gossamer.doors.worker.kinds import KINDS, handlers
 from gossamer.doors.worker.worker import Worker
 from gossamer.flows.alerts.alerts import Alerts
 from gossamer.flows.audit.audit import Auditor
 from gossamer.flows.audit.audits import Audits
 from gossamer.flows.audit.probe import SiteProbe
 from gossamer.flows.batch.batch import Batcher
-from gossamer.flows.batch.batch_job import Batches
+from gossamer.flows.batch.batch_job import Batches, BatchRunner
 from gossamer.flows.crawl.frontier_batcher import FrontierBatcher
+from gossamer.flows.crawl.host import CrawlParts
 from gossamer.flows.crawl.indexing import Indexing
 from gossamer.flows.crawl.managing.control import CrawlControl
 from gossamer.flows.crawl.managing.crawl_feed import CrawlFeed
 from gossamer.flows.crawl.managing.preview import CrawlPreviewer
+from gossamer.flows.crawl.plan import Plans
+from gossamer.flows.crawl.politeness.gate import Gates
 from gossamer.flows.crawl.politeness.robots import RobotsFiles
 from gossamer.flows.crawl.reading.results import CrawlResults
 from gossamer.flows.crawl.seeds import Seeder
 from gossamer.flows.crawl.visiting.fetch import CrawlFetcher
+from gossamer.flows.crawl.visiting.known_urls import KnownUrls
+from gossamer.flows.crawl.visiting.page_parser import PageParser
+from gossamer.flows.crawl.visiting.page_processor import PageProcessor
 from gossamer.flows.crawl.watch import CrawlWatch
 from gossamer.flows.crawl.worker import CrawlWorker
+from gossamer.flows.crawl.writer import Writer
 from gossamer.flows.data.archive.archiver import Archiver
 from gossamer.flows.data.archive.restorer import ArchiveRestorer
 from gossamer.flows.data.removal.deleter import Deleter
@@ -67,6 +74,7 @@ from gossamer.flows.parsers.parser_pool import ParserPool
 from gossamer.flows.render.pace import RenderPace
 from gossamer.flows.render.render import Renderer
 from gossamer.flows.render.render_capacity import RenderCapacity
+from gossamer.flows.render.render_job import RenderWork
 from gossamer.flows.render.serve import RenderService, restore_limits
 from gossamer.flows.render.warm import Warmer
 from gossamer.flows.tenants import keys
@@ -115,9 +123,9 @@ from gossamer.state.tenants.backoff import FailureBackoff
 from gossamer.state.tenants.limits import Limits, policies
 from gossamer.state.tenants.usage import Usage
 from gossamer.state.wakeups.wakeups import open_wakeups
-from gossamer.workers import open_crawl_worker, open_worker
 
 RETRY_SECONDS = (0.5, 1.0, 2.0, 5.0)
+WORK_SHARE = 0.8  # of the drain time, in which jobs may run; in the rest they are given back
 SETTLE_SECONDS = 2.0  # of the ten that containers are given to stop
 BROWSER_SECONDS = 10.0  # for a browser to start, when its health is checked
 
@@ -317,10 +325,55 @@ class Service:
         await upkeep.settle_index(self.index, self.log)
 
     def worker(self, kinds: Collection[str] = KINDS) -> Worker:
-        return open_worker(self, kinds)
+        rendering = RenderWork(
+            self.renderer,
+            self.page_cache,
+            self.limits,
+            self.usage,
+            self.render_pace,
+            self.render_failures,
+            self.job_waiter,
+        )
+        places = self.settings.browser_places
+        batches = BatchRunner(
+            self.batcher, self.reader, self.database, self.batch_lines, self.settings.upgrade_url
+        )
+        stored = (self.deleter, self.archive_restorer, self.replayer)
+        done = handlers(self.auditor, rendering, self.warmer, batches, *stored, places=places, kinds=kinds)
+        return Worker(
+            self.jobs,
+            done,
+            name=self.worker_name,
+            log=self.log,
+            metrics=self.metrics,
+            stop_seconds=self.settings.drain_seconds * WORK_SHARE,
+        )
 
     def crawl_worker(self) -> CrawlWorker:
-        return open_crawl_worker(self)
+        settings, known = self.settings, KnownUrls()
+        shared = self.hot if settings.is_hot_shared else None
+        parts = CrawlParts(
+            frontier=self.frontier,
+            hosts=self.hosts,
+            plans=Plans(self.crawls, time.monotonic),
+            batcher=self.frontier_batcher,
+            robots=self.robots_files,
+            fetcher=CrawlFetcher(self.fetcher, self.browsing),
+            parser=PageParser(self.crawl_parsers, settings.user_agent),
+            processor=PageProcessor(known, settings.user_agent),
+            writer=Writer(self.database, self.frontier, self.blobs, known, self.log),
+            log=self.log,
+        )
+        return CrawlWorker(
+            parts,
+            self.crawls,
+            self.database,
+            Gates(self.dialer, shared, settings.crawl_address_connections, settings.egress_allow),
+            self.log,
+            name=self.worker_name,
+            most_hosts=settings.crawl_hosts,
+            usual_delay=settings.crawl_delay,
+        )
 
     def fast_path(self) -> HitFastPath:
         return HitFastPath(self.hot, self.render_service, self.admission, self.limits, self.log, self.metrics)

@@ -14,7 +14,6 @@ import kubernetes_validate
 import pytest
 import yaml
 from compose_spec import PyCompose
-from prometheus_client import generate_latest
 
 from gossamer.observe.metrics import Metrics
 from gossamer.settings.settings import Settings
@@ -81,7 +80,7 @@ def test_workers_are_scaled_by_a_metric_that_exists() -> None:
     (scaled,) = [one for one in manifests() if one["kind"] == "ScaledObject"]
     metrics = Metrics("test")
     metrics.queue([("render", "queued", 1, 0.0)])
-    shown = generate_latest(metrics.registry).decode()
+    shown = metrics.exposition.text()[0].decode()
     query = scaled["spec"]["triggers"][0]["metadata"]["query"]
     (name, label, value) = re.search(r'(gossamer_\w+)\{(\w+)="(\w+)"\}', query).groups()  # type: ignore[union-attr]
     assert re.search(rf'(?m)^{name}\{{[^}}]*{label}="{value}"', shown)

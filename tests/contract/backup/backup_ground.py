@@ -34,6 +34,7 @@ TENANT = "01J00000000000000000000001"
 HASH = "a" * 64
 BODY = "Grüße, \u2028 and a body\n".encode() * 50
 BATCH_BLOB = "batches/one/0-x"
+ARCHIVE_BLOB = "archives/one.ndjson.gz"
 SEARCHED = ("search_pages", "search_tenants")  # written by the index itself
 ENDED = ("sessions", "sign_in_links")  # by a restore
 LEASED = ("jobs", "hosts", "payments", "unindexed")  # changed by a restore
@@ -64,6 +65,7 @@ GIVEN: Mapping[str, Mapping[str, Any]] = {
     "payments": {"state": "served", "amount": 2**40, "token": "t" * 32, "held_until": 2**50, "proof": ""},
     "once": {"answer": bytes(range(256))},
     "alerts": {"severity": "warning"},
+    "archives": {"rows_blob": ARCHIVE_BLOB, "warc_blob": None},
 }
 
 
@@ -81,6 +83,7 @@ class Installation:
         packed = content.pack([_page(BODY)])
         await self.blobs.put(packed.name, packed.body)
         await self.blobs.put(BATCH_BLOB, b"a long result")
+        await self.blobs.put(ARCHIVE_BLOB, b"an archive")
         at = packed.places[0]
         where = {"blob": at.blob, "blob_offset": at.offset, "blob_size": at.size}
         given = {

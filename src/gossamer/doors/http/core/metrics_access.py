@@ -10,9 +10,7 @@ from ipaddress import ip_address
 from typing import Final, Self
 
 from gossamer.doors.http.core.exchange import Exchange
-from gossamer.flows.tenants.admit import unauthorized
 from gossamer.settings.settings import Settings
-from gossamer.state.tenants.tenants import Role
 
 _FORWARDING: Final = frozenset({b"forwarded", b"via", b"x-forwarded-for", b"x-forwarded-host", b"x-real-ip"})
 
@@ -29,10 +27,9 @@ class MetricsAccess:
         is_fronted = settings.public_url.startswith("https:") and not settings.trusted_proxies
         return cls(settings.metrics_token, not is_fronted)
 
-    def check(self, exchange: Exchange) -> None:
-        if exchange.caller.role is Role.ADMIN or self._has_token(exchange) or self._is_local(exchange):
-            return
-        raise unauthorized("Metrics need the token in GOSSAMER_METRICS_TOKEN, or an admin's key.")
+    def admits(self, exchange: Exchange) -> bool:
+        """Whether the request may read them, whoever sends it. Admins always may."""
+        return self._has_token(exchange) or self._is_local(exchange)
 
     def _has_token(self, exchange: Exchange) -> bool:
         return bool(self.token) and hmac.compare_digest(

@@ -56,6 +56,7 @@ class Route:
     control: bool = False  # a control call: reads or steers what exists already, as every GET does
     policies: tuple[str, ...] = ()  # rate limits beside the caller's own
     price: Price = ""  # for callers without a key
+    admits: Callable[[Exchange], bool] | None = None  # lets requests in without the role, as by a token
     # Tells whether the cache has the answer. Such a route calls `exchange.admit_work` before other work.
     peek: Peek | None = None
     deadline: float | None = None  # seconds; None is the setting's

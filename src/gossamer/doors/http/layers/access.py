@@ -66,10 +66,9 @@ class Authenticate:
         return caller_of(session)
 
     def _weigh(self, problem: Problem, exchange: Exchange) -> Problem | None:
-        open_to_all = exchange.route is not None and exchange.route.needs is Role.NOBODY
         return (
             None
-            if open_to_all and (problem.kind.status in (401, 403) or isinstance(problem, Unavailable))
+            if _is_open(exchange) and (problem.kind.status in (401, 403) or isinstance(problem, Unavailable))
             else problem
         )
 
@@ -85,7 +84,7 @@ class Authorise:
         if exchange.denial is not None:
             raise exchange.denial
         needs, has = exchange.route.needs, exchange.caller.role  # type: ignore[union-attr]
-        if not has.may(needs):
+        if not has.may(needs) and not _is_open(exchange):
             if has is Role.NOBODY:
                 raise unauthorized("This endpoint needs an API key.")
             raise Problem(
@@ -95,6 +94,14 @@ class Authorise:
         if exchange.caller.csrf_secret and exchange.method not in _SAFE:
             await _check_csrf(exchange)
         await self.app(scope, receive, send)
+
+
+def _is_open(exchange: Exchange) -> bool:
+    """Whether the route is for everybody, or lets this request in for another reason than its caller."""
+    route = exchange.route
+    if route is None:
+        return False
+    return route.needs is Role.NOBODY or (route.admits is not None and route.admits(exchange))
 
 
 async def _check_csrf(exchange: Exchange) -> None:

@@ -155,7 +155,6 @@ async def test_every_route_declares_who_may_call_it(visit: Visit) -> None:
         "/health",
         "/health/live",
         "/health/ready",
-        "/metrics",
     }
 
 

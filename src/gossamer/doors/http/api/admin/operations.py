@@ -107,7 +107,6 @@ class OperationsEndpoints:
         return Alive(health.status)
 
     async def metrics(self, exchange: Exchange) -> Response:
-        self.access.check(exchange)
         await self.gauges.refresh()
         text, content_type = self.registry.exposition.text(exchange.header(b"accept") or "")
         return Response(text, headers={"content-type": content_type})
@@ -160,9 +159,8 @@ class OperationsEndpoints:
                 summary="Get metrics for Prometheus, with its token or as an admin",
                 description="Needs the token in `GOSSAMER_METRICS_TOKEN` as a Bearer token, or an admin's "
                 "key. Without either it answers only callers on the same machine that came through no proxy.",
-                problems=(problems.UNAUTHORIZED,),
                 media_type="text/plain",
-                **open_to_all,
+                **{**open_to_all, "needs": Role.ADMIN, "admits": self.access.admits},
             ),
             Route(
                 method="GET",
