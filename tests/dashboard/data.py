@@ -67,6 +67,7 @@ async def fill(stage: Stage) -> dict[str, str]:
         "tenants": "/app/tenants",
         "settings": "/app/settings",
         "health": "/app/health",
+        "doctor": "/app/health/doctor",
         "account": "/app/account",
     }
 

@@ -21,7 +21,8 @@ CHECKS = (
 def test_whatever_is_sent_the_answer_is_a_declared_one(start_gossamer: Start, tmp_path: Path) -> None:
     # No name resolves and nobody works, so that whatever is asked for stays here. What /fetch answers to any
     # input is held by its own properties (test_fetch.py), with a name server of its own; /api/render may hold
-    # a request for a minute (test_render.py), and /api/stats/stream for a quarter of an hour.
+    # a request for a minute (test_render.py), and /api/stats/stream for a quarter of an hour. The doctor
+    # examines everything anew each time (test_doctor.py).
     server = start_gossamer(
         limit_admin="1000000/60",
         limit_hits_pro="1000000/60",
@@ -39,7 +40,7 @@ def test_whatever_is_sent_the_answer_is_a_declared_one(start_gossamer: Start, tm
             "--phases=examples,coverage,fuzzing",
             "--max-examples=8",
             "--seed=1",
-            "--exclude-path-regex=^/(fetch|extract|screenshot|pdf|api/render|api/stats/stream)",
+            "--exclude-path-regex=^/(fetch|extract|screenshot|pdf|api/render|api/stats/stream|api/admin/doctor)",
             f"--url=http://127.0.0.1:{server.port}",
         ],
         capture_output=True,
