@@ -15,7 +15,7 @@ http {{
     client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy; fastcgi_temp_path {folder}/fastcgi;
     uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
     log_format passed_on '$request_uri|$upstream_status'; access_log {folder}/access passed_on;
-    client_header_timeout 1s; client_body_timeout 1s; keepalive_timeout 1s; lingering_close off;
+    client_header_timeout 1s; client_body_timeout 1s; keepalive_timeout {keepalive}s; lingering_close off;
     underscores_in_headers on; ignore_invalid_headers off; {http}
     upstream gossamer {{ {servers} keepalive 16; }}
     server {{
@@ -72,9 +72,11 @@ class Front(Daemon):
 
 
 class Nginx(Front):
-    def __init__(self, folder: Path, backends: Sequence[int], *, http: str = "", location: str = "") -> None:
+    def __init__(
+        self, folder: Path, backends: Sequence[int], *, http: str = "", location: str = "", keepalive: int = 1
+    ) -> None:
         super().__init__(folder, backends)
-        self._more = {"http": http, "location": location}
+        self._more = {"http": http, "location": location, "keepalive": keepalive}
 
     def _command(self) -> list[str]:
         servers = " ".join(f"server 127.0.0.1:{port} max_fails=0;" for port in self._backends)

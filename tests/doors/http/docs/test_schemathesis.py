@@ -6,7 +6,7 @@ from pathlib import Path
 
 import httpx
 from tests.doors.processes import Start
-from tests.doors.services import ADMIN_KEY
+from tests.doors.services import ADMIN_KEY, AS_ADMIN, PUBLIC_URL
 
 CHECKS = (
     "status_code_conformance",
@@ -28,6 +28,7 @@ def test_whatever_is_sent_the_answer_is_a_declared_one(start_gossamer: Start, tm
         limit_hits_pro="1000000/60",
         limit_control_pro="1000000/60",
         dns_servers="127.0.0.1:9",
+        public_url=PUBLIC_URL,  # https: metrics are then not for everybody on this machine
         serve_worker="no",
     )
     done = subprocess.run(
@@ -49,6 +50,6 @@ def test_whatever_is_sent_the_answer_is_a_declared_one(start_gossamer: Start, tm
         timeout=300,
     )
     assert done.returncode == 0, done.stdout[-8000:]
-    counted = httpx.get(f"http://127.0.0.1:{server.port}/metrics").text
+    counted = httpx.get(f"http://127.0.0.1:{server.port}/metrics", headers=AS_ADMIN).text
     assert "gossamer_errors_total{" in counted
     assert 'code="INTERNAL_ERROR"' not in counted

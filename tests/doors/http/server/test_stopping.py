@@ -215,7 +215,9 @@ async def test_a_rolling_restart_behind_nginx_fails_no_request(start_gossamer: S
     servers = [await asyncio.to_thread(start_gossamer, **limits) for _ in range(2)]
     ports = [server.port for server in servers]
     (tmp_path / "nginx").mkdir()
-    front = Nginx(tmp_path / "nginx", ports, location="proxy_next_upstream error timeout http_503;")
+    # A client that is starved for a second must not find its idle connection closed.
+    passing = "proxy_next_upstream error timeout http_503;"
+    front = Nginx(tmp_path / "nginx", ports, location=passing, keepalive=60)
     front.start()
     stop = asyncio.Event()
     try:
