@@ -100,7 +100,10 @@ def start_gossamer(processes: Start) -> Start:
     def start(**settings: Any) -> Process:
         process = processes("gossamer", "serve", **settings)
         address = re.search(r"http://127\.0\.0\.1:(\d+)", process.line())
-        process.port = int(address[1] if address else pytest.fail(process.process.communicate()[1]))
+        if address is None:
+            process.process.kill()
+            pytest.fail(process.process.communicate()[1])
+        process.port = int(address[1])
         return process
 
     return start
