@@ -22,8 +22,8 @@ from gossamer.state.tenants.tenants import Role
 from gossamer.web.outcome.outcome import Outcome
 
 
-class PurgeQuery(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
-    """Which pages: those that match everything that is given. At least one of the filters is needed."""
+class PageSelection(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, rename="camel"):
+    """Which stored pages of all crawls: those that match everything that is given."""
 
     crawl: Annotated[CrawlId | None, Meta(description="Pages of this crawl.")] = None
     host: Annotated[HostName | None, Meta(description="Pages of this host, as `name` or `name:port`.")] = None
@@ -32,7 +32,6 @@ class PurgeQuery(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
         Meta(description="Pages that were stored before this, such as 2026-01-31T00:00:00Z."),
     ] = None
     outcome: Annotated[Outcome | None, Meta(description="Pages with this outcome.")] = None
-    dry_run: Annotated[bool, Meta(description="Only tell what would be deleted.")] = False
 
     def to_filter(self) -> PurgeFilter:
         hosts = tuple(host_names(self.host)) if self.host is not None else ()
@@ -54,6 +53,12 @@ class PurgePreview(msgspec.Struct, rename="camel"):
     pages: int
     bytes: Annotated[int, Meta(description="The size of these pages as they were fetched.")]
     crawls: Annotated[int, Meta(description="Crawls that have such pages.")]
+
+
+class PurgeQuery(PageSelection, kw_only=True, forbid_unknown_fields=True, rename="camel"):
+    """Which pages: those that match everything that is given. At least one of the filters is needed."""
+
+    dry_run: Annotated[bool, Meta(description="Only tell what would be deleted.")] = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,6 @@
 """Reading stored pages again by the rules of today, for admins."""
 
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Annotated, Final
 
 import msgspec
@@ -9,9 +8,7 @@ from msgspec import Meta
 from starlette.responses import Response
 
 from gossamer.doors.http.api.admin.job_shapes import EXAMPLE_DELETION, ShownJob, accept
-from gossamer.doors.http.api.crawl.crawl_shapes import CrawlId
-from gossamer.doors.http.api.crawl.host_names import HostName
-from gossamer.doors.http.api.crawl.purge import PurgeQuery
+from gossamer.doors.http.api.crawl.purge import PageSelection
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.routing import Route
 from gossamer.flows.data.repair import replayer as replaying
@@ -20,16 +17,9 @@ from gossamer.state.tenants.tenants import Role
 from gossamer.web.outcome.outcome import Outcome
 
 
-class ReplayBody(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
+class ReplayBody(PageSelection, kw_only=True, forbid_unknown_fields=True, rename="camel"):
     """Which pages: those that match everything that is given, and all without a filter."""
 
-    crawl: Annotated[CrawlId | None, Meta(description="Pages of this crawl.")] = None
-    host: Annotated[HostName | None, Meta(description="Pages of this host, as `name` or `name:port`.")] = None
-    before: Annotated[
-        Annotated[datetime, Meta(tz=True)] | None,
-        Meta(description="Pages that were stored before this, such as 2026-01-31T00:00:00Z."),
-    ] = None
-    outcome: Annotated[Outcome | None, Meta(description="Pages with this outcome.")] = None
     refetch: Annotated[
         bool, Meta(description="Fetch them again instead of reading what is stored. Their crawls go on.")
     ] = False
@@ -40,9 +30,10 @@ class ReplayEndpoints:
     replayer: Replayer
 
     async def replay_pages(self, exchange: Exchange, body: ReplayBody) -> Response:
-        which = PurgeQuery(body.crawl, body.host, body.before, body.outcome).to_filter()
         tenant = exchange.caller.tenant_id
-        return accept(await self.replayer.queue(which, exchange.actor, tenant, refetch=body.refetch))
+        return accept(
+            await self.replayer.queue(body.to_filter(), exchange.actor, tenant, refetch=body.refetch)
+        )
 
     def routes(self) -> list[Route]:
         return [
