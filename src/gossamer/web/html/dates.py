@@ -4,37 +4,27 @@ import re
 from datetime import UTC, date, datetime
 from typing import Final
 
+from gossamer.web.html.vocabulary import read_sections
+
 EARLIEST: Final = 1980  # no page is older
 LATEST: Final = 2100
 _ISO: Final = re.compile(
     r"(\d{4})-?(\d{2})-?(\d{2})(?:[T\s]+(\d{1,2}):?(\d{2})(?::?(\d{2})(?:[.,]\d+)?)?\s*(Z|UTC|GMT|[+-]\d{2}:?\d{2}|[+-]\d{2})?)?",
     re.I,
 )
+# The names of each month in many languages, and their short forms.
 _MONTHS: Final = {
     name: number
-    for number, names in enumerate(
-        (
-            "january jan januar janvier enero gennaio janeiro",
-            "february feb februar février fevrier febrero febbraio fevereiro",
-            "march mar märz maerz mars marzo março",
-            "april apr avril abril aprile",
-            "may mai mayo maggio maio",
-            "june jun juni juin junio giugno junho",
-            "july jul juli juillet julio luglio julho",
-            "august aug août aout agosto",
-            "september sep sept septembre septiembre settembre setembro",
-            "october oct oktober okt octobre octubre ottobre outubro",
-            "november nov novembre noviembre novembro",
-            "december dec dezember dez décembre decembre diciembre dicembre dezembro",
-        ),
-        start=1,
-    )
-    for name in names.split()
+    for number, line in enumerate(read_sections("gossamer.web.html.byline", "words.txt")["months"], start=1)
+    for name in line.split()
 }
+_MONTH: Final = r"[^\W\d_]{3,12}"
 _DAY_FIRST: Final = re.compile(
-    r"\b(\d{1,2})(?:st|nd|rd|th|\.|er)?\s+(?:de\s+|of\s+)?([^\W\d_]{3,10})\.?,?\s+(?:de\s+)?(\d{4})\b"
+    r"\b(\d{1,2})(?:st|nd|rd|th|\.|er|\u00ba|\u00b0|-\u0433\u043e)?[\s-]*(?:de\s+|of\s+|\u05d1)?"
+    rf"({_MONTH})\.?,?[\s-]+(?:de\s+|del\s+)?(\d{{4}})\b"
 )
-_MONTH_FIRST: Final = re.compile(r"\b([^\W\d_]{3,10})\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})\b")
+_MONTH_FIRST: Final = re.compile(rf"\b({_MONTH})\.?\s+(\d{{1,2}})(?:st|nd|rd|th|\.)?,?\s+(\d{{4}})\b")
+_YEAR_FIRST: Final = re.compile(rf"\b(\d{{4}})\.?\s+({_MONTH})\.?\s+(\d{{1,2}})\b")  # Hungarian, Lithuanian
 _IDEOGRAPHIC: Final = re.compile(r"(\d{4})\s*[年년]\s*(\d{1,2})\s*[月월]\s*(\d{1,2})\s*[日일]")
 _DOTTED: Final = re.compile(r"\b(\d{1,2})\.(\d{1,2})\.(\d{4})\b")  # with dots, the day always comes first
 _SLASHED_YEAR: Final = re.compile(r"\b(\d{4})[/.](\d{1,2})[/.](\d{1,2})\b")
@@ -83,7 +73,37 @@ def _parse_words(text: str, earliest: int) -> str | None:
     for match in _MONTH_FIRST.finditer(text):
         if month := _MONTHS.get(match[1].lower()):
             return _day(match[3], str(month), match[2], earliest)
+    for match in _YEAR_FIRST.finditer(text):
+        if month := _MONTHS.get(match[2].lower()):
+            return _day(match[1], str(month), match[3], earliest)
     return None
+
+
+def date_beside(text: str, language: str) -> str | None:
+    """Return the date in a short text near a headline, where dates are also written with two digits of the
+    year and with slashes. `03/04/2021` is read as its language does; in English it is ambiguous."""
+    found = iso_date(text) or _search_iso(text)
+    if found is not None:
+        return found
+    match = _SHORT.search(text)
+    if match is None:
+        return None
+    one, sign, other, year = match.groups()
+    ambiguous = sign != "." and int(one) <= 12 and int(other) <= 12 and one != other
+    if ambiguous and language == "en":
+        return None
+    if (ambiguous and language == "en-US") or int(other) > 12:
+        one, other = other, one
+    return _day(year if len(year) == 4 else f"20{year}", other, one, EARLIEST)
+
+
+_SHORT: Final = re.compile(r"(?<![\d./-])(\d{1,2})([./-])\s?(\d{1,2})\2\s?(\d{4}|\d{2})(?![\d/-]|\.\d)")
+_INNER_ISO: Final = re.compile(r"(?<!\d)(?:19|20)\d\d-[01]\d-[0-3]\d(?!\d)")
+
+
+def _search_iso(text: str) -> str | None:
+    match = _INNER_ISO.search(text[:120])
+    return iso_date(match[0]) if match else None
 
 
 def _day(year: str, month: str, day: str, earliest: int) -> str | None:

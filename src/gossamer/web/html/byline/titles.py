@@ -22,9 +22,11 @@ def choose_title(
     document, site_name = _clean(document), _clean(site_name)
     declared = [text for text in (_without_site(_clean(one), site_name, host) for one in declared) if text]
     headings = [text for text in map(_clean, headings) if text and not _is_site(text, site_name, host)]
-    for heading in headings:
-        if _agrees(heading, document) or any(_agrees(heading, one) for one in declared):
-            return heading
+    agreeing = [
+        one for one in headings if _agrees(one, document) or any(_agrees(one, said) for said in declared)
+    ]
+    if agreeing:  # in `Chapter - Book`, the book may have a heading too, and even the first one
+        return next((one for one in agreeing if _begins(document, one)), agreeing[0])
     if declared:
         return declared[0]
     shortened = _without_site(document, site_name, host)
@@ -47,6 +49,11 @@ def _agrees(heading: str, title: str) -> bool:
     return len(short) > 2 and (short == long or long.startswith(short + " ") or long.endswith(" " + short))
 
 
+def _begins(title: str, heading: str) -> bool:
+    short, long = _fold(heading), _fold(title)
+    return long == short or long.startswith(short + " ")
+
+
 def _shares_words(one: str, other: str) -> bool:
     words, others = set(_fold(one).split()), set(_fold(other).split())
     return len(words & others) * 2 >= min(len(words), len(others)) > 0
@@ -54,10 +61,10 @@ def _shares_words(one: str, other: str) -> bool:
 
 def _is_site(text: str, site_name: str, host: str) -> bool:
     folded = _fold(text)
-    return bool(folded) and (folded == _fold(site_name) or folded.replace(" ", "") == _own_name(host))
+    return bool(folded) and (folded == _fold(site_name) or folded.replace(" ", "") == own_name(host))
 
 
-def _own_name(host: str) -> str:
+def own_name(host: str) -> str:
     """Return `news` for `www.news.co.uk`, `example` for `example.org`."""
     labels = [label for label in host.split(".") if label not in ("www", "m", "en")]
     return max(labels[:-1] or labels or [""], key=len).replace("-", "")
@@ -87,7 +94,7 @@ def _names_site(part: str, site_name: str, host: str) -> bool:
         return True
     if site_name and folded == _fold(site_name).replace(" ", ""):
         return True
-    own = _own_name(host)
+    own = own_name(host)
     return len(own) > 2 and (
         folded == own
         or folded.removeprefix("the") == own
