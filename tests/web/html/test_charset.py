@@ -97,3 +97,9 @@ def test_every_charset_can_be_decoded(label: str) -> None:
 )
 def test_media_types(content_type: str | None, body: bytes, media_type: str) -> None:
     assert describe(content_type, body)[0] == media_type
+
+
+def test_iso_2022_jp_is_known_without_a_label() -> None:
+    body = "<p>古池や蛙飛び込む</p>".encode("iso-2022-jp")
+    assert charset_of(body, "text/html") == "iso-2022-jp"
+    assert decode(body, "iso-2022-jp") == "<p>古池や蛙飛び込む</p>"

@@ -12,7 +12,8 @@ from gossamer.web.audit.audit import audit_page
 from gossamer.web.crawl.crawl_view import view_page
 from gossamer.web.extract.extraction import extract_data
 from gossamer.web.pages.page import Page
-from gossamer.web.pages.reading import ReadingOptions, read
+from gossamer.web.pages.reading import read
+from gossamer.web.pages.reading_options import ReadingOptions
 from gossamer.web.render.prerender import prerender
 from gossamer.web.robots import sitemap
 

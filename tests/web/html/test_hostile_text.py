@@ -18,8 +18,9 @@ from gossamer.web.audit.audit import audit_page
 from gossamer.web.content import tokens
 from gossamer.web.crawl.crawl_view import view_page
 from gossamer.web.documents.feeds import from_xml
-from gossamer.web.outcome.outcome import judge
-from gossamer.web.pages.reading import ReadingOptions, read
+from gossamer.web.outcome.judging import judge
+from gossamer.web.pages.reading import read
+from gossamer.web.pages.reading_options import ReadingOptions
 from gossamer.web.render.prerender import prerender
 from gossamer.web.robots.robots import Robots
 

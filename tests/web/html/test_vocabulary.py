@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from hatchling.builders.wheel import WheelBuilder
 
-from gossamer.web.content import boilerplate
+from gossamer.web.content.main import boilerplate
 from gossamer.web.extract.schema.concepts import concept_of
 from gossamer.web.extract.value_spec import ValueSpec
 from gossamer.web.html.vocabulary import read_lines, read_sections
@@ -13,8 +13,10 @@ from gossamer.web.outcome import signs
 
 ROOT = Path(__file__).parents[3]
 FILES = [
-    ("gossamer.web.content", "boilerplate.txt"),
+    ("gossamer.web.content.main", "boilerplate.txt"),
+    ("gossamer.web.content.main", "weights.txt"),
     ("gossamer.web.extract.schema", "concepts.txt"),
+    ("gossamer.web.extract.sources", "forms.txt"),
     ("gossamer.web.outcome", "marks.txt"),
     ("gossamer.web.outcome", "phrases.txt"),
 ]
@@ -38,7 +40,7 @@ def test_lines_are_entries(package: str, name: str) -> None:
 
 def test_sections_have_their_entries() -> None:
     sections = read_sections("gossamer.web.outcome", "marks.txt")
-    assert list(sections) == ["wall_headers", "wall_markup", "sensors", "captchas", "parking_markup"]
+    assert list(sections)[:5] == ["wall_headers", "wall_markup", "sensors", "captchas", "parking_markup"]
     assert sections["wall_headers"][0] == "cf-mitigated challenge|block"
 
 

@@ -25,6 +25,7 @@ BYTE_ORDER_MARKS: Final = (
 PARAMETER: Final = re.compile(r"""charset\s*+=\s*+["']?+\s*+([^\s"';,]++)""", re.IGNORECASE)
 META: Final = re.compile(rb"""<meta[^>]{0,1000}?charset\s*+=\s*+["']?+\s*+([^\s"'/>;,]++)""", re.IGNORECASE)
 XML: Final = re.compile(rb"""^\s*<\?xml[^>]{0,200}?encoding\s*=\s*["']([^"'>]{1,50})["']""")
+SHIFTS: Final = re.compile(rb"\x1b(?:\$[@B]|\([JI])")  # into the characters of ISO-2022-JP
 NOT_ASCII: Final = re.compile(rb"[\x80-\xff]")
 COMMENT: Final = re.compile(rb"<!--.*?(?:-->|$)", re.DOTALL)
 
@@ -96,7 +97,9 @@ def _from_declaration(start: bytes) -> str | None:
 
 
 def _detect(sample: bytes) -> str:
-    if sample.isascii() or _is_utf8(sample):
+    if sample.isascii():
+        return "iso-2022-jp" if SHIFTS.search(sample) else "utf-8"
+    if _is_utf8(sample):
         return "utf-8"
     start = NOT_ASCII.search(sample)
     detector = chardetng_py.EncodingDetector()

@@ -17,6 +17,8 @@ MAX_SCANNED_CHARS: Final = 2_000_000
 MAX_TAGS: Final = 50_000
 MAX_MARKUP_CHARS: Final = 64_000
 MAX_TEXT_CHARS: Final = 8_000  # of any one part
+MAX_LABELS: Final = 100
+MAX_LABEL_CHARS: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +26,12 @@ class MarkupScan:
     title: str
     headings: tuple[str, ...]  # the first few of level 1 and 2
     visible: int  # the weight of all visible text
-    text: str  # the visible text without links, labels and navigation, on one line
-    prose: int  # its weight
+    text: (
+        str  # the visible text without labels and navigation, one block a line; of links, those in sentences
+    )
+    prose: int  # its weight without links
+    labels: tuple[str, ...]  # of links and buttons outside navigation
+    buttons: tuple[str, ...]  # those of buttons
     noscript: str
     markup: str  # telltale attributes and the beginnings of scripts, in lower case
     scripts: int
@@ -35,6 +41,7 @@ class MarkupScan:
     furniture: int  # elements of a real site: navigation, articles, code
     refresh: bool  # a meta tag redirects elsewhere
     fields: Counter[str]  # form fields by type
+    main_fields: Counter[str]  # those outside headers, footers and side columns
     mounted: int | None  # the weight of the text in the element that an application fills; None without one
 
 
@@ -106,6 +113,15 @@ _NOT_PROSE: Final = frozenset(
     {"nav", "header", "footer", "aside", "select", "button", "label", "menu", "dialog"}
 )
 _MAY_HIDE: Final = frozenset({"div", "section", "p", "span", "h1", "h2", "form", "dialog"})
+_AROUND: Final = frozenset({"nav", "header", "footer", "aside", "dialog", "menu"})  # the site around the page
+_INLINE: Final = frozenset(
+    {
+        "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "br", "cite", "code", "data", "dfn", "em", "font",
+        "i", "img", "ins", "kbd", "label", "mark", "q", "s", "samp", "small", "span", "strike", "strong",
+        "sub", "sup", "time", "tt", "u", "var", "wbr",
+    }
+)  # fmt: skip
+_LEADS_IN: Final = re.compile(r"log-?[io]n|sign-?[io]n|sso|saml|oauth|openid|shibboleth|adfs", re.IGNORECASE)
 _HEADINGS: Final = frozenset({"h1", "h2"})
 _CLOSING: Final = {name: re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE) for name in _SKIPPED}
 _NOT_FILLED_IN: Final = frozenset({"hidden", "submit", "button", "image", "reset", "checkbox", "radio"})
@@ -124,7 +140,14 @@ class _MarkupScanner:
     prose: int = 0
     counts: Counter[str] = field(default_factory=Counter)
     fields: Counter[str] = field(default_factory=Counter)
+    main_fields: Counter[str] = field(default_factory=Counter)
+    labels: list[str] = field(default_factory=list)
+    buttons: list[str] = field(default_factory=list)
+    links: list[str] = field(default_factory=list)  # texts of links since the block began, without a sentence
     beside: Counter[str] = field(default_factory=Counter)  # open elements without prose
+    quiet: int = 0  # how many of them there are
+    around: int = 0  # how many of them are the site around the page
+    in_line: bool = False  # whether the last text and the next one are in the same block
     hidden: str = ""  # the name of the open hidden element
     hidden_depth: int = 0
     heading: str = ""
@@ -178,15 +201,19 @@ class _MarkupScanner:
         self._enter(name, attributes)
 
     def _enter(self, name: str, attributes: str) -> None:
+        if (self.in_line or self.links) and name not in _INLINE:
+            self._break_line()
         if name in _NOT_PROSE:
-            self.beside[name] += 1
+            self._enter_beside(name)
         elif name in ("main", "article"):
             self.beside.clear()  # a header that was never closed
+            self.quiet = self.around = 0
         elif name in _HEADINGS:
             self.heading = name
             self.headings.append("")
         elif name == "a":
             self.link = True
+            self._add_label(self.labels, "")
         elif name == "noscript":
             self.noscript = True
         elif name in ("input", "meta"):
@@ -196,13 +223,40 @@ class _MarkupScanner:
         if self.mounted_at is None and _is_mount(name, attributes):
             self.mounted_at = self.visible
 
+    def _enter_beside(self, name: str) -> None:
+        self.beside[name] += 1
+        self.quiet += 1
+        self.around += name in _AROUND
+        if name == "button":
+            self._add_label(self.buttons, "")
+
+    def _leave_beside(self, name: str) -> None:
+        if self.beside[name]:
+            self.beside[name] -= 1
+            self.quiet -= 1
+            self.around -= name in _AROUND
+
+    def _add_label(self, labels: list[str], label: str) -> None:
+        if not self.around and len(labels) < MAX_LABELS:
+            labels.append(label)
+
+    def _break_line(self) -> None:
+        """A block begins or ends: links that are a block of their own are not text."""
+        if self.in_line:
+            self.seen.append("\n")
+        self.in_line = False
+        self.links.clear()
+
     def _close(self, name: str) -> None:
         if self.hidden:
             self.hidden_depth -= name == self.hidden
             if self.hidden_depth == 0:
                 self.hidden = ""
-        elif name in _NOT_PROSE:
-            self.beside[name] = max(0, self.beside[name] - 1)
+            return
+        if (self.in_line or self.links) and name not in _INLINE:
+            self._break_line()
+        if name in _NOT_PROSE:
+            self._leave_beside(name)
         elif name == self.heading:
             self.heading = ""
         elif name == "a":
@@ -215,13 +269,25 @@ class _MarkupScanner:
         kind = values.get("type") or "text"
         if name == "meta":
             self.refresh = self.refresh or values.get("http-equiv") == "refresh"
+        elif kind == "submit":
+            self._add_label(self.buttons, unescape(values.get("value", ""))[:MAX_LABEL_CHARS])
         elif kind not in _NOT_FILLED_IN and "captcha" not in attributes.lower():
-            self.fields[kind] += 1
+            self._count_field("new-password" if "new-password" in values.get("autocomplete", "") else kind)
+
+    def _count_field(self, kind: str) -> None:
+        self.fields[kind] += 1
+        if not self.around:
+            self.main_fields[kind] += 1
 
     def _keep_markup(self, name: str, attributes: str) -> None:
-        if name in _TELLTALE_TAGS and attributes and self.kept_markup < MAX_MARKUP_CHARS:
+        telltale = name in _TELLTALE_TAGS or (name == "a" and self._leads_in(attributes))
+        if telltale and attributes and self.kept_markup < MAX_MARKUP_CHARS:
             self.markup.append(f"<{name}{attributes[:2000]}>")
             self.kept_markup += len(self.markup[-1])
+
+    def _leads_in(self, attributes: str) -> bool:
+        """Whether one of the first links outside navigation leads to a log-in."""
+        return not self.around and len(self.labels) < MAX_LABELS and _LEADS_IN.search(attributes) is not None
 
     def _take_raw_text(self, name: str, content: str) -> None:
         if name == "title":
@@ -241,9 +307,28 @@ class _MarkupScanner:
             self.headings[-1] = f"{self.headings[-1]} {text}".strip()[:300]
         amount = weight(text)
         self.visible += amount
-        if not self.link and not any(self.beside.values()):
+        if self.link or (self.quiet and self.beside["button"]):
+            self._take_label(text)
+        elif not self.quiet:
             self.prose += amount
+            self._take_words(text)
+
+    def _take_label(self, text: str) -> None:
+        """The text of a link is also text, where there is a sentence around it in the same block."""
+        is_button = self.quiet and self.beside["button"]
+        if not self.around:
+            _extend(self.buttons if is_button else self.labels, text)
+        if self.in_line:
             self.seen.append(text)
+        elif not self.quiet:
+            self.links.append(text)
+
+    def _take_words(self, text: str) -> None:
+        if self.links:
+            self.seen += self.links
+            self.links.clear()
+        self.seen.append(text)
+        self.in_line = True
 
     def _result(self) -> MarkupScan:
         counts = self.counts
@@ -251,8 +336,10 @@ class _MarkupScanner:
             title=next(filter(None, self.titles), "")[:300],
             headings=tuple(filter(None, self.headings))[:4],
             visible=self.visible,
-            text=" ".join(self.seen)[:MAX_TEXT_CHARS],
+            text=_join_lines(self.seen)[:MAX_TEXT_CHARS],
             prose=self.prose,
+            labels=tuple(filter(None, (*self.labels, *self.buttons))),
+            buttons=tuple(filter(None, self.buttons)),
             noscript=" ".join(self.noscripts)[:MAX_TEXT_CHARS],
             markup="\n".join(self.markup).lower()[:MAX_MARKUP_CHARS],
             scripts=counts["script"],
@@ -262,6 +349,7 @@ class _MarkupScanner:
             furniture=counts["nav"] + counts["article"] + counts["pre"] + counts["code"],
             refresh=self.refresh,
             fields=self.fields,
+            main_fields=self.main_fields,
             mounted=None if self.mounted_at is None else self.visible - self.mounted_at,
         )
 
@@ -282,6 +370,15 @@ def _hides(attributes: str) -> bool:
         return False
     values = _values(attributes)
     return "hidden" in values or style_hides(values.get("style", ""))
+
+
+def _extend(labels: list[str], text: str) -> None:
+    if labels and len(labels[-1]) < MAX_LABEL_CHARS:
+        labels[-1] = f"{labels[-1]} {text}".strip()[:MAX_LABEL_CHARS]
+
+
+def _join_lines(pieces: list[str]) -> str:
+    return " ".join(pieces).replace(" \n ", "\n").strip()
 
 
 def _one_line(raw: str) -> str:

@@ -175,6 +175,7 @@ class _Rebuilder:
     html: str
     written: list[str] = field(default_factory=list)
     open: list[str] = field(default_factory=list)  # names of the open elements, outermost first
+    formatting: int = 0  # how many of them format text
     skipped: Counter[str] = field(default_factory=Counter)  # dropped open tags; their end tags go too
     options: int = 0
     rebuilt: int = 0
@@ -212,6 +213,7 @@ class _Rebuilder:
             self.written.append(f"<{name}{attributes}>")
             if name not in _VOID:
                 self.open.append(name)
+                self.formatting += name in _FORMATTING
         elif name not in _VOID:
             self.skipped[name] += 1
         return after
@@ -222,7 +224,7 @@ class _Rebuilder:
             return self.options <= MAX_OPTIONS
         if name in _VOID:
             return True
-        self.rebuilt += sum(1 for one in self.open if one in _FORMATTING)
+        self.rebuilt += self.formatting
         if name in _FORMATTING and self.rebuilt > MAX_REBUILT:
             self.cut = True
             return False
@@ -281,13 +283,16 @@ class _Rebuilder:
         return None
 
     def _close_from(self, at: int) -> None:
-        self.written.extend(f"</{name}>" for name in reversed(self.open[at:]))
+        closed = self.open[at:]
+        self.written.extend(f"</{name}>" for name in reversed(closed))
+        self.formatting -= sum(name in _FORMATTING for name in closed)
         del self.open[at:]
 
     def _close(self, name: str) -> None:
         """Close a formatting element without closing the blocks that began inside it."""
         at = len(self.open) - 1 - self.open[::-1].index(name)
         self.written.append(f"</{name}>")
+        self.formatting -= name in _FORMATTING
         del self.open[at]
 
 

@@ -13,8 +13,14 @@ from typing import Final, NamedTuple
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
 from gossamer.problems import INVALID_SELECTOR, Problem
+from gossamer.web.html.formulas.formulas import (
+    ALL_FORMULA_TAGS,
+    FORMULA_TAGS,
+    formula_of,
+    may_have_formulas,
+)
 from gossamer.web.html.sanitise import bound_html
-from gossamer.web.html.visibility import style_hides, style_shrinks
+from gossamer.web.html.visibility import is_panel, style_hides, style_shrinks
 from gossamer.web.html.vocabulary import tags
 
 MAX_DEPTH: Final = 120
@@ -30,7 +36,9 @@ _DROPPED: Final = tags(
     "script style template svg canvas object embed iframe audio video map head title link meta base select "
     "textarea datalist dialog noscript -comment -doctype -cdata-section"
 )
+_EMBEDDED: Final = frozenset(("iframe", "video", "audio"))
 _PREFORMATTED: Final = frozenset(("pre", "listing", "xmp"))
+_CONTROLS: Final = "[role=tab][aria-controls], :is(h2, h3, h4, dt) [aria-controls]"
 _NEVER_HIDDEN: Final = frozenset(("html", "body", "main", "article"))
 _SCREEN_READER_ONLY: Final = re.compile(
     r"(?:^|[\s_-])(?:sr-only|screen-?reader(?:-text|-only)?|visually-?hidden|assistive-text|element-invisible"
@@ -44,7 +52,18 @@ _ZERO_WIDTH: Final = re.compile(
 
 
 class Element:
-    __slots__ = ("attributes", "blocks", "children", "linked", "parent", "prose", "tag", "text")
+    __slots__ = (
+        "attributes",
+        "begin",
+        "blocks",
+        "children",
+        "end",
+        "linked",
+        "parent",
+        "prose",
+        "tag",
+        "text",
+    )
 
     def __init__(self, tag: str, attributes: dict[str, str | None], parent: "Element | None") -> None:
         self.tag = tag
@@ -55,6 +74,7 @@ class Element:
         self.text = 0  # characters of text inside, without surrounding white space
         self.linked = 0  # of these, inside links
         self.prose = 0.0  # its weight in the choice of the main content
+        self.begin = self.end = 0  # which of the page's text blocks are inside
 
     def get(self, name: str) -> str:
         return self.attributes.get(name) or ""
@@ -96,6 +116,18 @@ class Element:
         """Return its text on one line."""
         return " ".join("".join(self.texts()).split())
 
+    def words_without(self, left_out: set[int]) -> str:
+        """Return its text without that of some elements below, which are given by their ids."""
+        pieces: list[str] = []
+        waiting: list[Element | str] = [self]
+        while waiting:
+            child = waiting.pop()
+            if isinstance(child, str):
+                pieces.append(child)
+            elif id(child) not in left_out:
+                waiting.extend(reversed(child.children))
+        return " ".join("".join(pieces).split())
+
     def above(self) -> "Iterator[Element]":
         parent = self.parent
         while parent is not None:
@@ -129,8 +161,34 @@ def parse(
     selection = (
         _Selection([node for selector in include for node in select(source, selector)]) if include else None
     )
-    order, cut = _build(source.body, selection)
-    return Tree(order[0], _measure(order, unveil=unveil), source, cut or safe.cut)
+    leaf_tags = _EMBEDDED | (ALL_FORMULA_TAGS if may_have_formulas(safe.html) else FORMULA_TAGS)
+    order, cut = _build(source.body, selection, leaf_tags, _DROPPED)
+    if unveil and "aria-controls" in safe.html:
+        _show_panels(source, order)
+    below = _measure(order, unveil=unveil)
+    if unveil and order[0].text < MIN_HIDDEN_CHARS and _is_unscripted(source, order[0].text):
+        order, cut = _build(source.body, selection, leaf_tags, _DROPPED - {"noscript"})
+        below = _measure(order, unveil=unveil)
+    return Tree(order[0], below, source, cut or safe.cut)
+
+
+def _is_unscripted(source: LexborHTMLParser, shown: int) -> bool:
+    """Whether nearly all text is for visitors without scripts, often because a `noscript` is not closed."""
+    text = sum(len(node.text(separator=" ")) for node in source.css("body noscript"))
+    return text > MIN_HIDDEN_CHARS and shown < text // 4
+
+
+def _show_panels(source: LexborHTMLParser, order: list[Element]) -> None:
+    """Mark what a tab or a heading shows on a click as panels, which count as shown."""
+    controlled = {node.attributes.get("aria-controls") for node in source.css(_CONTROLS)} - {None, ""}
+    for element in order if controlled else ():
+        if element.attributes.get("id") in controlled and element.tag not in (
+            "nav",
+            "dialog",
+            "form",
+            "menu",
+        ):
+            element.attributes = {**element.attributes, "role": "tabpanel"}
 
 
 def release(tree: Tree) -> None:
@@ -175,7 +233,12 @@ def check_selector(selector: str) -> None:
         select(LexborHTMLParser(""), selector)
 
 
-def _build(source: LexborNode | None, selection: _Selection | None) -> tuple[list[Element], bool]:
+def _build(
+    source: LexborNode | None,
+    selection: _Selection | None,
+    leaf_tags: frozenset[str],
+    dropped: frozenset[str],
+) -> tuple[list[Element], bool]:
     """Return the body and the elements below it in document order, and whether something was left out."""
     body = Element("body", {} if source is None else source.attributes, None)
     order: list[Element] = []
@@ -195,7 +258,11 @@ def _build(source: LexborNode | None, selection: _Selection | None) -> tuple[lis
             if tag == "-text":
                 if kept:
                     _add_text(parent, child.text_content or "", verbatim)
-            elif _is_dropped(child, tag) or not (kept or selection is None or child.mem_id in selection.all):
+            elif tag in leaf_tags and (leaf := _leaf_of(child, tag, parent)) is not None:
+                if kept or (selection is not None and child.mem_id in selection.nodes):
+                    parent.children.append(leaf)
+                    order.append(leaf)
+            elif tag in dropped or not (kept or selection is None or child.mem_id in selection.all):
                 pass
             elif depth >= MAX_DEPTH or len(order) + len(waiting) > MAX_ELEMENTS:
                 cut = True
@@ -205,15 +272,25 @@ def _build(source: LexborNode | None, selection: _Selection | None) -> tuple[lis
                 element = Element(tag, child.attributes, parent)
                 parent.children.append(element)
                 inside = kept or (selection is not None and child.mem_id in selection.nodes)
-                if tag == "math":
-                    element.children += [_formula(child)] if inside else []
-                    order.append(element)
-                    child = child.next
-                    continue
                 waiting.append((child, element, depth + 1, verbatim or tag in _PREFORMATTED, inside))
             child = child.next
         waiting[first:] = waiting[first:][::-1]
     return order or [body], cut
+
+
+def _leaf_of(node: LexborNode, tag: str, parent: Element) -> Element | None:
+    """Return an element for a formula, or for what is shown from elsewhere; nothing below it is kept."""
+    if tag in _EMBEDDED:
+        element = Element(tag, dict(node.attributes), parent)
+        if not element.get("src") and (source := node.css_first("source[src]")) is not None:
+            element.attributes["src"] = source.attributes.get("src")
+        return element
+    formula = formula_of(node, tag, node.attributes)
+    if formula is None:
+        return None
+    element = Element("math", {"display": "block"} if formula.display else {}, parent)
+    element.children += [formula.tex] if formula.tex else []
+    return element
 
 
 def _add_text(parent: Element, text: str, verbatim: bool) -> None:
@@ -240,24 +317,6 @@ def _flat_text(node: LexborNode) -> str:
     return f" {' '.join(pieces)} "
 
 
-def _formula(math: LexborNode) -> str:
-    """Return the TeX source if the page has it, else the symbols in order."""
-    for annotation in math.css("annotation"):
-        if "tex" in (annotation.attributes.get("encoding") or "").lower():
-            return " ".join(annotation.text().split())
-    return " ".join(
-        "".join(node.text_content or "" for node in math.traverse(True) if node.tag == "-text").split()
-    )
-
-
-def _is_dropped(node: LexborNode, tag: str) -> bool:
-    return tag in _DROPPED and not (tag == "script" and _is_formula(node))
-
-
-def _is_formula(script: LexborNode) -> bool:
-    return (script.attributes.get("type") or "").startswith("math/tex")
-
-
 def _is_hidden(element: Element, *, strict: bool) -> bool:
     """Whether the page hides this element. With `strict`, doubtful elements count as hidden."""
     attributes = element.attributes
@@ -280,7 +339,7 @@ def _is_styled_away(element: Element, style: str, *, strict: bool) -> bool:
 
 
 def _is_really_hidden(element: Element, *, styled_away: bool, strict: bool) -> bool:
-    if element.tag in _NEVER_HIDDEN and not strict:
+    if not strict and (element.tag in _NEVER_HIDDEN or is_panel(element.hints, element.get("role"))):
         return False
     attributes = element.attributes
     if "hidden" in attributes:

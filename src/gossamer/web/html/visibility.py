@@ -39,6 +39,22 @@ def _takes_mark(character: str) -> bool:
     return character > "\xa8" or (character.isdigit() and bool(character))
 
 
+# Parts that a page shows on a click: panels of tabs and accordions, and notes.
+_PANEL: Final = re.compile(
+    r"(?:^|[\s_-])(?:tab-?(?:pane|panel|content)|tabs?_+(?:pane|panel|content)|accordion[\w-]*(?:body|content|panel|collapse)"
+    r"|panel-collapse|faq[\w-]*(?:answer|content|body)|toggle-content|expandable-content|footnote-?content|fna-content"
+    r"|(?<!navbar-)collapse)(?:$|\s)",
+    re.I,
+)
+_NO_PANEL: Final = re.compile(r"(?:^|[\s_-])(?:nav|navbar|menu|modal|dialog|search|dropdown)", re.I)
+
+
+@lru_cache(maxsize=4096)
+def is_panel(hints: str, role: str) -> bool:
+    """Whether the names or the role of a hidden element say that a click shows it as part of the text."""
+    return role == "tabpanel" or (bool(_PANEL.search(hints)) and not _NO_PANEL.search(hints))
+
+
 _DECLARATION: Final = re.compile(r"(?:^|;)\s*([a-z-]+)\s*:\s*([^;]+)", re.IGNORECASE)
 _ZERO: Final = re.compile(r"[+-]?(?:0++\.?0*+|\.0++)(?:px|em|rem|pt|%|vw|vh)?")
 _OFF_SCREEN: Final = re.compile(

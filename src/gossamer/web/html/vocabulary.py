@@ -8,6 +8,11 @@ _CONTINUED: Final = re.compile(r"\\\n\s*")
 _SECTION: Final = re.compile(r"\[([a-z_]+)\]")
 
 
+def words(text: str) -> tuple[str, ...]:
+    """Split a text at its spaces, in order."""
+    return tuple(text.split())
+
+
 def tags(text: str) -> frozenset[str]:
     """Split a text at its spaces."""
     return frozenset(text.split())
@@ -33,3 +38,17 @@ def read_sections(package: str, name: str) -> dict[str, list[str]]:
         else:
             entries.append(line)
     return sections
+
+
+_GROUP: Final = re.compile(r"\(\?:([^()]*)\)(\??)|([^()?])(\??)")
+
+
+def expand(pattern: str) -> list[str]:
+    """Return all texts that a regular expression of letters, `?` and groups such as `(?:a|b)` matches."""
+    found = [""]
+    for group, optional, letter, may_lack in _GROUP.findall(pattern):
+        choices = [text for one in group.split("|") for text in expand(one)] if group else [letter]
+        if optional or may_lack:
+            choices = [*choices, ""]
+        found = [text + choice for text in found for choice in choices]
+    return found

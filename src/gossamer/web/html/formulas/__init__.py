@@ -1,0 +1,1 @@
+"""Formulas, in whatever form a page has them, as TeX."""
