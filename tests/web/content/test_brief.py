@@ -6,8 +6,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gossamer.web.content.brief import ELLIPSIS, MIN_TOKENS, Brief, brief_of, envelop
+from gossamer.web.content.brief import MIN_TOKENS, Brief, envelop
 from gossamer.web.content.references import References
+from gossamer.web.content.section_picker import ELLIPSIS, brief_of
 from gossamer.web.content.sections import runs_of, sections_of
 from gossamer.web.content.tokens import count
 
@@ -94,6 +95,46 @@ def test_a_page_of_one_paragraph_is_not_empty(text: str) -> None:
     brief = briefed(text, 300)
     assert 200 < brief.tokens <= 300
     assert text.startswith(brief.text.removesuffix(f"\n\n{ELLIPSIS}"))
+
+
+# Without a query: the lead, then how each section begins.
+
+GUIDE = "\n\n".join(
+    [
+        "# Orb loom\n\nThe loom spins webs of any size.",
+        *(
+            f"## Part {part}\n\n"
+            + "\n\n".join(f"Step {part}.{step}. {SILK * 2}".strip() for step in range(20))
+            for part in range(4)
+        ),
+        "## Support\n\nWrite to the makers.",
+    ]
+)
+
+
+def test_the_lead_and_the_beginning_of_every_section_come_before_more_of_any() -> None:
+    text = briefed(GUIDE, 900).text
+    assert text.startswith("# Orb loom\n\nThe loom spins webs of any size.")
+    steps = [len(re.findall(rf"Step {part}\.", text)) for part in range(4)]
+    assert min(steps) >= 1
+    assert max(steps) <= 2 * min(steps) + 1
+    assert "## Support\n\nWrite to the makers." in text
+
+
+def test_without_a_query_a_section_has_no_hole() -> None:
+    text = briefed(GUIDE, 900).text
+    for part in range(4):
+        steps = [int(step) for step in re.findall(rf"Step {part}\.(\d+)", text)]
+        assert steps == list(range(len(steps)))
+
+
+def test_what_was_left_out_is_named_with_its_tokens_within_the_marks_and_the_budget() -> None:
+    brief = briefed(GUIDE, 900)
+    assert brief.names.startswith(f"Left out: Part 0 ({brief.left_out[0].tokens}), Part 1 (")
+    shown = envelop(brief, BOUNDARY)
+    assert shown.index(brief.names) < shown.index(f"{BOUNDARY}>>>")
+    assert count(shown) == brief.tokens <= 900
+    assert briefed(GUIDE).names == ""
 
 
 # Links and images.
@@ -241,3 +282,78 @@ def test_fences_are_closed_and_rows_are_whole(page: str, most: int) -> None:
     for line in text.split("\n"):
         if line.startswith("| ") and not re.search("[\u200b\U000e0041]", page):
             assert line in known or line.rstrip() in known
+
+
+# A query.
+
+MANUAL = "\n\n".join(
+    [
+        "# Orb loom\n\nThe loom spins webs of any size.",
+        section(2, "Unpacking", 6),
+        f"## Glue\n\n{SILK * 4}\n\nDroplets must dry for two hours.\n\n{SILK * 4}",
+        section(2, "Cleaning", 6),
+        f"## Warranty\n\n{SILK * 2}\n\n### Refunds\n\n{SILK * 3}",
+        f"## Other\n\n{SILK * 6}\n\nOne refund is mentioned here, too.",
+    ]
+)
+
+
+def kept_headings(text: str) -> list[str]:
+    return re.findall(r"(?m)^#+ (.*)$", text)
+
+
+def test_a_query_keeps_the_sections_that_it_is_about_in_page_order() -> None:
+    brief = brief_of(MANUAL, URL, 200, "how do I get a refund?")
+    assert brief.tokens <= 200
+    # The lead is always there; a heading counts more than a mention, and stands under the heading above it.
+    assert brief.text.startswith("# Orb loom\n\nThe loom spins webs of any size.")
+    assert f"## Warranty\n\n{ELLIPSIS}\n\n### Refunds\n\n{SILK.strip()}" in brief.text
+    assert brief.text.endswith(f"## Other\n\n{ELLIPSIS}\n\nOne refund is mentioned here, too.")
+    assert [one.heading for one in brief.left_out] == ["Unpacking", "Glue", "Cleaning", "Warranty", "Other"]
+    assert "One refund" not in briefed(MANUAL, 200).text
+
+
+def test_a_query_finds_the_passage_within_a_long_section() -> None:
+    paragraphs = [f"Paragraph {number}. {SILK * 3}".strip() for number in range(60)]
+    paragraphs[40] += " Droplets dry in two hours."
+    page = "# Orb loom\n\n" + "\n\n".join(paragraphs)
+    brief = brief_of(page, URL, 500, "droplets")
+    assert brief.text.startswith("# Orb loom\n\nParagraph 0.")
+    assert f"{ELLIPSIS}\n\nParagraph 40." in brief.text
+    assert [(one.heading, one.level) for one in brief.left_out] == [("Orb loom", 1)]
+    assert brief.sections_left_out == 1
+
+
+@pytest.mark.parametrize(
+    ("query", "heading"),
+    [
+        ("膠が乾く時間", "膠"),
+        ("как вернуть деньги", "Возвраты и деньги"),
+        ("أين المصنع", "المصنع"),
+        ("환불", "환불은"),
+        ("ขอเงินคืน", "เงินคืน"),
+        ("GROSSE", "große Netze"),
+    ],
+)
+def test_a_query_in_any_script(query: str, heading: str) -> None:
+    others = [section(2, name, 8) for name in ("Unpacking", "Cleaning", "Other")]
+    wanted = f"## {heading}\n\n膠が乾くまで二時間かかります。" if heading == "膠" else section(2, heading, 2)
+    brief = brief_of("\n\n".join(["# Loom", *others, wanted]), URL, 250, query)
+    assert kept_headings(brief.text)[:1] + kept_headings(brief.text)[-1:] == ["Loom", heading]
+
+
+@pytest.mark.parametrize("query", ["", "zeppelin", "?!", "\u200b"])
+def test_a_query_that_nothing_matches_changes_nothing(query: str) -> None:
+    assert brief_of(MANUAL, URL, 330, query) == briefed(MANUAL, 330)
+
+
+def test_a_query_changes_nothing_of_a_page_that_fits() -> None:
+    assert brief_of(MANUAL, URL, 8_000, "refund") == briefed(MANUAL)
+
+
+@given(page=st.text("# -|`\n[]()ab1蜘:", max_size=600), query=st.text("ab1蜘 ", max_size=20))
+def test_a_query_keeps_every_page_within_its_budget(page: str, query: str) -> None:
+    text = f"# a\n\n{page}\n\n{SILK * 8}\n\n## b\n\n{page}"
+    brief = brief_of(text, URL, MIN_TOKENS, query)
+    assert brief.tokens <= MIN_TOKENS
+    assert brief.text

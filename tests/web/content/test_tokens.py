@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.web.audit.audit_subjects import URL, read_as
 
 from gossamer.web.audit.audit import audit_page
-from gossamer.web.content.brief import brief_of
+from gossamer.web.content.section_picker import brief_of
 from gossamer.web.content.tokens import GAP, MAX_TOKENS_PER_CHAR, count, estimate, weigh
 
 # What the vocabulary o200k makes of each.
@@ -85,9 +85,9 @@ KNOWN: dict[str, tuple[str, int]] = {
 
 
 @pytest.mark.parametrize("name", KNOWN)
-def test_it_is_rather_more_than_a_vocabulary_makes(name: str) -> None:
+def test_it_is_near_what_a_vocabulary_makes(name: str) -> None:
     text, known = KNOWN[name]
-    assert 0.9 * known <= count(text) <= 1.5 * known + 2
+    assert 0.8 * known <= count(text) <= 1.25 * known + 2
 
 
 def test_nothing_is_nothing() -> None:

@@ -17,17 +17,25 @@ from urllib.parse import urlsplit
 
 from selectolax.lexbor import LexborNode
 
-from gossamer.web.content.main import Content, find_content, whole_page
+from gossamer.web.content.content_warning import ContentWarning
+from gossamer.web.content.main.content import Content, whole_page
+from gossamer.web.content.main.features import ContentHints
+from gossamer.web.content.main.find import find_content
+from gossamer.web.content.main.model import BlockModel
+from gossamer.web.content.main.structured import article_body, state_texts, to_element
 from gossamer.web.content.plain import plain_text
 from gossamer.web.html.links import Addresses, Link, links_of
-from gossamer.web.html.metadata import METADATA_SELECTOR, Metadata, metadata_of
+from gossamer.web.html.metadata import Metadata
+from gossamer.web.html.metadata_reader import METADATA_SELECTOR, metadata_of
 from gossamer.web.html.resources import Resource, resources_of
 from gossamer.web.html.tree import Element, Tree, parse, release
 from gossamer.web.html.vocabulary import tags
 from gossamer.web.markdown.images import image_of
 from gossamer.web.markdown.markdown import to_markdown
 
+MAX_EMPTY_CHARS: Final = 250  # on a page that shows next to nothing without scripts
 MIN_CONTENT_CHARS: Final = 100  # of main content; with less, the whole page is used if it has much more
+MIN_SCRIPTS: Final = 2  # from files; with fewer, a page is hardly made by them
 _HTML_TAGS: Final = tags(
     "h1 h2 h3 h4 h5 h6 p a b strong i em u s del ins mark small sub sup code pre kbd samp var blockquote "
     "q cite ul ol li dl dt dd table caption thead tbody tfoot tr td th figure figcaption img br hr abbr "
@@ -49,7 +57,9 @@ class Article:
     links: tuple[Link, ...]  # of the whole page
     resources: tuple[Resource, ...]  # empty unless requested
     words: int
-    fallback: bool  # the main content was too short, so this is the whole page
+    confidence: float | None  # that this is the main content and all of it, from 0 to 1; None: not searched
+    warning: ContentWarning | None
+    scripted: bool  # the content is doubtful, and scripts from other files may make more of it
     cut: bool  # the page exceeded a limit: some content is missing, or lost its structure
 
 
@@ -71,7 +81,8 @@ def extract(
     said = [node for node in nodes if node.tag not in ("a", "area")]
     addresses = Addresses(url, base_of(said))
     metadata = metadata_of(tree, said, addresses, host_of(url))
-    content = content_of(tree, metadata.title, main=main_content and not include)
+    searched = main_content and not include
+    content = content_of(tree, metadata) if searched else whole_page(tree)
     roots = [content.heading, content.root] if content.heading else [content.root]
     markdown = to_markdown(roots, addresses, content.left_out)
     text = plain_text(content, metadata.title)
@@ -85,22 +96,23 @@ def extract(
         links=links,
         resources=resources_of(tree.source, addresses) if resources else (),
         words=len(text.split()),
-        fallback=content.fallback,
+        confidence=round(content.confidence, 2) if searched else None,
+        warning=content.warning,
+        scripted=content.warning is not None and len(tree.source.css("script[src]")) >= MIN_SCRIPTS,
         cut=tree.cut or markdown.cut or too_many,
     )
     release(tree)
     return article
 
 
-def content_of(tree: Tree, title: str, *, main: bool) -> Content:
-    if not main:
-        return whole_page(tree)
-    content = find_content(tree, title)
-    kept = content.root.text if not content.left_out else len(plain_text(content, ""))
-    if kept < MIN_CONTENT_CHARS and tree.body.text > 2 * kept:
-        whole = whole_page(tree)
-        whole.fallback = True
-        return whole
+def content_of(tree: Tree, metadata: Metadata, model: BlockModel | None = None) -> Content:
+    """Find the main content of a page; it is the whole page if next to nothing looks like content."""
+    body = article_body(metadata.json_ld)
+    if tree.body.text < MAX_EMPTY_CHARS and (data := body or state_texts(tree)):
+        return Content(to_element(data), confidence=0.5, warning=ContentWarning.FROM_DATA)
+    content = find_content(tree, metadata.title, ContentHints(metadata.description or "", body), model)
+    if content.size < MIN_CONTENT_CHARS and tree.body.text > 2 * content.size:
+        return Content(tree.body, confidence=0.0, warning=ContentWarning.WHOLE_PAGE)
     return content
 
 
