@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from gossamer.web.content.main import Content
+from gossamer.web.content.main.content import Content
 from gossamer.web.html.tree import BLOCKS, Element
 from gossamer.web.html.vocabulary import tags
 

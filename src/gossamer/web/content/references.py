@@ -6,18 +6,18 @@ from typing import Final
 
 from gossamer.web.content.sections import runs_of
 
-_TEXT: Final = r"(?:\\.|[^\[\]\\]|\[(?:\\.|[^\[\]\\])*+\])*+"
-_TO: Final = (
+LINK_TEXT: Final = r"(?:\\.|[^\[\]\\]|\[(?:\\.|[^\[\]\\])*+\])*+"
+LINK_TARGET: Final = (
     r"\([ \t]*+(<[^<>\n]*+>|[^\s()<>]*+(?:\([^\s()]*+\)[^\s()]*+)*+)"
     r"(?:\s++(?:\"(?:\\.|[^\"\\])*+\"|'(?:\\.|[^'\\])*+'))?+[ \t]*+\)"
 )
-_IMAGE: Final = re.compile(rf"!\[({_TEXT})\]{_TO}")
+_IMAGE: Final = re.compile(rf"!\[({LINK_TEXT})\]{LINK_TARGET}")
 _MARKUP: Final = re.compile(
     r"\\."
     r"|(?<!`)(`++)(?:(?!\n\n)[\s\S]){0,2000}?(?<!`)\1(?!`)"
     r"|(<!--[\s\S]*?(?:-->|$))"
-    rf"|!\[(?P<alt>{_TEXT})\](?:{_TO.replace('(<', '(?:<')})"
-    rf"|\[(?P<text>{_TEXT})\](?:{_TO.replace('(<', '(?P<to><')}|\[(?P<label>[^\[\]\n]*)\])"
+    rf"|!\[(?P<alt>{LINK_TEXT})\](?:{LINK_TARGET.replace('(<', '(?:<')})"
+    rf"|\[(?P<text>{LINK_TEXT})\](?:{LINK_TARGET.replace('(<', '(?P<to><')}|\[(?P<label>[^\[\]\n]*)\])"
     r"|(?P<stray>\](?=\[\d))"
 )
 _DEFINITION: Final = re.compile(

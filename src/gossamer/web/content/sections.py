@@ -1,7 +1,7 @@
 """Sections: split Markdown at its headings into blocks, and find where a block may be cut."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -19,6 +19,7 @@ class Section:
     heading: str  # as displayed; empty before the first heading
     level: int  # 1 to 6; 0 without a heading
     blocks: list[str] = field(default_factory=list)  # the first is the line of the heading
+    continues: bool = False  # it is a later part of the section before it
 
 
 class Cuttable(NamedTuple):
@@ -92,6 +93,21 @@ def sections_of(markdown: str) -> list[Section]:
 
 def _is_prose(line: str) -> bool:
     return "\n" not in line and not line.startswith((" ", "\t", "|", ">")) and not _ITEM.match(line)
+
+
+def passages_of(section: Section, most: int, weigh: Callable[[str], int]) -> list[Section]:
+    """Split a long section between its blocks. A heading, or a line that announces something, is no end."""
+    passages = [Section(section.heading, section.level)]
+    weight = 0
+    for at, block in enumerate(section.blocks):
+        last = passages[-1].blocks
+        follows = at <= bool(section.level) or last[-1].endswith(":")
+        weight += weigh(block)
+        if last and weight > most and not follows:
+            passages.append(Section(section.heading, section.level, continues=True))
+            weight = weigh(block)
+        passages[-1].blocks.append(block)
+    return passages
 
 
 def cuttable(block: str) -> Cuttable | None:
