@@ -8,7 +8,7 @@ from gossamer.web.html.vocabulary import tags
 
 _LINE_END: Final = "\x1f"
 _LANGUAGE: Final = re.compile(
-    r"(?:^|\s)(?:(?:language|lang|highlight-source|highlight|code|syntax)-|brush:\s*)([a-zA-Z0-9+#_.-]+)",
+    r"(?:^|\s)(?:(?:language|lang|highlight-source|highlight|code|syntax)-|brush:\s*)([\w+#.-]+)",
     re.I,
 )
 _NOT_LANGUAGES: Final = tags(
@@ -38,7 +38,7 @@ _MARGIN: Final = re.compile(
 
 
 def code_of(element: Element) -> str:
-    """Return the text of a preformatted element, line by line."""
+    """Return the text of a preformatted element as it is, but without its last line break."""
     pieces: list[str] = []
     waiting: list[Element | str] = [element]
     while waiting:
@@ -53,14 +53,8 @@ def code_of(element: Element) -> str:
                 waiting += [_LINE_END, *reversed(child.children), _LINE_END]
             else:
                 waiting += reversed(child.children)
-    return _without_empty_ends("".join(pieces).replace("\xa0", " "))
-
-
-def _without_empty_ends(code: str) -> str:
-    lines = [line.rstrip() for line in code.split("\n")]
-    first = next((at for at, line in enumerate(lines) if line), len(lines))
-    last = next((at for at in range(len(lines), first, -1) if lines[at - 1]), first)
-    return "\n".join(lines[first:last])
+    code = "".join(pieces).replace("\xa0", " ")
+    return code.removesuffix("\n") if code.strip() else ""
 
 
 def _is_margin(element: Element) -> bool:
@@ -111,6 +105,6 @@ def _language_named(element: Element) -> str:
 
 def _clean(name: str) -> str:
     name = name.strip().lower().rstrip(";,")
-    if name in _NOT_LANGUAGES or not re.fullmatch(r"[a-z0-9+#_.-]{1,30}", name):
+    if name in _NOT_LANGUAGES or not re.fullmatch(r"[\w+#.-]{1,30}", name):
         return ""
     return _SAME.get(name, name)

@@ -2,26 +2,29 @@
 
 import re
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final
 
 from gossamer.web.html.links import Addresses
 from gossamer.web.html.tree import BLOCKS, Element
+from gossamer.web.markdown.embeds import embed_of
+from gossamer.web.markdown.emphasis import BREAK, InlinePiece, mark, merge_pieces, split_paragraphs
+from gossamer.web.markdown.escape import escape, escape_quotes, escape_text
 from gossamer.web.markdown.images import Image, image_of
 
-BREAK: Final = "\x1e"  # a line break, until the block writes it in its own way
+TEXT: Final = "text"  # of a piece that is not escaped yet
 _MARKERS: Final = {
     **dict.fromkeys(("b", "strong"), "**"),
     **dict.fromkeys(("em", "i", "dfn", "cite", "var"), "*"),
     **dict.fromkeys(("del", "s", "strike"), "~~"),
     **dict.fromkeys(("code", "kbd", "samp", "tt"), "`"),
 }
+_NOTE_MARK: Final = re.compile(r"\[\^[^\]\s]+\]")
+_BRACKETED_MARKS: Final = re.compile(r"\[((?:\[\^[^\]\s]+\][,;\s]*+)++)\](?!\()")
+_WORD: Final = re.compile(r"\w")
 _WORDLESS: Final = re.compile(r"\W+")
 _SPACES: Final = re.compile(r"[ \t\n\r\f\xa0]+")
+_BRACKETS: Final = re.compile(r"\\.|`[^`]*`|[\[\]]")
 _AROUND_BREAK: Final = re.compile(r" *\x1e *")
-_SPECIAL: Final = re.compile(r"[\\`*_\[\]<&~]")
-_PUNCTUATION: Final = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
-_ENTITY: Final = re.compile(r"&(?:#[0-9]+|#[xX][0-9a-fA-F]+|[a-zA-Z][a-zA-Z0-9]*);")
-_UNMOVABLE: Final = frozenset("[]()`<>!*~\\$" + BREAK)
 _SELF_LINKS: Final = frozenset(("", "¶", "#", "§", "🔗", "⚓", "\uf0c1", "link", "permalink", "anchor"))
 _BACK_LINKS: Final = frozenset(("↩", "↩︎", "↑", "^", "⤴", "⏎", "back"))
 _SELF_LINK_NAMES: Final = re.compile(
@@ -30,22 +33,19 @@ _SELF_LINK_NAMES: Final = re.compile(
 )
 
 
-class InlinePiece(NamedTuple):
-    text: str
-    marker: str = ""  # written before and after the text
-
-
 @dataclass(slots=True)
 class Inline:
     """Writes the inline content of one page."""
 
     addresses: Addresses
     left_out: set[int]
-    notes: dict[str, str] = field(default_factory=dict)  # labels of footnotes by id
+    marks: dict[int, str] = field(default_factory=dict)  # labels of footnotes, by the id of their mark
+    used: set[str] = field(default_factory=set)  # labels that were written
 
     def render(self, nodes: "list[Element | str]") -> str:
         """Return the nodes as one run of text, stripped; line breaks are still `BREAK`."""
-        return tidy(_write(self._pieces(nodes, "")))
+        text = tidy(self._write(self._pieces(nodes, "")))
+        return _BRACKETED_MARKS.sub(_unwrap_marks, text) if "[[^" in text else text
 
     def label(self, nodes: "list[Element | str]") -> str:
         """Return the nodes on a single line."""
@@ -55,13 +55,16 @@ class Inline:
         pieces: list[InlinePiece] = []
         for node in nodes:
             if isinstance(node, str):
-                pieces.append(InlinePiece(escape(node)))
+                pieces.append(InlinePiece(node, TEXT))
             elif id(node) not in self.left_out:
                 pieces.extend(self._element(node, within))
         return pieces
 
     def _element(self, element: Element, within: str) -> list[InlinePiece]:
         tag = element.tag
+        if self.marks and (label := self.marks.get(id(element))) is not None:
+            self.used.add(label)
+            return [InlinePiece(f"[^{label}]")]
         if tag == "br":
             return [InlinePiece(BREAK)]
         if tag == "a":
@@ -69,14 +72,17 @@ class Inline:
         if tag == "img":
             image = image_of(element, self.addresses)
             return [InlinePiece(_image(image))] if image else []
-        if tag in ("math", "script"):
+        if tag == "math":
             return [InlinePiece(_formula(element))]
+        if tag in ("iframe", "video", "audio"):
+            return [InlinePiece(self._embedded(element))]
         marker = _MARKERS.get(tag)
         if marker == "`":
             return self._code(element)
         if marker and marker not in within.split(","):
-            return _emphasise(
-                tidy_inside(_write(self._pieces(element.children, f"{within},{marker}"))), marker
+            return split_paragraphs(
+                tidy_inside(self._write(self._pieces(element.children, f"{within},{marker}"), edge="*")),
+                marker,
             )
         return self._other(element, within)
 
@@ -84,8 +90,11 @@ class Inline:
         pieces = self._pieces(element.children, within)
         tag = element.tag
         if tag in ("sub", "sup"):
-            text = _write(pieces).strip()
-            return [InlinePiece(text if not text or text.startswith("[^") else f"<{tag}>{text}</{tag}>")]
+            text = self._write(pieces, edge="<").strip()
+            marks = _NOTE_MARK.findall(text) if "[^" in text else []
+            if marks and not _WORD.search(_NOTE_MARK.sub("", text)):
+                return [InlinePiece("".join(marks))]
+            return [InlinePiece(f"<{tag}>{text}</{tag}>" if text else "")]
         if tag == "q":
             return [InlinePiece("“"), *pieces, InlinePiece("”")]
         if tag in BLOCKS:  # a block inside a line
@@ -109,24 +118,49 @@ class Inline:
         if is_self_link(anchor):
             return []
         reference = anchor.get("href")
-        note = self.notes.get(reference[1:]) if reference.startswith("#") else None
-        if note is not None:
-            return [InlinePiece(f"[^{note}]")]
         pieces = self._pieces(anchor.children, within)
         address = self._address(anchor)
         if not address or (reference.startswith("#") and anchor.within("h1", "h2", "h3", "h4", "h5", "h6")):
             return pieces
-        raw = _SPACES.sub(" ", _write(pieces).replace(BREAK, " "))
+        raw = _SPACES.sub(" ", self._write(pieces, edge="]").replace(BREAK, " "))
         text = raw.strip()
         if not text:
             return [InlinePiece(raw)]
         title = " ".join(anchor.get("title").split())
-        titled = f' "{_escape_quotes(title)}"' if _is_informative(title, anchor.plain() + address) else ""
+        titled = f' "{escape_quotes(title)}"' if _is_informative(title, anchor.plain() + address) else ""
         link = f"[{_balance(text)}]({destination(address)}{titled})"
         return [InlinePiece(raw[: len(raw) - len(raw.lstrip())] + link + raw[len(raw.rstrip()) :])]
 
+    def _embedded(self, element: Element) -> str:
+        found = embed_of(element, self.addresses)
+        return f"[{_balance(escape(found.title))}]({destination(found.url)})" if found else ""
+
     def _address(self, anchor: Element) -> str:
         return self.addresses.absolute(anchor.get("href")) if anchor.get("href") else ""
+
+    def _write(self, pieces: list[InlinePiece], edge: str = " ") -> str:
+        """Join the pieces; `edge` is the character that stands before and after them."""
+        merged = merge_pieces(pieces)
+        out: list[str] = []
+        before = edge
+        for at, (text, marker) in enumerate(merged):
+            following = merged[at + 1] if at + 1 < len(merged) else InlinePiece(edge, TEXT)
+            after = following.text[0] if following.marker in ("", TEXT) else following.marker[0]
+            if marker == TEXT:
+                text = escape_text(text, before, after)
+                if text[-1] == "!" and not following.marker and after == "[":
+                    text = text[:-1] + "\\!"  # else the link is read as an image
+            elif marker == "`":
+                text = _mark_code(text)
+            elif marker:
+                text = mark(text, marker, before, after)
+            out.append(text)
+            before = text[-1]
+        return "".join(out)
+
+
+def _unwrap_marks(match: re.Match[str]) -> str:
+    return "".join(_NOTE_MARK.findall(match[1]))
 
 
 def tidy(text: str) -> str:
@@ -137,35 +171,6 @@ def tidy_inside(text: str) -> str:
     return _AROUND_BREAK.sub(BREAK, _SPACES.sub(" ", text))
 
 
-def escape(text: str) -> str:
-    """Escape plain text, but only where Markdown would read it as markup."""
-    return _SPECIAL.sub(_escape, text) if _SPECIAL.search(text) else text
-
-
-def _escape(match: re.Match[str]) -> str:
-    text, at = match.string, match.start()
-    sign, before, after = match[0], text[at - 1 : at] or " ", text[at + 1 : at + 2] or " "
-    if sign == "`":
-        needed = True
-    elif sign == "\\":
-        needed = after in _PUNCTUATION
-    elif sign == "*":
-        needed = not (before.isspace() and after.isspace())
-    elif sign == "_":
-        needed = not (before.isalnum() and after.isalnum()) and not (before.isspace() and after.isspace())
-    elif sign == "[":
-        needed = after == "^"
-    elif sign == "]":
-        needed = after in "([:"
-    elif sign == "<":
-        needed = after.isalpha() or after in "/!?"
-    elif sign == "&":
-        needed = _ENTITY.match(text, at) is not None
-    else:
-        needed = "~" in (before, after)
-    return "\\" + sign if needed else sign
-
-
 def code_span(text: str) -> str:
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * (longest + 1)
@@ -173,76 +178,17 @@ def code_span(text: str) -> str:
     return f"{fence}{padding}{text}{padding}{fence}"
 
 
+def _mark_code(text: str) -> str:
+    """Write code with the spaces at its ends outside of it."""
+    core = text.strip()
+    return text.replace(core, code_span(core), 1) if core else text
+
+
 def destination(address: str) -> str:
     if any(sign in address for sign in " <>\n") or address.count("(") != address.count(")"):
         for sign, code in ((" ", "%20"), ("<", "%3C"), (">", "%3E"), ("(", "%28"), (")", "%29"), ("\n", "")):
             address = address.replace(sign, code)
     return address
-
-
-def _write(pieces: list[InlinePiece]) -> str:
-    """Join the pieces, with markers that Markdown recognises where they are."""
-    merged: list[InlinePiece] = []
-    for piece in pieces:
-        if not piece.text:
-            continue
-        if merged and piece.marker and merged[-1].marker == piece.marker:
-            merged[-1] = InlinePiece(merged[-1].text + piece.text, piece.marker)
-        elif merged and _run_together(merged[-1], piece):
-            merged.append(InlinePiece(piece.text))
-        else:
-            merged.append(piece)
-    out: list[str] = []
-    for at, piece in enumerate(merged):
-        following = merged[at + 1] if at + 1 < len(merged) else InlinePiece("")
-        before = out[-1][-1:] if out else ""
-        out.append(_mark(piece, before, following.marker[:1] or following.text[:1]))
-    return "".join(out)
-
-
-def _run_together(one: InlinePiece, other: InlinePiece) -> bool:
-    """Whether the markers of two neighbours would be read as one."""
-    both = one.marker not in ("", "`") and other.marker not in ("", "`")
-    return both and not one.text[-1].isspace() and not other.text[0].isspace()
-
-
-def _mark(piece: InlinePiece, before: str, after: str) -> str:
-    text, marker = piece
-    if not marker:
-        return ("\\" + text) if before == "!" and text.startswith("[") else text
-    core = text.strip()
-    if not core:
-        return text
-    lead, trail = text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :]
-    if marker == "`":
-        return f"{lead}{code_span(core)}{trail}"
-    if not lead and _is_letter(before) and not core[0].isalnum():
-        return _shift_mark(text, marker, before, after, first=True)
-    if not trail and _is_letter(after) and not core[-1].isalnum():
-        return _shift_mark(text, marker, before, after, first=False)
-    return f"{lead}{marker}{core}{marker}{trail}"
-
-
-def _shift_mark(text: str, marker: str, before: str, after: str, *, first: bool) -> str:
-    """Move a sign out of the markers, or drop them: no marker works between a letter and a sign."""
-    sign = text[0] if first else text[-1]
-    if sign in _UNMOVABLE or len(text) == 1:
-        return text
-    if first:
-        return sign + _mark(InlinePiece(text[1:], marker), sign, after)
-    return _mark(InlinePiece(text[:-1], marker), before, sign) + sign
-
-
-def _emphasise(text: str, marker: str) -> list[InlinePiece]:
-    """Mark each paragraph separately."""
-    if BREAK not in text:
-        return [InlinePiece(text, marker)]
-    parts = re.split(f"({BREAK}+)", text)
-    return [InlinePiece(part) if part.startswith(BREAK) else InlinePiece(part, marker) for part in parts]
-
-
-def _is_letter(sign: str) -> bool:
-    return bool(sign) and sign.isalnum()
 
 
 def is_self_link(anchor: Element) -> bool:
@@ -261,12 +207,17 @@ def _has_viewcode(anchor: Element) -> bool:
 
 
 def _balance(text: str) -> str:
+    """Escape the brackets in the text of a link, if they do not match; those in code do not count."""
     depth = 0
-    for sign in re.findall(r"(?<!\\)[\[\]]", text):
-        depth += 1 if sign == "[" else -1
+    for sign in _BRACKETS.findall(text):
+        depth += (sign == "[") - (sign == "]")
         if depth < 0:
             break
-    return text if depth == 0 else re.sub(r"(?<!\\)([\[\]])", r"\\\1", text)
+    return text if depth == 0 else _BRACKETS.sub(_escape_bracket, text)
+
+
+def _escape_bracket(match: re.Match[str]) -> str:
+    return "\\" + match[0] if match[0] in "[]" else match[0]
 
 
 def _is_informative(title: str, known: str) -> bool:
@@ -274,20 +225,13 @@ def _is_informative(title: str, known: str) -> bool:
     return bool(title) and _WORDLESS.sub("", title.casefold()) not in _WORDLESS.sub("", known.casefold())
 
 
-def _escape_quotes(title: str) -> str:
-    return title.replace("\\", "\\\\").replace('"', '\\"')
-
-
 def _image(image: Image) -> str:
-    title = f' "{_escape_quotes(image.title)}"' if image.title and image.title != image.alt else ""
+    title = f' "{escape_quotes(image.title)}"' if image.title and image.title != image.alt else ""
     return f"![{_balance(escape(image.alt))}]({destination(image.url)}{title})"
 
 
 def _formula(element: Element) -> str:
-    tex = " ".join("".join(element.texts()).split())
-    if tex.startswith("{\\displaystyle") and tex.endswith("}"):
-        tex = tex.removeprefix("{\\displaystyle").removesuffix("}").strip()
+    tex = "".join(element.texts())
     if not tex:
         return ""
-    block = element.get("display") == "block" or "display" in element.get("type")
-    return f"$${tex}$$" if block else f"${tex}$"
+    return f"$${tex}$$" if element.get("display") == "block" else f"${tex}$"

@@ -1,30 +1,62 @@
 """Lists: find the items of a list, and write them one below the other."""
 
 import re
+from typing import Final, NamedTuple
 
 from gossamer.web.html.tree import Element
+
+_MARKER: Final = re.compile(r"(?:\d+)?([-*.)])(?= |$)", re.M)
+_FOLLOWS_TEXT: Final = re.compile(r"(?:[-*]|1[.)]) \S")  # a list that needs no empty line after a paragraph
+_OTHER: Final = {"-": "*", "*": "-", ".": ")", ")": "."}
+_MARKERS_AT_START: Final = {
+    marker: re.compile(rf"^({before}){re.escape(marker)}(?= |$)", re.M)
+    for marker, before in (("-", ""), ("*", ""), (".", r"\d+"), (")", r"\d+"))
+}
+_MAX_NUMBER: Final = 999_999_999  # that Markdown reads
+
+
+class ListItem(NamedTuple):
+    marker: str
+    blocks: list[str]
+    loose: bool = False  # it has a paragraph of its own
 
 
 def prefix(text: str, first: str, others: str) -> str:
     """Prefix every line; empty lines get no trailing white space."""
     head, *rest = text.split("\n")
-    return "\n".join(
-        [first + head, *((others + line).rstrip() if line or others.strip() else "" for line in rest)]
-    )
+    begin = first + head if head else first.rstrip()
+    return "\n".join([begin, *(others + line if line else others.rstrip() for line in rest)])
 
 
-def join_items(items: list[tuple[str, list[str]]]) -> str:
-    """Join items without empty lines, unless one has more than a line and a list."""
-    loose = any(len(blocks) > 2 or (len(blocks) == 2 and not _is_list(blocks[1])) for _, blocks in items)
+def join_blocks(blocks: list[str], between: str = "\n\n") -> str:
+    """Join blocks; a list right after a list gets other markers, lest they are read as one."""
+    written: list[str] = []
+    before = ""
+    for block in blocks:
+        found = _MARKER.match(block)
+        marker = found[1] if found else ""
+        if marker and marker == before:
+            marker = _OTHER[marker]
+            block = _MARKERS_AT_START[before].sub(rf"\g<1>{marker}", block)
+        written.append(block)
+        before = marker
+    return between.join(written)
+
+
+def join_items(items: list[ListItem]) -> str:
+    """Join items without empty lines, unless one has paragraphs or blocks that need them."""
+    loose = any(item.loose or not _is_tight(item.blocks) for item in items)
+    between = "\n\n" if loose else "\n"
     written = []
-    for marker, blocks in items:
-        body = ("\n\n" if loose else "\n").join(blocks)
-        written.append(prefix(body, marker, " " * len(marker)))
-    return ("\n\n" if loose else "\n").join(written)
+    for marker, blocks, _ in items:
+        if blocks and blocks[0] == "---":  # after a marker it would be read as a longer rule
+            blocks = ["___", *blocks[1:]]
+        written.append(prefix(join_blocks(blocks, between), marker, " " * len(marker)))
+    return between.join(written)
 
 
-def _is_list(block: str) -> bool:
-    return re.match(r"(?:- |\d+\. )", block) is not None
+def _is_tight(blocks: list[str]) -> bool:
+    return len(blocks) < 2 or (len(blocks) == 2 and _FOLLOWS_TEXT.match(blocks[1]) is not None)
 
 
 def define(entry: list[str], blocks: list[str]) -> None:
@@ -69,7 +101,8 @@ def checkbox_of(item: Element) -> Element | None:
 
 
 def number_of(text: str, otherwise: int) -> int:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 9 else otherwise
+    number = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else otherwise
+    return min(number, _MAX_NUMBER)
 
 
 def entries_of(element: Element) -> list[Element]:

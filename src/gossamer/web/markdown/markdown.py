@@ -1,38 +1,41 @@
 """Write the content as GitHub-flavoured Markdown, with the structure of the page."""
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Final
+from urllib.parse import urlsplit
 
 from gossamer.web.html.links import Addresses
 from gossamer.web.html.tree import BLOCKS, Element
+from gossamer.web.markdown.emphasis import BREAK
+from gossamer.web.markdown.escape import escape, escape_heading, escape_line, escape_pipes
 from gossamer.web.markdown.fences import code_of, fence, language_of
-from gossamer.web.markdown.inline import BREAK, Inline, code_span, destination, is_self_link
+from gossamer.web.markdown.inline import Inline, code_span, destination, is_self_link
 from gossamer.web.markdown.lists import (
+    ListItem,
     checkbox_of,
     define,
     entries_of,
     items_of,
+    join_blocks,
     join_items,
     number_of,
     prefix,
 )
-from gossamer.web.markdown.tables import Grid, grid_of, is_layout
+from gossamer.web.markdown.notes.notes import Note, Notes, notes_of
+from gossamer.web.markdown.tables import Grid, grid_of, is_layout, rules_of
 
 MAX_NESTING: Final = 12  # of lists and quotes; deeper ones are written flat
-_LINE_START: Final = re.compile(
-    r"(?:(#{1,6})(?=\s|$)|([-+*])(?=\s|$)|(\d{1,9})([.)])(?=\s|$)|(>)|(={2,}|-{2,}|~{3,})$)"
-)
+_WRITTEN_LABEL: Final = re.compile(r"\^\s+|\\?[\[(](?:\d{1,4}|[a-z*†‡])\\?[\])][.:]?\s+|\d{1,4}\\?[.:)]\s+")
 _SIGNATURE: Final = re.compile(
     r"(?:^|\s)(?:sig|sig-object|descname|member-signature|method-signature)(?:$|\s)"
 )
+_SOURCES: Final = frozenset(("footer", "cite", "figcaption", "p", "small"))
 _SET_APART: Final = re.compile(r"(?:^|\s)(?:admonition(?:block)?|callout|markdown-alert)(?:$|\s)")
 _LIKE_HEADING: Final = re.compile(
     r"(?:^|\s)(?:admonition-title|rubric|markdown-alert-title|callout-title)(?:$|\s)"
 )
-_NOTE_NAMES: Final = re.compile(r"footnote|noteref|fnref|cite_ref|reference")
-_NOTE_LABEL: Final = re.compile(r"\[?([0-9]{1,4}|[a-z*†‡])\]?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,24 +45,31 @@ class Markdown:
 
 
 def to_markdown(roots: list[Element], addresses: Addresses, left_out: set[int]) -> Markdown:
-    inline = Inline(addresses, left_out, notes_of(roots))
-    writer = _MarkdownWriter(inline)
+    notes = notes_of(roots)
+    inline = Inline(addresses, left_out | notes.left_out if notes.left_out else left_out, notes.marks)
+    writer = _MarkdownWriter(inline, notes)
     blocks = [block for root in roots for block in writer.blocks_of(root)]
-    return Markdown("\n\n".join(blocks).replace(BREAK, " "), writer.cut)
+    blocks += writer.other_notes()
+    return Markdown(join_blocks(blocks).replace(BREAK, " "), writer.cut)
 
 
 @dataclass(slots=True)
 class _MarkdownWriter:
     inline: Inline
+    notes: Notes
+    written: set[str] = field(default_factory=set)  # labels of notes
     nesting: int = 0
     cut: bool = False
 
-    def flow(self, nodes: "list[Element | str]") -> list[str]:
+    def flow(self, nodes: "Sequence[Element | str | Note]") -> list[str]:
         """Write the nodes as blocks, with paragraphs for the text between them."""
         blocks: list[str] = []
         run: list[Element | str] = []
         for node in nodes:
-            if isinstance(node, str) or (node.tag not in BLOCKS and not node.blocks):
+            if isinstance(node, Note):
+                blocks += self._paragraphs(run) + self._note(node)
+                run = []
+            elif isinstance(node, str) or (node.tag not in BLOCKS and not node.blocks):
                 run.append(node)
             elif id(node) not in self.inline.left_out:
                 blocks += self._paragraphs(run)
@@ -68,6 +78,8 @@ class _MarkdownWriter:
         return blocks + self._paragraphs(run)
 
     def blocks_of(self, element: Element) -> list[str]:
+        if self.notes.parts and (parts := self.notes.parts.get(id(element))) is not None:
+            return self.flow(parts)
         write = _WRITERS.get(element.tag)
         return write(self, element) if write else self.flow(element.children)
 
@@ -83,17 +95,33 @@ class _MarkdownWriter:
             return []
         if text.startswith("**") and text.endswith("**") and text.count("**") == 2:
             text = text[2:-2]
-        return [f"{'#' * int(element.tag[1])} {text}"]
+        return [f"{'#' * int(element.tag[1])} {escape_heading(text)}"]
 
     def preformatted(self, element: Element) -> list[str]:
         code = code_of(element)
         return [fence(code, language_of(element))] if code else []
 
     def quote(self, element: Element) -> list[str]:
-        blocks = self._nest(element.children)
-        return [prefix("\n\n".join(blocks), "> ", "> ")] if blocks else []
+        blocks = self._nest(self._with_source(element))
+        if (
+            blocks
+            and (source := self.inline.addresses.absolute(element.get("cite")))
+            and source.startswith("http")
+        ):
+            said = any(f"]({destination(source)}" in block for block in blocks)
+            blocks += [] if said else [f"— [{escape(urlsplit(source).netloc)}]({destination(source)})"]
+        return [prefix(join_blocks(blocks), "> ", "> ")] if blocks else []
 
-    def _nest(self, nodes: "list[Element | str]") -> list[str]:
+    def _with_source(self, quote: Element) -> "list[Element | str]":
+        """Return the children; the footer of a quote tells its source, and is no footer of the page."""
+        left_out = self.inline.left_out
+        nodes: list[Element | str] = []
+        for child in quote.children:
+            is_source = not isinstance(child, str) and id(child) in left_out and child.tag in _SOURCES
+            nodes += [_copy(child)] if is_source and not isinstance(child, str) else [child]
+        return nodes
+
+    def _nest(self, nodes: "Sequence[Element | str]") -> list[str]:
         self.nesting += 1
         try:
             return self.flow(nodes)
@@ -122,21 +150,20 @@ class _MarkdownWriter:
             self.cut = True
             return self.flow(element.children)
         items = items_of(element)
-        notes = [block for item in items for block in self._note(item)]
-        if notes:
-            return notes
+        notes = [block for item in items if id(item) in self.notes.parts for block in self.blocks_of(item)]
         ordered = element.tag == "ol"
         number = number_of(element.get("start"), 1)
-        written: list[tuple[str, list[str]]] = []
+        written: list[ListItem] = []
         for item in items:
-            if id(item) in self.inline.left_out:
+            if id(item) in self.inline.left_out or id(item) in self.notes.parts:
                 continue
             number = number_of(item.get("value"), number)
             blocks = self._item(item)
-            if blocks:
-                written.append((f"{number}. " if ordered else "- ", blocks))
+            if blocks or not item.children:
+                marker = f"{number}. " if ordered else "- "
+                written.append(ListItem(marker, blocks, any(one.tag == "p" for one in item.elements)))
                 number += 1
-        return [join_items(written)] if written else []
+        return [*([join_items(written)] if any(item.blocks for item in written) else []), *notes]
 
     def _item(self, item: Element) -> list[str]:
         box = checkbox_of(item)
@@ -147,44 +174,53 @@ class _MarkdownWriter:
             ]
         return blocks
 
-    def _note(self, item: Element) -> list[str]:
-        label = self.inline.notes.get(item.get("id"))
-        if label is None:
+    def _note(self, note: Note) -> list[str]:
+        if note.label in self.written:
             return []
-        blocks = self._nest(item.children)
-        return [prefix("\n\n".join(blocks), f"[^{label}]: ", "    ")] if blocks else []
+        self.written.add(note.label)
+        blocks = self._nest(note.nodes)
+        if blocks:
+            blocks[0] = _WRITTEN_LABEL.sub("", blocks[0], count=1)
+        return [prefix(join_blocks(blocks), f"[^{note.label}]: ", "    ")] if blocks else []
+
+    def other_notes(self) -> list[str]:
+        """Write the notes that are beside the text, or outside of the content."""
+        found: list[str] = []
+        while missing := sorted(self.inline.used - self.written, key=lambda label: (len(label), label)):
+            found += [block for label in missing for block in self._note(self.notes.by_label[label])]
+        return found
 
     def division(self, element: Element) -> list[str]:
-        """Write a division, which may be a footnote, a callout, or a line that serves as a heading."""
+        """Write a division, which may be a callout, or a line that serves as a heading."""
         named = element.get("class")
         if named and _SET_APART.search(named) and self.nesting < MAX_NESTING:
             return self.quote(element)
         if named and _LIKE_HEADING.search(named):
             return self.summary(element)
-        return self._note(element) or self.flow(element.children)
+        return self.flow(element.children)
 
     def definitions(self, element: Element) -> list[str]:
         if self.nesting >= MAX_NESTING:
             self.cut = True
             return self.flow(element.children)
-        written: list[tuple[str, list[str]]] = []
+        written: list[ListItem] = []
         for child in entries_of(element):
             if child.tag == "dt":
                 term = self._term(child)
                 if term:
-                    written.append(("- ", [term]))
+                    written.append(ListItem("- ", [term]))
             elif blocks := self._nest(child.children):
                 if written:
-                    define(written[-1][1], blocks)
+                    define(written[-1].blocks, blocks)
                 else:
-                    written.append(("- ", blocks))
+                    written.append(ListItem("- ", blocks))
         return [join_items(written)] if written else []
 
     def _term(self, element: Element) -> str:
         if _SIGNATURE.search(element.get("class")):
             beside = [one for one in element.walk() if one.tag == "a" and is_self_link(one)]
-            text = "".join(_texts_without(element, {id(one) for one in beside}))
-            return code_span(" ".join(text.split())) if text.strip() else ""
+            text = element.words_without({id(one) for one in beside})
+            return code_span(text) if text else ""
         text = self.inline.label(element.children)
         if not text or "**" in text or text.startswith(("#", "![")):
             return text
@@ -208,7 +244,7 @@ class _MarkdownWriter:
         header = self._row(grid.header, grid) if grid.header else [""] * width
         if not width or not (rows or any(header)):
             return []
-        return ["\n".join(f"| {' | '.join(row)} |" for row in [header, ["---"] * width, *rows])]
+        return ["\n".join(f"| {' | '.join(row)} |" for row in [header, rules_of(grid), *rows])]
 
     def _row(self, cells: list[Element | None], grid: Grid) -> list[str]:
         row: list[str] = []
@@ -223,7 +259,7 @@ class _MarkdownWriter:
         else:
             text = BREAK.join(_on_one_line(block) for block in self._nest(cell.children))
         text = re.sub(f"{BREAK}+", "<br>", text.replace("\n", " "))
-        return re.sub(r"(?<!\\)\|", r"\\|", text)
+        return escape_pipes(text)
 
     def summary(self, element: Element) -> list[str]:
         text = self.inline.label(element.children)
@@ -250,29 +286,14 @@ _WRITERS: Final[dict[str, Callable[[_MarkdownWriter, Element], list[str]]]] = {
 
 def lines(text: str) -> str:
     """Write a paragraph so that no line of it reads as a heading, a list, a quote or a rule."""
-    return "  \n".join(
-        _LINE_START.sub(_escape_start, line, count=1) if _LINE_START.match(line) else line
-        for line in text.split(BREAK)
-        if line
-    )
+    return "  \n".join(escape_line(line) for line in text.split(BREAK) if line)
 
 
-def _escape_start(match: re.Match[str]) -> str:
-    if match[3]:
-        return f"{match[3]}\\{match[4]}"
-    return f"\\{match[0]}"
-
-
-def _texts_without(element: Element, left_out: set[int]) -> list[str]:
-    pieces: list[str] = []
-    waiting: list[Element | str] = [element]
-    while waiting:
-        child = waiting.pop()
-        if isinstance(child, str):
-            pieces.append(child)
-        elif id(child) not in left_out:
-            waiting.extend(reversed(child.children))
-    return pieces
+def _copy(element: Element) -> Element:
+    """Return the same element under an id of its own."""
+    copy = Element(element.tag, element.attributes, element.parent)
+    copy.children, copy.blocks, copy.text = element.children, element.blocks, element.text
+    return copy
 
 
 def _code_in(table: Element) -> Element | None:
@@ -293,27 +314,3 @@ def _on_one_line(block: str) -> str:
     if block.startswith("```"):
         return BREAK.join(code_span(line) if line.strip() else "" for line in block.split("\n")[1:-1])
     return re.sub(r"^- ", "• ", block, flags=re.M).replace("\n", BREAK)
-
-
-# Footnotes.
-
-
-def notes_of(roots: list[Element]) -> dict[str, str]:
-    """Return the labels of footnotes by id, for those that exist and are referred to."""
-    labels: dict[str, str] = {}
-    ids: set[str] = set()
-    for root in roots:
-        for element in root.walk():
-            if element.tag == "a" and element.get("href").startswith("#") and element.text < 8:
-                label = _NOTE_LABEL.fullmatch(element.plain())
-                if label and _refers_to_note(element):
-                    labels.setdefault(element.get("href")[1:], label[1])
-            elif element.tag in ("li", "p", "div", "aside", "section") and element.get("id"):
-                ids.add(element.get("id"))
-    return {target: label for target, label in labels.items() if target in ids}
-
-
-def _refers_to_note(anchor: Element) -> bool:
-    if anchor.get("role") == "doc-noteref" or _NOTE_NAMES.search(anchor.get("class")):
-        return True
-    return anchor.within("sup")

@@ -1,5 +1,7 @@
 """Tables: tell data from layout, and put the cells of a data table into columns."""
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -8,6 +10,8 @@ from gossamer.web.html.tree import Element
 MAX_COLUMNS: Final = 100
 MAX_CELLS: Final = 50_000
 _ROW_GROUPS: Final = frozenset(("thead", "tbody", "tfoot"))
+_RULES: Final = {"left": ":---", "center": ":---:", "right": "---:"}
+_ALIGNED: Final = re.compile(r"(?:^|[;\s])text-align\s*:\s*(left|center|right)", re.I)
 _MAX_CELL_CHARS: Final = 1_000  # longer cells are prose, not data
 
 
@@ -40,13 +44,11 @@ def is_layout(table: Element) -> bool:
     if table.get("role") in ("presentation", "none"):
         return True
     rows = rows_of(table)
-    if not rows or max(len(cells_of(row)) for row in rows) < 2:
-        return True
-    if len(rows) == 1 and not any(cell.tag == "th" for cell in cells_of(rows[0])):
-        return True
     cells = [cell for row in rows for cell in cells_of(row)]
     if any(cell.tag == "th" for cell in cells):
-        return any(_is_page(cell) for cell in cells)
+        return (len(rows) < 2 and len(cells) < 2) or any(_is_page(cell) for cell in cells)
+    if len(rows) < 2 or max(len(cells_of(row)) for row in rows) < 2:
+        return True
     return any(_is_page(cell) or cell.text > _MAX_CELL_CHARS for cell in cells)
 
 
@@ -65,12 +67,13 @@ def grid_of(table: Element) -> Grid:
     rows: list[list[Element | None]] = []
     spans: dict[int, tuple[Element, int]] = {}  # by column: a cell and its rows left
     whole: set[int] = set()
-    originals = 0
+    originals = cells = 0
     for row in rows_of(table):
-        if sum(map(len, rows)) > MAX_CELLS:
+        if cells > MAX_CELLS:
             return _finish(table, rows, originals, whole, cut=True)
         filled, used = _fill(cells_of(row), spans, whole)
         rows.append(filled)
+        cells += len(filled)
         originals = max(originals, used)
     return _finish(table, rows, originals, whole, cut=False)
 
@@ -129,3 +132,22 @@ def _is_header(table: Element, row: list[Element | None]) -> bool:
     return (above is not None and above.tag == "thead") or all(
         cell.tag == "th" or not cell.text for cell in cells
     )
+
+
+def rules_of(grid: Grid) -> list[str]:
+    """Return the rule below each column's header, which tells how the column is aligned."""
+    columns = zip(*([grid.header] if grid.header else []), *grid.rows, strict=True)
+    return [_RULES.get(_column_alignment(cells), "---") for cells in columns]
+
+
+def _column_alignment(cells: Iterable[Element | None]) -> str:
+    """Return the alignment of the cells that have one, if they agree."""
+    found = {_alignment(cell) for cell in cells if cell is not None and cell.attributes}
+    found.discard("")
+    return found.pop() if len(found) == 1 else ""
+
+
+def _alignment(cell: Element) -> str:
+    style = cell.get("style")
+    styled = _ALIGNED.search(style) if style else None
+    return (styled[1] if styled else cell.get("align")).lower()
