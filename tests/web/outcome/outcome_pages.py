@@ -1,6 +1,10 @@
-"""The corpus of outcomes: each page of ours in a file, below a few lines that say what it is."""
+"""The corpus of outcomes: pages of ours, each below a few lines that say what it is.
 
-from collections.abc import Sequence
+A file has one page, or many short ones: then it begins with the lines that all of them share, and each page
+follows a line `=== name`.
+"""
+
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,16 +43,27 @@ def page(
 
 
 def samples() -> list[Sample]:
-    return [_sample(path) for path in sorted(FOLDER.glob("*.page"))]
+    alone = [_sample(path.stem, path.read_text("utf-8"), "") for path in sorted(FOLDER.glob("*.page"))]
+    return [*alone, *(sample for path in sorted(FOLDER.glob("*.pages")) for sample in _collection(path))]
 
 
-def _sample(path: Path) -> Sample:
-    front, _, html = path.read_text("utf-8").partition("\n---\n")
-    lines = [(name, value) for name, _, value in (line.partition(": ") for line in front.splitlines())]
-    values = dict(lines)
+def _collection(path: Path) -> Iterator[Sample]:
+    shared, *pages = path.read_text("utf-8").split("\n=== ")
+    for one in pages:
+        name, _, text = one.partition("\n")
+        yield _sample(name, text, shared)
+
+
+def _sample(name: str, text: str, shared: str) -> Sample:
+    front, _, html = text.partition("\n---\n")
+    lines = [
+        (name, value)
+        for name, _, value in (line.partition(": ") for line in f"{shared}\n{front}".splitlines())
+    ]
+    values = {"url": "https://mill.example/some/page", "status": "200", **dict(lines)}
     headers = [(name.removeprefix("header "), value) for name, value in lines if name.startswith("header ")]
     return Sample(
-        name=path.stem,
+        name=name,
         page=page(
             html.strip("\n"),
             url=values["url"],

@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 from tests.web.outcome.outcome_pages import Sample, page, samples
 
 from gossamer.web.html.markup_scan import scan_markup, weight
-from gossamer.web.outcome.outcome import PLENTY, Outcome, judge
+from gossamer.web.outcome.judging import judge
+from gossamer.web.outcome.outcome import Outcome
+from gossamer.web.outcome.page_view import PLENTY
 
 SAMPLES = samples()
 BY_NAME = {sample.name: sample for sample in SAMPLES}
@@ -25,8 +27,8 @@ def test_corpus(sample: Sample) -> None:
 def test_the_corpus_has_pages_of_every_kind() -> None:
     counts = Counter(sample.outcome for sample in SAMPLES)
     assert set(counts) == set(Outcome)
-    assert all(count >= 8 for count in counts.values()), counts
-    assert counts["ok"] >= 20
+    assert all(count >= 15 for count in counts.values()), counts
+    assert counts["ok"] >= 80
 
 
 # Variations: what the rules rest on, whatever surrounds it.
@@ -140,6 +142,42 @@ def test_title_and_text_that_are_known_are_used() -> None:
     assert judge(page(shell), title="Stones", text="stones").outcome == "empty"
     assert judge(page(shell), title="Page not found", text=text).outcome == "soft_404"
     assert judge(page(shell, status=404), title="Stones", text=text).outcome == "error"
+
+
+LONG_TRACE = "Traceback (most recent call last):\n" + '  File "/app/view.py", line 3, in view\n' * 200
+
+
+def test_a_stack_trace_is_an_error_however_long_it_is() -> None:
+    assert judge(page(f"<pre>{LONG_TRACE}</pre>")).reason == "script_error"
+    assert judge(page("<p>shell"), text=LONG_TRACE).outcome == "ok"  # the page has something else to say
+    assert judge(page(f"<h1>A question</h1><p>What is this?</p><pre>{LONG_TRACE}</pre>")).outcome == "ok"
+
+
+@pytest.mark.parametrize("phrase", ["This domain is for sale.", "Please log in to view this page."])
+def test_a_phrase_counts_where_a_page_speaks_of_itself(phrase: str) -> None:
+    article = "<p>The owner of the mill writes about his years with the river and with other people. </p>" * 4
+    said = judge(page(f"<p>{phrase}</p>"))
+    inside = judge(
+        page(
+            f"<p>In those days a visitor of our place would have found a note that said {phrase}</p>{article}"
+        )
+    )
+    quoted = judge(page(f'<p>The note said: "{phrase}"</p>{article}'))
+    assert said.outcome in ("parked", "login_wall")
+    assert (inside.outcome, quoted.outcome) == ("ok", "ok")
+
+
+def test_a_bucket_that_does_not_exist_is_no_site() -> None:
+    body = '<?xml version="1.0"?><Error><Code>NoSuchBucket</Code><BucketName>mill</BucketName></Error>'
+    judgement = judge(page(body, status=404, media_type="application/xml"))
+    assert (judgement.outcome, judgement.reason) == ("parked", "no_site")
+
+
+@pytest.mark.parametrize("status", [500, 502, 504, 520, 522, 530])
+def test_an_origin_that_is_down_is_not_blocked(status: int) -> None:
+    ray = "<h1>Connection timed out</h1><p>Cloudflare Ray ID: 8f2a1b3c4d5e6f70</p>"
+    assert judge(page(ray, status=status)).outcome == "error"
+    assert judge(page("<p>Cloudflare Ray ID: 8f2a1b3c4d5e6f70</p>", status=403)).outcome == "blocked"
 
 
 # Whatever is sent.
