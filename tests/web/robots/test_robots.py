@@ -335,9 +335,22 @@ def test_ours_delay_and_sitemaps_of_the_agent_that_it_was_parsed_for() -> None:
         assert Robots.parse(f"User-agent: *\nCrawl-delay: {said}", "FooBot").delay is None
 
 
-def test_ours_a_delay_begins_a_new_group() -> None:
+def test_rfc9309_2_2_4_a_delay_does_not_end_a_group() -> None:
     text = "User-agent: FooBot\nCrawl-delay: 2\n\nUser-agent: Bar\nDisallow: /"
-    assert Robots.parse(text, "FooBot").allows("/x")
+    assert not Robots.parse(text, "FooBot").allows("/x")
+    assert (Robots.parse(text, "FooBot").delay, Robots.parse(text, "Bar").delay) == (2, None)
+
+
+def test_rfc9309_2_2_1_a_star_within_a_name_is_not_everyone() -> None:
+    robots = Robots.parse("User-agent: *WordPress*\nDisallow: /", "FooBot")
+    assert robots.allows("/x")
+    assert "*" not in robots.groups
+
+
+def test_rfc9309_2_2_2_the_most_octets_win_also_with_a_star_at_the_end() -> None:
+    assert not Robots.parse("User-agent: *\nAllow: /shop\nDisallow: /shop*").allows("/shop/x")
+    assert Robots.parse("User-agent: *\nDisallow: /shop\nAllow: /shop*").allows("/shop/x")
+    assert Robots.parse("User-agent: *\nAllow: /shop/a\nDisallow: /shop/*").allows("/shop/a")
 
 
 def test_ours_slips_of_the_pen_are_understood() -> None:

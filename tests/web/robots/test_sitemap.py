@@ -147,7 +147,10 @@ def test_what_is_not_well_formed_is_read_up_to_there() -> None:
     found = read(b"<urlset><url><loc>https://a.example/1</loc></url><url><loc>https://a.example/2</url>")
     assert found.urls == ("https://a.example/1",)
     assert found.problem.startswith("it is not well formed")
-    assert read(b'<?xml version="1.0" encoding="klingon"?><urlset/>').problem
+    listed = (
+        b'<?xml version="1.0" encoding="klingon"?><urlset><url><loc>https://a.example/</loc></url></urlset>'
+    )
+    assert read(listed).urls == ("https://a.example/",)
 
 
 @given(st.binary(max_size=300))
@@ -155,3 +158,39 @@ def test_any_bytes_can_be_read(body: bytes) -> None:
     read(body)
     read(b"\x1f\x8b\x08" + body)
     read(b"<urlset>" + body)
+
+
+URL = "<url><loc>https://a.example/1</loc></url>"
+MISTAKES = {
+    "a raw ampersand": "<urlset><url><loc>https://a.example/?a=1&b=2</loc></url></urlset>",
+    "an undeclared prefix": f"<urlset><url><loc>https://a.example/1</loc><image:image/></url>{URL}</urlset>",
+    "blanks before the declaration": f" \n<?xml version='1.0'?><urlset>{URL}</urlset>",
+    "a warning before it": f"<br /><b>Warning</b>: x in a.php<?xml version='1.0'?><urlset>{URL}</urlset>",
+    "words before it": f"Notice: a & b <?xml version='1.0'?><urlset>{URL}</urlset>",
+    "a DOCTYPE without declarations": f'<!DOCTYPE urlset SYSTEM "http://localhost/x.dtd"><urlset>{URL}</urlset>',
+    "entities of HTML": "<urlset><url><loc>https://a.example/&uuml;&nbsp;</loc></url></urlset>",
+    "a control character": f"<urlset>\x08{URL}</urlset>",
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_with_one_meaning_is_repaired(name: str) -> None:
+    found = read(MISTAKES[name].encode())
+    assert (bool(found.urls), found.problem) == (True, "")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_utf_16_is_read(encoding: str) -> None:
+    assert read(f"<urlset>{URL}</urlset>".encode(encoding)).urls == ("https://a.example/1",)
+
+
+@pytest.mark.parametrize(
+    "feed",
+    [
+        "<rss><channel><link>https://a.example/</link><item><link>/1</link></item></channel></rss>",
+        '<feed xmlns="http://www.w3.org/2005/Atom"><entry><link href="https://a.example/1"/></entry></feed>',
+        '<!DOCTYPE rss PUBLIC "-//N//DTD" "http://x/rss.dtd"><rss><item><link>https://a.example/1</link></item></rss>',
+    ],
+)
+def test_a_feed_is_a_sitemap(feed: str) -> None:
+    assert read(feed.encode()).urls == ("https://a.example/1",)

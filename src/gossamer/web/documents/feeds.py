@@ -1,16 +1,20 @@
 """Feeds: RSS (0.9x, 1.0, 2.0), Atom and JSON Feed, as a title and a list of entries.
 
 XML is read as a stream, without namespaces (many feeds forget to declare theirs) and without entities. A feed
-with a DOCTYPE, or with too deep nesting, is refused. Of a broken feed, the entries before the error are kept.
+with a DOCTYPE that declares something, or with too deep nesting, is refused. Of a feed that cannot be
+repaired, the entries before the error are kept.
 """
 
 import re
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from email.utils import parsedate_to_datetime
-from html import entities, unescape
+from html import unescape
 from typing import Any, Final
+from urllib.parse import urljoin, urlsplit
 from xml.parsers import expat
+
+from gossamer.web.documents.xml_repair import repair_xml, without_doctype
 
 MAX_DEPTH: Final = 256
 MAX_SUMMARY_CHARS: Final = 600
@@ -41,9 +45,9 @@ def from_xml(text: str) -> Feed | None:
     """Parse a feed; None if it is not a feed, or is refused."""
     reader = _FeedReader()
     try:
-        if not reader.read(text):
+        if not reader.read(without_doctype(text)):
             second = _FeedReader()
-            mended = second.read(_repair(text))
+            mended = second.read(repair_xml(text))
             reader = second if mended or len(second.entries) > len(reader.entries) else reader
     except _Refused:
         return None
@@ -95,12 +99,27 @@ _FIELDS: Final = {
     "content:encoded": "content",
     "author": "author",
     "dc:creator": "author",
+    "dc:author": "author",
+    "itunes:author": "author",
+    "googleplay:author": "author",
+    "media:credit": "author",
+    "managingEditor": "editor",
+    "dc:title": "title",
+    "media:title": "title",
+    "itunes:title": "title",
+    "dc:description": "description",
+    "media:description": "content",
+    "itunes:summary": "content",
+    "itunes:subtitle": "content",
     "language": "language",
     "dc:language": "language",
     "pubDate": "published",
     "published": "published",
     "issued": "published",
     "dc:date": "published",
+    "dcterms:created": "published",
+    "dcterms:issued": "published",
+    "dcterms:modified": "updated",
     "updated": "updated",
     "modified": "updated",
     "lastBuildDate": "updated",
@@ -142,13 +161,14 @@ class _FeedReader:
 
     def to_feed(self) -> Feed:
         own = self.values
+        base = own.get("base", "") or own.get("link", "")
         return Feed(
             title=_summary(own.get("title", "")),
-            link=own.get("link", ""),
+            link=_join(own.get("base", ""), own.get("link", "")),
             description=_summary(own.get("description", "")),
-            language=own.get("language", ""),
+            language=own.get("language") or own.get("xml:lang", ""),
             updated=_date(own.get("updated") or own.get("published", "")),
-            entries=tuple(_entry(values) for values in self.entries),
+            entries=tuple(_entry(values, base, own) for values in self.entries),
             complete=not self.broken,
         )
 
@@ -168,7 +188,10 @@ class _FeedReader:
         if name in _ENTRIES:
             self.inside = self.depth
             self.entries.append({})
-        elif name in _ASIDE:
+        self._keep_inherited(attributes)
+        if name in _ENTRIES:
+            return
+        if name in _ASIDE:
             self.aside = self.depth
         elif name == "link" and "href" in attributes:
             if attributes.get("rel", "alternate") == "alternate":
@@ -177,6 +200,12 @@ class _FeedReader:
             self.name, self.name_depth, self.pieces = _FIELDS[name], self.depth, []
             if name == "guid" and attributes.get("isPermaLink") == "false":
                 self.name = "id"
+
+    def _keep_inherited(self, attributes: dict[str, str]) -> None:
+        if "xml:base" in attributes:
+            self._keep("base", attributes["xml:base"])
+        if "xml:lang" in attributes:
+            self._keep("xml:lang", attributes["xml:lang"])
 
     def _end(self, _: str) -> None:
         if self.name and self.depth == self.name_depth:
@@ -202,32 +231,30 @@ def _refuse(*_: object) -> None:
     raise _Refused
 
 
-def _entry(values: dict[str, str]) -> FeedEntry:
+def _entry(values: dict[str, str], base: str, feed: dict[str, str]) -> FeedEntry:
+    """An entry inherits the base of its links, and the author, from the feed."""
+    author = values.get("author") or feed.get("author") or feed.get("editor", "")
     return FeedEntry(
         title=_summary(values.get("title", "")),
-        link=values.get("link") or values.get("guid", ""),
-        author=_summary(values.get("author", "")),
+        link=_join(_join(base, values.get("base", "")) or base, values.get("link") or values.get("guid", "")),
+        author=_summary(author),
         published=_date(values.get("published") or values.get("updated", "")),
         summary=_summary(values.get("description") or values.get("content", "")),
     )
 
 
-_AMPERSAND: Final = re.compile(r"&(?!#\d{1,7};|#x[0-9A-Fa-f]{1,6};|(?:amp|lt|gt|quot|apos);)(?:(\w{2,32});)?")
-_NOT_XML: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
-
-
-def _repair(text: str) -> str:
-    """Repair common mistakes: stray ampersands, HTML entities, control characters, text before the XML."""
-    text = _NOT_XML.sub("", text)
-    return _AMPERSAND.sub(_spell_out, text[max(0, text.find("<")) :])
-
-
-def _spell_out(match: re.Match[str]) -> str:
-    known = entities.html5.get(f"{match[1]};") if match[1] else None
-    return known or f"&amp;{match[0][1:]}"
-
-
 # Values.
+
+
+def _join(base: str, link: str) -> str:
+    """Make a link absolute if the feed says where it begins; otherwise it stays as written."""
+    if not link or not base or urlsplit(link).scheme:
+        return link
+    try:
+        return urljoin(base, link)
+    except ValueError:
+        return link
+
 
 _SCRIPT: Final = re.compile(r"<(script|style)\b(?:.*?</\1\s*+>|.*+)", re.DOTALL | re.IGNORECASE)
 _TAG: Final = re.compile(r"<!--(?:.*?-->|.*+)|</?[A-Za-z!][^<>]*+>", re.DOTALL)

@@ -8,15 +8,15 @@ not follow it:
 - Only the first 500 KiB are read (§2.5 asks for at least that).
 - A file that fails because of the server disallows everything; a missing file allows everything (§2.3.1). A
   redirect that leads nowhere counts as a missing file.
-- `Crawl-delay`, which is in no standard, is supported and is a rule like others: agents that are named after
-  it begin a new group. Unknown lines do not (§2.2.4).
+- `Crawl-delay`, which is in no standard, is supported. Like unknown lines, it does not end a group (§2.2.4);
+  it is for the agents that are named directly before it.
 - Only the first 5,000 wildcard rules are matched, because each has to be tried. A later `Disallow` forbids
   the path before its wildcard.
 - `%2F` is not a slash, in rules and in URLs; any other escape is the character that it encodes.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Self
@@ -31,6 +31,9 @@ _GROUP: Final = re.compile(r"\s*user[- ]?agent(?:\s*:|\s)\s*([^#]*)", re.I)
 _READ: Final = re.compile(  # with the misspellings that Protego accepts
     r"\s*(?:user[- ]?agent|allow|d[ias]{2,3}[al]{2,3}[oa]w|site-?maps?|crawl[- ]delay)(?:\s*:|\s)", re.I
 )
+_ANY_DELAY: Final = re.compile(r"\s*crawl[- ]delay(?:\s*:|\s)", re.I)
+_DELAY: Final = re.compile(_ANY_DELAY.pattern + r"\s*(\d{1,9}(?:\.\d{0,9})?|\.\d{1,9})\s*(?:#|$)", re.I)
+_SITEMAP: Final = re.compile(r"\s*site-?maps?(?:\s*:|\s)", re.I)
 _WILDCARD: Final = re.compile(r"\s*+(?:(allow)|dis?[a-z]++)(?:\s*+:|\s)\s*+([^#*]*+)\*", re.I)
 _LINE_END: Final = re.compile(r"\r\n?|\n")
 _NO_LINE_END: Final = str.maketrans(  # which Protego takes for a line end
@@ -68,6 +71,7 @@ class Robots:
     cut: bool
     delay: float | None  # seconds between two requests of the agent of these rules
     _speaks: str | None  # the name of its group
+    _delays: Mapping[str, float]  # by group
     _parsed: Protego
 
     @classmethod
@@ -78,8 +82,9 @@ class Robots:
         parsed = Protego.parse("\n".join(_readable(lines)))
         group = _group(groups, agent)
         speaks = None if group is None else _name(group)
-        delay = None if speaks is None else parsed.crawl_delay(speaks)
-        return cls(groups, tuple(parsed.sitemaps), tuple(_unknown(lines)), cut, delay, speaks, parsed)
+        delays = _read_delays(lines)
+        delay = None if group is None else delays.get(group)
+        return cls(groups, tuple(parsed.sitemaps), tuple(_unknown(lines)), cut, delay, speaks, delays, parsed)
 
     def allows(self, target: str) -> bool:
         """Whether the agent of these rules may request this path and query."""
@@ -99,7 +104,7 @@ class Robots:
     def crawl_delay(self, agent: str) -> float | None:
         """Return the seconds between two requests."""
         group = self.group(agent)
-        return None if group is None else self._parsed.crawl_delay(_name(group))
+        return None if group is None else self._delays.get(group)
 
 
 def from_answer(status: int | None, text: str | bytes, agent: str = EVERYONE) -> Robots:
@@ -116,7 +121,7 @@ def from_answer(status: int | None, text: str | bytes, agent: str = EVERYONE) ->
 def product_token(agent: str) -> str:
     """Return `mozilla` for `Mozilla/5.0 …`; a name without a token is returned as it is."""
     lowered = agent.strip().lower()
-    if lowered.startswith(EVERYONE):
+    if lowered.split(maxsplit=1)[:1] == [EVERYONE]:
         return EVERYONE
     match = _TOKEN.match(lowered)
     return match[0] if match else lowered
@@ -148,10 +153,26 @@ def _readable(lines: list[str]) -> Iterator[str]:
             yield f"disallow: {rule[2] or '/'}"
 
 
+def _read_delays(lines: list[str]) -> dict[str, float]:
+    """Return the delay of each group."""
+    delays: dict[str, float] = {}
+    agents: list[str] = []
+    named = False
+    for line in lines:
+        if match := _GROUP.match(line):
+            agents = [*(agents if named else ()), product_token(match[1])]
+            named = True
+        elif _READ.match(line) and not _SITEMAP.match(line):
+            named = False
+            if match := _DELAY.match(line):
+                delays |= dict.fromkeys(agents, float(match[1]))
+    return delays
+
+
 def _normalise(line: str) -> str:
     if match := _GROUP.match(line):
         return f"user-agent: {_name(product_token(match[1]))}"
-    return line.translate(_NO_LINE_END) if _READ.match(line) else ""
+    return line.translate(_NO_LINE_END) if _READ.match(line) and not _ANY_DELAY.match(line) else ""
 
 
 def _name(token: str) -> str:

@@ -1,12 +1,16 @@
-"""Sitemaps: read the pages that a site lists, without DOCTYPE and entities, and within limits.
+"""Sitemaps: read the pages that a site lists, in XML, text or a feed, without entities and within limits.
 
 The extensions for news and images are read too. Namespaces are ignored, because sites misspell them.
 """
 
+import re
 import zlib
 from dataclasses import dataclass, field
 from typing import Final
 from xml.parsers import expat
+
+from gossamer.web.documents.feeds import from_xml
+from gossamer.web.documents.xml_repair import is_wide, repair_xml, to_text
 
 MAX_SITEMAP_BYTES: Final = 50_000_000  # unpacked
 MAX_SITEMAP_ENTRIES: Final = 50_000
@@ -15,6 +19,8 @@ MAX_VALUE_CHARS: Final = 2_048  # of a URL or a headline
 MAX_IMAGES: Final = 1_000  # of one page
 MAX_GZIP_MEMBERS: Final = 100
 QUICK_BYTES: Final = 64 * 1024  # are read in a few milliseconds
+MAX_REPAIRED_BYTES: Final = 10_000_000  # larger ones are read as they are
+_XML_LATER: Final = re.compile(rb"<\?xml\s|<(?:urlset|sitemapindex|rss|feed)[\s>]")
 _GZIP: Final = b"\x1f\x8b"
 _ENTRY: Final = {"urlset": "url", "sitemapindex": "sitemap"}
 _READ_PATHS: Final = frozenset(("loc", "lastmod", "image/loc", "news/title", "news/publication_date"))
@@ -57,9 +63,45 @@ def read(body: bytes) -> Entries:
         text, problem = _unpack(body)
     except _Stop as stop:
         return Entries((), problem=str(stop))
-    if text.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] != b"<":
-        return _lines(text, problem)
-    return _SitemapReader().read(text, problem)
+    if is_wide(text):
+        text = to_text(text).encode()
+    start = text.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+    return (
+        _lines(text, problem)
+        if start != b"<" and not _XML_LATER.search(text, 0, 20_000)
+        else _xml(text, problem)
+    )
+
+
+def _xml(text: bytes, problem: str) -> Entries:
+    """Read XML, and read it again repaired if that is of use."""
+    found = _SitemapReader().read(text, problem)
+    if (
+        found.problem
+        and not problem
+        and len(found.entries) < MAX_SITEMAP_ENTRIES
+        and len(text) <= MAX_REPAIRED_BYTES
+    ):
+        repaired = repair_xml(to_text(text))
+        second = _SitemapReader().read(repaired, problem)
+        if not second.problem or len(second.entries) > len(found.entries):
+            return second
+        return _feed(repaired) or found
+    return found
+
+
+def _feed(text: str) -> Entries | None:
+    """Read a feed in place of a sitemap, as the protocol allows."""
+    feed = from_xml(text)
+    if feed is None or not feed.entries:
+        return None
+    entries = [
+        SitemapEntry(one.link[:MAX_VALUE_CHARS], published=one.published, headline=one.title)
+        for one in feed.entries
+    ]
+    return Entries(
+        tuple(one for one in entries if one.url.startswith(("http://", "https://")))[:MAX_SITEMAP_ENTRIES]
+    )
 
 
 def _unpack(body: bytes) -> tuple[bytes, str]:
@@ -127,8 +169,8 @@ class _SitemapReader:
         self._text: list[str] | None = None
         self._root = ""
 
-    def read(self, text: bytes, problem: str) -> Entries:
-        parser = expat.ParserCreate(namespace_separator=" ")
+    def read(self, text: bytes | str, problem: str) -> Entries:
+        parser = expat.ParserCreate()
         parser.buffer_text = True
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
@@ -147,7 +189,7 @@ class _SitemapReader:
         return Entries(tuple(self._entries), self._root == "sitemapindex", problem)
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
-        local = name.rpartition(" ")[2]
+        local = name.rpartition(":")[2]
         self._root = self._root or local
         self._path.append(local)
         if len(self._path) > MAX_DEPTH:
