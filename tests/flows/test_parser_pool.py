@@ -24,7 +24,7 @@ from gossamer.web.crawl.crawl_view import text_of
 from gossamer.web.crawl.parts import take_apart
 from gossamer.web.pages import reading
 from gossamer.web.pages.page import Page
-from gossamer.web.pages.reading import ReadingOptions
+from gossamer.web.pages.reading_options import ReadingOptions
 from gossamer.web.robots import sitemap
 
 SOON = 10.0  # seconds within which what must happen has happened

@@ -9,16 +9,8 @@ from tests.site.hostile import MAKERS, page_of, squeezed, text_of
 from tests.web.documents.pdf_files import pdf
 
 from gossamer.problems import CONTENT_UNREADABLE, Problem
-from gossamer.web.documents.pdf import (
-    MAX_COMPRESSIONS,
-    MAX_CPU_SECONDS,
-    MAX_PAGES,
-    MAX_STREAM_BYTES,
-    MAX_TEXT_CHARS,
-    MAX_UNPACKED_BYTES,
-    is_bomb,
-    read_pdf,
-)
+from gossamer.web.documents.pdf.bombs import MAX_COMPRESSIONS, MAX_STREAM_BYTES, MAX_UNPACKED_BYTES, is_bomb
+from gossamer.web.documents.pdf.pdf import MAX_CPU_SECONDS, MAX_PAGES, MAX_TEXT_CHARS, read_pdf
 
 MEGABYTE = 1_000_000
 MOST_SECONDS = 3.0  # of CPU time, to refuse it

@@ -51,7 +51,8 @@ from gossamer.web.extract.schema.schema import Schema
 from gossamer.web.html.links import Link
 from gossamer.web.html.sanitise import max_elements
 from gossamer.web.pages.page import Page
-from gossamer.web.pages.reading import Reading, ReadingOptions
+from gossamer.web.pages.reading import Reading
+from gossamer.web.pages.reading_options import ReadingOptions
 from gossamer.web.robots import sitemap
 from gossamer.web.robots.sitemap import Entries
 
@@ -84,10 +85,13 @@ class ParserPool:
         seconds: float = TASK_SECONDS,
         small: int = MAX_BODY_IN_PLACE,
         memory: int = MEMORY,
+        tesseract: str = "",
     ) -> None:
+        """`tesseract` is the path of the engine that recognises the text of scans, if there is one."""
         self._seconds = seconds
         self._small = small
         self._memory = memory
+        self._tesseract = tesseract
         self._places = asyncio.Semaphore(processes)
         self._idle: list[asyncio.subprocess.Process] = []
         self._busy: set[asyncio.subprocess.Process] = set()
@@ -200,14 +204,14 @@ class ParserPool:
             if child.stdout is not None and not child.stdout.at_eof():
                 return child
             await _end(child)  # it died while it was idle
-        return await _start(self._memory, self._seconds)
+        return await _start(self._memory, self._seconds, self._tesseract)
 
 
 def _is_small(html: str) -> bool:
     return html.count("<") <= MAX_TAGS_IN_PLACE and max_elements(html) <= MAX_ELEMENTS_IN_PLACE
 
 
-async def _start(memory: int, seconds: float) -> asyncio.subprocess.Process:
+async def _start(memory: int, seconds: float, tesseract: str = "") -> asyncio.subprocess.Process:
     try:
         return await asyncio.create_subprocess_exec(
             sys.executable,
@@ -215,6 +219,7 @@ async def _start(memory: int, seconds: float) -> asyncio.subprocess.Process:
             "gossamer.flows.parsers.parser_process",
             str(memory),
             str(seconds),
+            tesseract,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,

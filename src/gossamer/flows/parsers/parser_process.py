@@ -9,12 +9,15 @@ import math
 import os
 import resource
 import sys
+import time
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, BinaryIO, Final
 
 import msgspec
 
 from gossamer import problems
+from gossamer.flows.parsers.tesseract import Tesseract
 from gossamer.problems import Problem
 from gossamer.reach.sandbox import allocator
 from gossamer.web.audit.audit import audit_page
@@ -24,19 +27,23 @@ from gossamer.web.audit.site.site import SitePage
 from gossamer.web.audit.site.site_page import Normalise, normalise, summarise
 from gossamer.web.crawl.crawl_view import text_of
 from gossamer.web.crawl.parts import PageParts, take_apart
+from gossamer.web.documents.pdf.scans import Recognise
 from gossamer.web.extract.extraction import Extraction, extract_data
 from gossamer.web.extract.schema.schema import Json
 from gossamer.web.html.links import Link
-from gossamer.web.outcome.outcome import Judgement, judge
+from gossamer.web.outcome.judging import judge
+from gossamer.web.outcome.outcome import Judgement
 from gossamer.web.pages import reading
 from gossamer.web.pages.page import Page
-from gossamer.web.pages.reading import Reading, ReadingOptions
+from gossamer.web.pages.reading import Reading
+from gossamer.web.pages.reading_options import ReadingOptions
 from gossamer.web.render.prerender import Prerendered, prerender
 from gossamer.web.robots import sitemap
 from gossamer.web.robots.sitemap import Entries, SitemapEntry
 
 LENGTH_BYTES: Final = 4  # of the length before each message
 _LINKS_ALONE: Final = ReadingOptions(main_content=False, markdown=False, html=False, max_text=0)
+RECOGNISING_SHARE: Final = 0.8  # of a task's time, after which no more text is recognised
 MAX_RESULT_BYTES: Final = 24 * 1024**2  # the parent decodes a result while other requests wait
 
 
@@ -64,8 +71,8 @@ class ReadTask(msgspec.Struct, array_like=True, tag=True):
     page: Page
     options: ReadingOptions
 
-    def run(self) -> Reading:
-        return reading.read(self.page, self.options)
+    def run(self, recognise: Recognise | None = None) -> Reading:
+        return reading.read(self.page, self.options, recognise)
 
 
 class PrepareTask(msgspec.Struct, array_like=True, tag=True):
@@ -82,8 +89,8 @@ class ExtractTask(msgspec.Struct, array_like=True, tag=True):
     schema: Json
     with_text: bool
 
-    def run(self) -> Extraction:
-        return extract_data(self.page, self.schema, with_text=self.with_text)
+    def run(self, recognise: Recognise | None = None) -> Extraction:
+        return extract_data(self.page, self.schema, with_text=self.with_text, recognise=recognise)
 
 
 class TakeApartTask(msgspec.Struct, array_like=True, tag=True):
@@ -152,19 +159,22 @@ class ParserRefusal(msgspec.Struct, array_like=True, tag=True):
     details: dict[str, str | int | None]
 
 
-def serve(source: BinaryIO, sink: BinaryIO, seconds: float) -> None:
+def serve(source: BinaryIO, sink: BinaryIO, seconds: float, engine: Tesseract | None) -> None:
     while head := source.read(LENGTH_BYTES):
         _end_after(seconds)
+        until = time.monotonic() + seconds * RECOGNISING_SHARE
+        recognise = partial(engine.recognise, until=until) if engine else None
         task = msgspec.msgpack.decode(source.read(int.from_bytes(head)), type=Task)
-        answer = _answer(task)
+        answer = _answer(task, recognise)
         del task
         sink.write(len(answer).to_bytes(LENGTH_BYTES) + answer)
         sink.flush()
 
 
-def _answer(task: Task) -> bytes:
+def _answer(task: Task, recognise: Recognise | None) -> bytes:
     try:
-        answer = msgspec.msgpack.encode(ParserResult(task.run()))
+        value = task.run(recognise) if isinstance(task, ReadTask | ExtractTask) else task.run()
+        answer = msgspec.msgpack.encode(ParserResult(value))
     except Problem as problem:
         return _encode_refusal(problem)
     except MemoryError:
@@ -201,14 +211,15 @@ def _end_after(seconds: float) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (soft, resource.getrlimit(resource.RLIMIT_CPU)[1]))
 
 
-def main(memory: int, seconds: float) -> None:
+def main(memory: int, seconds: float, tesseract: str) -> None:
     # A limit on data, not on address space: libraries reserve much of that and never use it.
     resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
     allocator.return_large_blocks()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     os.nice(5)
-    serve(sys.stdin.buffer, sys.stdout.buffer, seconds)
+    engine = Tesseract(tesseract) if tesseract else None
+    serve(sys.stdin.buffer, sys.stdout.buffer, seconds, engine)
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), float(sys.argv[2]))
+    main(int(sys.argv[1]), float(sys.argv[2]), sys.argv[3])

@@ -3,7 +3,7 @@
 import csv
 import io
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -100,7 +100,7 @@ def table(text: str, media_type: str, most: int) -> DataTable | None:
         rows, complete = _rows(text, _delimiter(text, media_type), most)
     except csv.Error:
         return None
-    return DataTable(_markdown(rows), complete)
+    return DataTable(_write_table(rows), complete)
 
 
 def _delimiter(text: str, media_type: str) -> str:
@@ -127,10 +127,19 @@ def _rows(text: str, delimiter: str, room: int) -> tuple[list[list[str]], bool]:
 
 def _cell(text: str) -> str:
     short = text if len(text) <= MAX_CELL_CHARS else text[:MAX_CELL_CHARS] + "…"
-    return " ".join(short.split()).replace("\\", "\\\\").replace("|", "\\|")
+    return _escape_cell(short)
 
 
-def _markdown(rows: list[list[str]]) -> str:
+def _escape_cell(text: str) -> str:
+    return " ".join(text.split()).replace("\\", "\\\\").replace("|", "\\|")
+
+
+def write_table(rows: Sequence[Sequence[str]]) -> str:
+    """Write the rows as Markdown; the first is the head."""
+    return _write_table([[_escape_cell(cell) for cell in row] for row in rows])
+
+
+def _write_table(rows: list[list[str]]) -> str:
     if not rows:
         return ""
     width = max(map(len, rows))

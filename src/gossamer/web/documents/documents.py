@@ -1,8 +1,8 @@
 """Documents: the title, Markdown and text of pages that are not HTML.
 
-Data is shown in a fence, tables as tables, feeds as lists of entries, PDFs by their pages; text and Markdown
-stay as they are. A document longer than `MAX_CHARS` is cut between lines and marked as truncated. Files
-without text (images, archives, programs) raise a `Problem`.
+Data is shown in a fence, tables as tables, feeds as lists of entries, PDFs by their pages, office documents
+by their headings, lists and tables; text and Markdown stay as they are. A document longer than `MAX_CHARS` is
+cut between lines and marked as truncated. Files without text (images, archives, programs) raise a `Problem`.
 """
 
 import re
@@ -12,10 +12,13 @@ from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from gossamer.problems import CONTENT_UNREADABLE, Problem
+from gossamer.web.content.article import extract
 from gossamer.web.documents import data, feeds
 from gossamer.web.documents.feeds import Feed, FeedEntry
 from gossamer.web.documents.kind import ContentKind, kind_of
-from gossamer.web.documents.pdf import Pdf, read_pdf
+from gossamer.web.documents.office.office import convert_office
+from gossamer.web.documents.pdf.pdf import Pdf, read_pdf
+from gossamer.web.documents.pdf.scans import Recognise
 from gossamer.web.html.links import Addresses, Link
 from gossamer.web.markdown.fences import fence
 from gossamer.web.pages.page import Page
@@ -37,11 +40,15 @@ class Document:
     links: tuple[Link, ...] = ()
     page_count: int | None = None
     truncated: bool = False  # there is more than is shown
+    scanned: bool = False  # it has pictures of text that were not recognised
+    recognised: bool = False  # some of its text was recognised in pictures
 
 
-def read(page: Page) -> Document:
+def read(page: Page, recognise: Recognise | None = None) -> Document:
     """Read a page that is not HTML; raises only `Problem`."""
     kind = kind_of(page.media_type, page.body, path_of(page.final_url))
+    if kind is ContentKind.PDF:
+        return _read_pdf(page, recognise)
     reader = _READERS.get(kind)
     if reader is None:
         raise unsupported(kind, page)
@@ -53,7 +60,7 @@ def unsupported(kind: ContentKind, page: Page) -> Problem:
         CONTENT_UNREADABLE,
         f"The target is {_NAMES.get(kind, 'binary data')} ({page.media_type or 'of no declared type'}), "
         "which has no text to read",
-        hint="Give the address of a page, a feed, a PDF or a text.",
+        hint="Give the address of a page, a feed, a PDF, an office document or a text.",
         details={
             "url": page.final_url,
             "reason": "unsupported_content",
@@ -69,7 +76,6 @@ _NAMES: Final = {
     ContentKind.VIDEO: "a video",
     ContentKind.FONT: "a font",
     ContentKind.ARCHIVE: "an archive",
-    ContentKind.OFFICE: "an office document",
 }
 
 
@@ -275,22 +281,22 @@ _NOT_A_TITLE: Final = re.compile(
     r"untitled.{0,20}|document\d*|microsoft (?:word|powerpoint) - .*|.{0,200}\.(?:docx?|pptx?|pdf|indd|tex)",
     re.IGNORECASE,
 )
-_BLOCK_START: Final = re.compile(r"^([ \t]*)(#{1,6}[ \t]|>|={3,}|-{3,}|`{3,}|~{3,})", re.MULTILINE)
-_BULLET: Final = re.compile(r"^[ \t]*[•‣▪●◦∙·][ \t]*", re.MULTILINE)
 
 
-def _read_pdf(page: Page) -> Document:
-    pdf = read_pdf(page.body)
+def _read_pdf(page: Page, recognise: Recognise | None) -> Document:
+    pdf = read_pdf(page.body, recognise=recognise)
     document = Document(
         kind=ContentKind.PDF,
         title=_pdf_title(pdf) or file_name(page.final_url),
-        markdown="\n\n---\n\n".join(filter(None, map(_pdf_markdown, pdf.pages))),
+        markdown="\n\n---\n\n".join(filter(None, pdf.markdown)),
         text="\f".join(pdf.pages) if any(pdf.pages) else "",
         description=pdf.subject,
         author=pdf.author,
         published=pdf.created,
         page_count=pdf.page_count,
         truncated=not pdf.complete,
+        scanned=pdf.scanned > 0,
+        recognised=pdf.recognised > 0,
     )
     return _bound(document)
 
@@ -303,9 +309,27 @@ def _pdf_title(pdf: Pdf) -> str:
     return first if 3 <= len(first) <= 150 else ""
 
 
-def _pdf_markdown(text: str) -> str:
-    """Keep the lines, but escape those that would read as a heading, a rule or a fence."""
-    return _BULLET.sub("- ", _BLOCK_START.sub(r"\1\\\2", text)).strip()
+# Office documents and books.
+
+
+def _read_office(page: Page) -> Document:
+    converted = convert_office(page.body)
+    article = extract(converted.html, page.final_url, main_content=False, cleaned=False)
+    title = converted.title or _heading(article.markdown) or file_name(page.final_url)
+    document = Document(
+        kind=ContentKind.OFFICE,
+        title=title,
+        markdown=article.markdown,
+        text=article.text,
+        description=converted.description,
+        author=converted.author,
+        published=converted.created,
+        language=converted.language,
+        links=article.links,
+        page_count=converted.page_count,
+        truncated=article.cut or not converted.complete,
+    )
+    return _bound(document)
 
 
 _READERS: Final[dict[ContentKind, Callable[[Page], Document]]] = {
@@ -316,5 +340,5 @@ _READERS: Final[dict[ContentKind, Callable[[Page], Document]]] = {
     ContentKind.JSON: _read_json,
     ContentKind.TABLE: _read_table,
     ContentKind.FEED: _read_feed,
-    ContentKind.PDF: _read_pdf,
+    ContentKind.OFFICE: _read_office,
 }

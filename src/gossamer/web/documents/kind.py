@@ -24,7 +24,7 @@ class ContentKind(StrEnum):
     VIDEO = "video"
     FONT = "font"
     ARCHIVE = "archive"
-    OFFICE = "office"
+    OFFICE = "office"  # DOCX, XLSX, PPTX, OpenDocument, EPUB
     BINARY = "binary"
 
 
@@ -38,6 +38,7 @@ READABLE: Final = frozenset(
         ContentKind.TABLE,
         ContentKind.TEXT,
         ContentKind.PDF,
+        ContentKind.OFFICE,
     }
 )
 SNIFFED_BYTES: Final = 2048
@@ -50,6 +51,8 @@ def kind_of(media_type: str, body: bytes, path: str = "") -> ContentKind:
     if _is_pdf(head):
         return ContentKind.PDF
     if not _is_text(head):
+        if declared is ContentKind.OFFICE and head.startswith(_ZIP):
+            return declared
         return _kind_by_signature(head) or _kind_of_binary(declared)
     return _kind_by_opening(head.lstrip(b"\xef\xbb\xbf\t\n\r\x0c "), declared)
 
@@ -121,6 +124,7 @@ _ENDINGS: Final = {
     "xml": ContentKind.XML,
     "rss": ContentKind.FEED,
     "atom": ContentKind.FEED,
+    **dict.fromkeys(("docx", "xlsx", "pptx", "odt", "ods", "odp", "epub"), ContentKind.OFFICE),
 }
 
 
@@ -165,6 +169,7 @@ _SIGNATURES: Final = (
     (b"\x28\xb5\x2f\xfd", ContentKind.ARCHIVE),
     (b"\xd0\xcf\x11\xe0", ContentKind.OFFICE),
 )
+_ZIP: Final = b"PK\x03\x04"
 _CONTAINERS: Final = {b"WEBP": ContentKind.IMAGE, b"WAVE": ContentKind.AUDIO, b"AVI ": ContentKind.VIDEO}
 _OFFICE_PARTS: Final = re.compile(
     rb"\[Content_Types\]\.xml|mimetypeapplication/(?:vnd\.oasis|epub)|(?:word|xl|ppt)/"
@@ -176,7 +181,7 @@ def _kind_by_signature(head: bytes) -> ContentKind | None:
         return _CONTAINERS.get(head[8:12])
     if head[4:8] == b"ftyp":
         return ContentKind.IMAGE if head[8:12] in (b"avif", b"heic", b"mif1") else ContentKind.VIDEO
-    if head.startswith(b"PK\x03\x04"):
+    if head.startswith(_ZIP):
         return ContentKind.OFFICE if _OFFICE_PARTS.search(head) else ContentKind.ARCHIVE
     if head[257:262] == b"ustar":
         return ContentKind.ARCHIVE

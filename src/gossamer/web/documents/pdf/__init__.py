@@ -1,0 +1,1 @@
+"""PDF: its text, its structure as far as the layout tells it, and pictures of pages that were scanned."""
