@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from gossamer.problems import INVALID_SELECTOR, Problem
 from gossamer.web.content.article import Article, extract
+from gossamer.web.content.content_warning import ContentWarning
 
 URL = "https://span.example/news/today/how-bridges-breathe"
 ARTICLE = (Path(__file__).parents[1] / "pages" / "article.html").read_text()
@@ -40,7 +41,7 @@ def test_main_content_is_the_article_and_only_that() -> None:
         "scripts",
     ):
         assert gone not in article.markdown
-    assert not article.fallback
+    assert article.warning is not ContentWarning.WHOLE_PAGE
     assert not article.cut
 
 
@@ -78,7 +79,7 @@ def test_the_full_page_on_request() -> None:
     for kept in ("Sport", "A long bridge grows in summer", "Ferries float", "rights reserved"):
         assert kept in article.markdown
     assert "scripts" not in article.markdown
-    assert not article.fallback
+    assert article.warning is not ContentWarning.WHOLE_PAGE
 
 
 def test_include_and_exclude_are_selectors() -> None:
@@ -102,14 +103,14 @@ def test_too_little_content_gives_the_whole_page_and_says_so() -> None:
     article = of(
         "<nav>" + "".join(f"<a href=/{n}>Place {n}</a> " for n in range(60)) + "</nav><main><p>Hi.</main>"
     )
-    assert article.fallback
+    assert article.warning is ContentWarning.WHOLE_PAGE
     assert "Place 59" in article.markdown
 
 
 def test_what_is_called_a_comment_is_the_content_where_there_is_no_other() -> None:
     article = of(f"<div class=comments><h2>Thread</h2>{PROSE}{PROSE}</div>")
     assert "This is a sentence" in article.markdown
-    assert not article.fallback
+    assert article.warning is not ContentWarning.WHOLE_PAGE
 
 
 def test_the_first_of_many_articles_is_the_one_that_the_page_is_named_after() -> None:

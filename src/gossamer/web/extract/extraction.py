@@ -6,6 +6,7 @@ from typing import Any, Final
 from selectolax.lexbor import LexborNode
 
 from gossamer.web.documents.kind import ContentKind
+from gossamer.web.documents.pdf.scans import Recognise
 from gossamer.web.extract.evidence import PageEvidence, gather_evidence
 from gossamer.web.extract.found_value import (
     FoundValue,
@@ -16,6 +17,8 @@ from gossamer.web.extract.found_value import (
     join_members,
 )
 from gossamer.web.extract.matching import (
+    find_about_page,
+    find_in_card,
     find_in_record,
     find_in_row,
     find_on_page,
@@ -27,6 +30,7 @@ from gossamer.web.extract.record import Record
 from gossamer.web.extract.schema import schema
 from gossamer.web.extract.schema.words import key
 from gossamer.web.extract.sources import lists
+from gossamer.web.extract.sources.cards import Card
 from gossamer.web.extract.sources.selectors import SelectorFinder
 from gossamer.web.extract.value_spec import ValueSpec, spec_of
 from gossamer.web.html.vocabulary import tags
@@ -54,17 +58,20 @@ class Extraction:
 
 @dataclass(frozen=True, slots=True)
 class LookupScope:
-    """Where to look for a value: in records, in a row of a table, on the whole page, or below an element."""
+    """Where to look for a value: in records, a row, a card, the whole page, or below an element."""
 
     records: tuple[Record, ...] = ()
     row: lists.ItemSource | None = None
+    card: Card | None = None
     whole_page: bool = False
     node: LexborNode | None = None
 
 
-def extract_data(page: Page, document: schema.Json, *, with_text: bool) -> Extraction:
+def extract_data(
+    page: Page, document: schema.Json, *, with_text: bool, recognise: Recognise | None = None
+) -> Extraction:
     """Extract the data of a page; `document` is a schema that `schema.read` has accepted."""
-    evidence = gather_evidence(page, with_text=with_text)
+    evidence = gather_evidence(page, with_text=with_text, recognise=recognise)
     found_value = _DataFinder(evidence).find_all(spec_of(schema.Schema(document)))
     return Extraction(
         evidence.kind,
@@ -110,7 +117,11 @@ class _DataFinder:
                 return found
         if isinstance(scope.row, tuple):
             return find_in_row(spec, *scope.row, self._evidence.reader)
-        return find_on_page(spec, self._evidence) if scope.whole_page else None
+        if scope.card is not None:
+            return find_in_card(spec, scope.card, self._evidence.reader)
+        if not scope.whole_page:
+            return None
+        return find_on_page(spec, self._evidence) or find_about_page(spec, self._evidence)
 
     # Objects.
 
@@ -124,6 +135,8 @@ class _DataFinder:
                     return found
         if scope.whole_page:
             return self._group(spec, scope)
+        if scope.card is not None:
+            return self._members(spec, scope)
         return self._members(spec, LookupScope(node=scope.node)) if _has_selector(spec) else None
 
     def _group(self, spec: ValueSpec, scope: LookupScope) -> FoundValue | None:
@@ -169,8 +182,7 @@ class _DataFinder:
         return lists.find_items(spec, self._evidence, lambda thing: self._item(item, thing))
 
     def _item(self, item: ValueSpec, thing: lists.ItemSource) -> FoundValue | None:
-        scope = LookupScope((thing,)) if isinstance(thing, Record) else LookupScope(row=thing)
-        return self._members(item, scope)
+        return self._members(item, _scope_of(thing))
 
     def _values(self, spec: ValueSpec, scope: LookupScope) -> FoundValue | None:
         for record in scope.records:
@@ -209,6 +221,16 @@ class _DataFinder:
             return None
         made = self._evidence.reader.coerce(leaf, spec, exact=bool(selector.attribute))
         return None if made is None else from_leaf(made, "selector", leaf)
+
+
+def _scope_of(thing: lists.ItemSource) -> LookupScope:
+    match thing:
+        case Record():
+            return LookupScope((thing,))
+        case Card():
+            return LookupScope(card=thing)
+        case _:
+            return LookupScope(row=thing)
 
 
 def _has_selector(spec: ValueSpec) -> bool:

@@ -23,6 +23,7 @@ Kind = Literal[
     "label",
     "list",
     "table",
+    "text",
     "schema",
     "model",
 ]

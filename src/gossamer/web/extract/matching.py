@@ -9,6 +9,8 @@ from gossamer.web.extract.record import Leaf, Record
 from gossamer.web.extract.schema.coercion import ValueReader
 from gossamer.web.extract.schema.concepts import Concept, concept_of, labels_of, paths_of
 from gossamer.web.extract.schema.words import key, words
+from gossamer.web.extract.sources import forms
+from gossamer.web.extract.sources.cards import Card, Piece
 from gossamer.web.extract.sources.grids import Cell, HeadedTable
 from gossamer.web.extract.sources.open_graph import form_of
 from gossamer.web.extract.value_spec import ValueSpec
@@ -20,6 +22,11 @@ _GENERIC: Final = tags(
     "WebSite WebPage Organization Corporation Person BreadcrumbList ListItem ImageObject SearchAction "
     "ReadAction EntryPoint SiteNavigationElement WPHeader WPFooter WPSideBar Offer AggregateOffer "
     "AggregateRating Rating Review PostalAddress ContactPoint Brand ItemList PropertyValue"
+)
+
+# What a text about the page's subject can be recognised as; titles, dates and the like are metadata.
+_ABOUT_PAGE: Final = frozenset(
+    ("price", "currency", "list price", "rating", "review count", "phone", "email", "availability", "address")
 )
 
 Row = tuple[Cell | None, ...]
@@ -67,10 +74,74 @@ def find_in_row(spec: ValueSpec, rows: HeadedTable, row: Row, reader: ValueReade
     return None if made is None else from_leaf(made, "table", leaf)
 
 
+def find_in_card(spec: ValueSpec, card: Card, reader: ValueReader) -> FoundValue | None:
+    """The first value that a card has: beside a label, by the name of its markup, or by its form."""
+    for kind, leaf in _in_card(spec, card):
+        made = reader.coerce(leaf, spec, exact=False)
+        if made is not None:
+            return from_leaf(made, kind, leaf)
+    return None
+
+
+def find_about_page(spec: ValueSpec, evidence: PageEvidence) -> FoundValue | None:
+    """The value that the page shows of its subject, if it shows only one."""
+    if evidence.subject is None:
+        return None
+    concept = concept_of(spec)
+    by_form = forms.BY_CONCEPT[concept.name] if concept and concept.name in _ABOUT_PAGE else None
+    for leaves in (_called(spec, evidence.subject), by_form(evidence.subject) if by_form else ()):
+        found = [
+            from_leaf(made, "text", leaf)
+            for leaf in leaves
+            if (made := evidence.reader.coerce(leaf, spec, exact=False)) is not None
+        ]
+        if found:
+            return found[0] if all(one.value == found[0].value for one in found) else None
+    return None
+
+
+def _in_card(spec: ValueSpec, card: Card) -> Iterator[tuple[Kind, Leaf]]:
+    names, concept = labels_of(spec), concept_of(spec)
+    yield from (("label", leaf) for leaf in card.labels.find(names))
+    yield from (("text", leaf) for leaf in _called(spec, card))
+    if spec.types & {"number", "integer"}:
+        yield from (("text", leaf) for leaf in forms.counted(card, names))
+    find = forms.BY_CONCEPT.get(concept.name) if concept else None
+    yield from (("text", leaf) for leaf in (find(card) if find else ()))
+
+
+def _called(spec: ValueSpec, card: Card) -> Iterator[Leaf]:
+    """Texts whose markup has the name of the property."""
+    names, concept = labels_of(spec), concept_of(spec)
+    called = concept.name if concept else ""
+    for piece in card.pieces:
+        if piece.names & names and piece.is_struck <= (called == "list price"):
+            leaf = _of_piece(piece, spec, card)
+            if forms.is_plausible(called, str(leaf.value)) or _takes_words(spec, called):
+                yield leaf
+
+
+def _takes_words(spec: ValueSpec, concept: str) -> bool:
+    """Whether a price or a rating may also be said in words, such as `free`."""
+    return concept in ("price", "rating") and not spec.types & {"number", "integer"}
+
+
+def _of_piece(piece: Piece, spec: ValueSpec, card: Card) -> Leaf:
+    element, path = piece.element, f"{card.path} {piece.element.tag}"
+    if spec.format in ("uri", "url"):
+        return Leaf(element.get("href") or element.get("src") or piece.text, path)
+    if spec.format in ("date", "date-time") and element.get("datetime"):
+        return Leaf(element.get("datetime"), path)
+    return Leaf(piece.text or element.get("aria-label") or element.get("title"), path)
+
+
 def find_on_page(spec: ValueSpec, evidence: PageEvidence) -> FoundValue | None:
     """Find a value in the head of the page, or next to a label."""
     concept = concept_of(spec)
-    for kind, leaf in (*_describe(spec, concept, evidence), *_beside_labels(spec, evidence)):
+    said = [*_describe(spec, concept, evidence), *_beside_labels(spec, evidence)]
+    if concept is not None and concept.page == "language":
+        said.sort(key=lambda one: one[0] != "label")  # a label means another language than the page's own
+    for kind, leaf in said:
         made = evidence.reader.coerce(leaf, spec, exact=kind != "label")
         if made is not None:
             return from_leaf(made, kind, leaf)

@@ -21,16 +21,24 @@ class Concept:
     paths: tuple[str, ...]  # in a record, best first; `Question/name` applies to that kind only
     metas: tuple[str, ...]
     page: str = ""  # the field of `Metadata` with the value for the whole page
+    labels: frozenset[str] = frozenset()  # what it is called on pages, in any language, as `words.label_key`
 
 
 @cache
 def _by_phrase() -> dict[str, Concept]:
     found: dict[str, Concept] = {}
     for parts in _entries():
-        names = [name.strip() for name in parts[""].split(",")]
-        concept = Concept(names[0], tuple(parts["="].split()), tuple(parts["@"].split()), parts[">"].strip())
-        for name in names:
-            found.setdefault(label_key(name), concept)
+        names, abroad = ([name.strip() for name in parts[mark].split(",")] for mark in ("", "~"))
+        labels = [label_key(name) for name in (*names, *abroad) if name]
+        concept = Concept(
+            names[0],
+            tuple(parts["="].split()),
+            tuple(parts["@"].split()),
+            parts[">"].strip(),
+            frozenset(labels),
+        )
+        for label in labels:
+            found.setdefault(label, concept)
     return found
 
 
@@ -39,12 +47,12 @@ def _entries() -> Iterator[dict[str, str]]:
     parts: dict[str, str] = {}
     mark = ""
     for line in read_lines("gossamer.web.extract.schema", "concepts.txt"):
-        if line[0] in "=@>":
+        if line[0] in "=@>~":
             mark, line = line[0], line[1:]
         elif line[0] != " ":
             if parts:
                 yield parts
-            parts, mark = dict.fromkeys(("", "=", "@", ">"), ""), ""
+            parts, mark = dict.fromkeys(("", "~", "=", "@", ">"), ""), ""
         parts[mark] += f" {line.strip()}"
     yield parts
 
@@ -79,6 +87,4 @@ def labels_of(spec: ValueSpec) -> frozenset[str]:
     """Return the labels that may precede the value on a page, as `words.label_key`."""
     own = [label_key(name) for name in spec.names]
     concept = next((found for name in own if (found := _by_phrase().get(name))), None)
-    if concept is None:
-        return frozenset(own)
-    return frozenset(own) | {name for name, known in _by_phrase().items() if known is concept}
+    return frozenset(own) | (concept.labels if concept else frozenset())

@@ -1,21 +1,22 @@
 """Labelled values of a page: definition lists, two-column tables, `Name: value` lines."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from gossamer.web.extract.record import MAX_VALUE_CHARS, Leaf
 from gossamer.web.extract.schema.words import label_key
-from gossamer.web.html.tree import Element, Tree
+from gossamer.web.html.tree import Element
 from gossamer.web.markdown.tables import grid_of, is_layout
 
 MAX_LABELS: Final = 2_000
 MAX_NAME_CHARS: Final = 60
 MAX_LINE_CHARS: Final = 300
+MAX_SECTION_CHARS: Final = 120
 MAX_ITEMS: Final = 200
 _LINE: Final = re.compile(r"\s*([^\W\d_][^:\uff1a\n]{0,59}?)\s*[:\uff1a]\s*(\S.*)", re.DOTALL)
-_HEADINGS: Final = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
+HEADINGS: Final = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 _LINES: Final = frozenset(("li", "p", "div", "span", "td", "address", "figcaption"))
 
 
@@ -32,14 +33,16 @@ class Labels:
         return next((self.lists[name] for name in sorted(names & self.lists.keys())), [])
 
 
-def labels_of(tree: Tree) -> Labels:
+def labels_of(order: Sequence[Element]) -> Labels:
+    """The labels in elements that are given in document order."""
     found = Labels({}, {})
-    for name, leaf in (*_definitions(tree), *_table_rows(tree), *_label_lines(tree)):
+    pairs = (_definitions, _table_rows, _label_lines, _spans, _short_sections)
+    for name, leaf in (pair for find in pairs for pair in find(order)):
         spelt = label_key(name)
         values = found.pairs.setdefault(spelt, [])
         if spelt and len(found.pairs) < MAX_LABELS and len(values) < MAX_ITEMS:
             values.append(leaf)
-    for name, items in _headed_lists(tree):
+    for name, items in _headed_lists(order):
         found.lists.setdefault(label_key(name), items)
     return found
 
@@ -55,8 +58,8 @@ def labels_of_text(text: str) -> Labels:
     return found
 
 
-def _definitions(tree: Tree) -> Iterator[tuple[str, Leaf]]:
-    for number, outer in enumerate((one for one in tree.order if one.tag == "dl"), start=1):
+def _definitions(order: Sequence[Element]) -> Iterator[tuple[str, Leaf]]:
+    for number, outer in enumerate((one for one in order if one.tag == "dl"), start=1):
         names: list[str] = []
         open_names = True
         for one in outer.walk():
@@ -70,9 +73,9 @@ def _definitions(tree: Tree) -> Iterator[tuple[str, Leaf]]:
                         yield name, Leaf(one.plain()[:MAX_VALUE_CHARS], f"dl[{number}] {name}")
 
 
-def _table_rows(tree: Tree) -> Iterator[tuple[str, Leaf]]:
+def _table_rows(order: Sequence[Element]) -> Iterator[tuple[str, Leaf]]:
     """Yield the rows of two-column tables, whose first cell is a label."""
-    for number, table in enumerate((one for one in tree.order if one.tag == "table"), start=1):
+    for number, table in enumerate((one for one in order if one.tag == "table"), start=1):
         if is_layout(table):
             continue
         grid = grid_of(table)
@@ -87,21 +90,43 @@ def _table_rows(tree: Tree) -> Iterator[tuple[str, Leaf]]:
                     yield name, Leaf(second.plain()[:MAX_VALUE_CHARS], f"table[{number}] {name}")
 
 
-def _label_lines(tree: Tree) -> Iterator[tuple[str, Leaf]]:
-    for one in tree.order:
+def _label_lines(order: Sequence[Element]) -> Iterator[tuple[str, Leaf]]:
+    for one in order:
         if one.tag in _LINES and not one.blocks and 0 < one.text <= MAX_LINE_CHARS:
             match = _LINE.fullmatch(one.plain())
             if match and "://" not in match[1] and not match[2].startswith("//"):
                 yield match[1], Leaf(" ".join(match[2].split()), f"{one.tag} “{match[1]}”")
 
 
-def _headed_lists(tree: Tree) -> Iterator[tuple[str, list[Leaf]]]:
+def _spans(order: Sequence[Element]) -> Iterator[tuple[str, Leaf]]:
+    """Yield pairs of elements that are all that is in an element: a label, and its value."""
+    for one in order:
+        if len(one.children) > 5 or not 0 < one.text <= MAX_LINE_CHARS:
+            continue
+        inner = [child for child in one.elements if child.text]
+        if len(inner) == 2 and inner[0].text <= MAX_NAME_CHARS and not _own_text(one):
+            name = inner[0].plain().rstrip(": ")
+            yield name, Leaf(_said(inner[1]), f"{one.tag} “{name}”")
+
+
+def _short_sections(order: Sequence[Element]) -> Iterator[tuple[str, Leaf]]:
+    """Yield headings with a short text right after them."""
+    for one in order:
+        if one.tag in HEADINGS and one.text <= MAX_NAME_CHARS and one.parent is not None:
+            beside = one.parent.elements
+            place = next(at for at, other in enumerate(beside) if other is one)
+            after = beside[place + 1] if place + 1 < len(beside) else None
+            if after is not None and not after.blocks and 0 < after.text <= MAX_SECTION_CHARS:
+                yield one.plain(), Leaf(after.plain(), f"{one.tag} “{one.plain()}”")
+
+
+def _headed_lists(order: Sequence[Element]) -> Iterator[tuple[str, list[Leaf]]]:
     """Yield lists, each with the heading right before it."""
     heading: Element | None = None
     number = 0
-    for one in tree.order:
+    for one in order:
         number += one.tag in ("ul", "ol")
-        if one.tag in _HEADINGS and one.text <= MAX_NAME_CHARS:
+        if one.tag in HEADINGS and one.text <= MAX_NAME_CHARS:
             heading = one
         elif (
             one.tag in ("ul", "ol")
@@ -118,3 +143,13 @@ def _headed_lists(tree: Tree) -> Iterator[tuple[str, list[Leaf]]]:
                         for place, item in enumerate(items[:MAX_ITEMS], start=1)
                     ],
                 )
+
+
+def _own_text(element: Element) -> bool:
+    return any(isinstance(child, str) and child.strip(" :\uff1a") for child in element.children)
+
+
+def _said(element: Element) -> str:
+    """Its text, or the machine-readable time in it."""
+    time = element if element.tag == "time" else element.find("time")
+    return (time.get("datetime") if time else "") or element.plain()[:MAX_VALUE_CHARS]

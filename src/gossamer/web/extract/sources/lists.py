@@ -1,7 +1,7 @@
 """Lists: several values of one kind, from records, tables, headings or the head of a page."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -11,6 +11,7 @@ from gossamer.web.extract.matching import Row, as_record, is_about
 from gossamer.web.extract.record import Leaf, Record
 from gossamer.web.extract.schema.concepts import Concept, concept_of, labels_of, paths_of
 from gossamer.web.extract.schema.words import key, words
+from gossamer.web.extract.sources.cards import Card
 from gossamer.web.extract.sources.grids import HeadedTable
 from gossamer.web.extract.sources.open_graph import form_of
 from gossamer.web.extract.value_spec import ValueSpec
@@ -19,14 +20,15 @@ MAX_LIST_ITEMS: Final = 1_000  # items
 SAMPLED_ITEMS: Final = 5  # by which a list is scored
 _SEPARATOR: Final = re.compile(r"(?<!\s)\s*[,;•|·\n]\s*+")
 
-ItemSource = Record | tuple[HeadedTable, Row]
+ItemSource = Record | tuple[HeadedTable, Row] | Card
 Make = Callable[[ItemSource], FoundValue | None]
 
 
 @dataclass(frozen=True, slots=True)
 class ItemList:
-    things: list[ItemSource]
+    things: Sequence[ItemSource]
     named: bool  # the list has the name that the schema gives it
+    is_guessed: bool = False  # only by its looks
 
 
 def find_values_in_record(spec: ValueSpec, record: Record, evidence: PageEvidence) -> FoundValue | None:
@@ -102,7 +104,10 @@ def find_items(spec: ValueSpec, evidence: PageEvidence, make: Make) -> FoundValu
     best: tuple[float, list[FoundValue]] | None = None
     for choice in _choices(spec, evidence):
         first = [found_value for thing in choice.things[:SAMPLED_ITEMS] if (found_value := make(thing))]
-        score = _coverage(spec, first) + 0.5 * choice.named
+        coverage = _coverage(spec, first)
+        score = coverage + 0.5 * choice.named
+        if choice.is_guessed and not _is_likely(spec, coverage, len(first), choice):
+            continue
         if first and score >= 0.5 and (best is None or score > best[0]):
             best = (
                 score,
@@ -118,6 +123,14 @@ def _coverage(spec: ValueSpec, pieces: list[FoundValue]) -> float:
     return sum(len(found_value.value) for found_value in pieces) / len(pieces) / members
 
 
+def _is_likely(spec: ValueSpec, coverage: float, made: int, choice: ItemList) -> bool:
+    """Whether cards that look alike are the wanted things: most have more than a title."""
+    members = len(spec.item.members) if spec.item else 0
+    wanted = 1 if members == 1 else 2
+    most = made * 2 > min(len(choice.things), SAMPLED_ITEMS)
+    return most and coverage >= 0.5 and coverage * members >= wanted
+
+
 def _choices(spec: ValueSpec, evidence: PageEvidence) -> Iterator[ItemList]:
     item = spec.item or spec
     yield from _by_property(spec, evidence.records)
@@ -131,6 +144,9 @@ def _choices(spec: ValueSpec, evidence: PageEvidence) -> Iterator[ItemList]:
     for rows in evidence.grids:
         named = bool(set(words(rows.title)) & {word for name in spec.names for word in words(name)})
         yield ItemList([(rows, row) for row in rows.rows], named)
+    said = {word for name in spec.names for word in words(name)}
+    for alike in evidence.groups:
+        yield ItemList(alike.cards, bool(alike.names & said), is_guessed=True)
 
 
 def _by_property(spec: ValueSpec, records: list[Record]) -> Iterator[ItemList]:
