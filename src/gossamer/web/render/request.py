@@ -6,6 +6,8 @@ from typing import Annotated, Final, Literal, get_args
 import msgspec
 from msgspec import Meta
 
+from gossamer.web.render.visitor import Device, DeviceOption
+
 MAX_TIMEOUT_SECONDS: Final = 60.0  # for a caller; a second attempt after a timeout has twice as much
 MAX_WAIT_SECONDS: Final = 60
 MAX_WARM_PAGES: Final = 10_000
@@ -30,17 +32,27 @@ class RenderErrorCode(StrEnum):
     CANCELED = "canceled"
 
 
-def page_variant(bot: Bot, *, keep_scripts: bool) -> str:
+def page_variant(bot: Bot, *, keep_scripts: bool, device: Device = "desktop") -> str:
     """Names the options that make a rendered page another one in the cache."""
-    return f"{bot}+scripts" if keep_scripts else bot
+    return f"{bot}{'+mobile' if device == 'mobile' else ''}{'+scripts' if keep_scripts else ''}"
 
 
 VARIANTS: Final = tuple(
-    page_variant(bot, keep_scripts=keep) for bot in get_args(Bot) for keep in (False, True)
+    page_variant(bot, keep_scripts=keep, device=device)
+    for bot in get_args(Bot)
+    for keep in (False, True)
+    for device in get_args(Device)
 )
 
 
-class RenderRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+class RenderRequest(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    rename="camel",
+    forbid_unknown_fields=True,
+    omit_defaults=True,  # so that an older version can read the jobs that do not use what is new
+):
     """The page to render, and its maximum age."""
 
     url: Annotated[str, Meta(description="The address of the page.", examples=["https://example.com/"])]
@@ -68,10 +80,11 @@ class RenderRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", f
     ] = 0
     bot: ForBot = "default"
     keep_scripts: KeepScripts = False
+    device: DeviceOption = "desktop"
 
     @property
     def variant(self) -> str:
-        return page_variant(self.bot, keep_scripts=self.keep_scripts)
+        return page_variant(self.bot, keep_scripts=self.keep_scripts, device=self.device)
 
     def is_fresh(self, age: float) -> bool:
         return self.max_age is None or age <= self.max_age
@@ -96,7 +109,9 @@ class RenderResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     etag: str
 
 
-class WarmRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+class WarmRequest(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True, omit_defaults=True
+):
     """The pages to render in advance: a list, or a sitemap."""
 
     urls: Annotated[
@@ -113,3 +128,4 @@ class WarmRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", for
     timeout: Annotated[Milliseconds, Meta(description="Milliseconds for each page to load.")] = 30_000
     bot: ForBot = "default"
     keep_scripts: KeepScripts = False
+    device: DeviceOption = "desktop"
