@@ -9,7 +9,8 @@ from gossamer.web.audit.check import NOT_HTML, PageAnswer, SiteAnswer
 from gossamer.web.audit.checks import PAGE_CHECKS
 from gossamer.web.audit.page.subject import File, LinkCheck, Sitemap, Subject
 from gossamer.web.pages.page import Hop, Page
-from gossamer.web.pages.reading import ReadingOptions, read
+from gossamer.web.pages.reading import read
+from gossamer.web.pages.reading_options import ReadingOptions
 
 GOOD: Final = (Path(__file__).parent / "audits" / "good.html").read_text()
 URL: Final = "https://notes.example/spiders/mending"

@@ -22,7 +22,8 @@ from gossamer.web.audit.report import AuditReport, ThemeScore
 from gossamer.web.audit.score import PARTS, THEMES, CheckResult
 from gossamer.web.audit.score import score as score_of
 from gossamer.web.pages.page import Page
-from gossamer.web.pages.reading import ReadingOptions, read
+from gossamer.web.pages.reading import read
+from gossamer.web.pages.reading_options import ReadingOptions
 
 FAULTS = [*test_checks_found.FAULTS, *test_checks_page.FAULTS, *test_checks_served.FAULTS]
 DOCUMENT = (Path(__file__).parents[3] / "docs" / "audits.md").read_text()

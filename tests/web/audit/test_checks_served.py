@@ -18,6 +18,7 @@ from tests.web.audit.audit_subjects import (
 )
 
 from gossamer.web.audit.page.subject import File
+from gossamer.web.content.content_warning import ContentWarning
 from gossamer.web.outcome.outcome import Judgement, Outcome
 from gossamer.web.robots.bots import BOTS, Purpose
 
@@ -71,7 +72,7 @@ FAULTS: Final[list[tuple[str, Spoil]]] = [
     ("agents-script-needed", read_as(judgement=Judgement(Outcome.EMPTY, "script_needed"))),
     ("agents-script-needed", lambda: subject("<p>A shop for silk</p><div id=root></div><script></script>")),
     ("agents-no-main", lambda: subject(GOOD.replace("main>", "div>").replace("article>", "div>"))),
-    ("agents-main-unclear", read_as(fallback=True)),
+    ("agents-main-unclear", read_as(warning=ContentWarning.WHOLE_PAGE)),
     ("agents-headings-lost", read_as(markdown="Only text.")),
     ("agents-structure-lost", read_as(markdown="Only text.")),
     ("agents-tokens", read_as(markdown="words " * 35_000)),

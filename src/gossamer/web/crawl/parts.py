@@ -5,7 +5,9 @@ from typing import Final
 
 from gossamer.web.crawl.crawl_view import CrawlView, view_page
 from gossamer.web.documents.kind import is_html
-from gossamer.web.outcome.outcome import NOTE, PLENTY, Judgement, judge
+from gossamer.web.outcome.judging import judge
+from gossamer.web.outcome.outcome import Judgement
+from gossamer.web.outcome.page_view import NOTE, PLENTY
 from gossamer.web.pages.page import Page
 
 LARGE: Final = 500_000  # bytes; a larger body takes long whatever its type

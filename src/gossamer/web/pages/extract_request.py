@@ -3,17 +3,26 @@
 from functools import cached_property
 from typing import Annotated, Any, Final, Literal, Self
 
-from msgspec import UNSET, Meta, Struct, UnsetType, field
+from msgspec import UNSET, Meta, UnsetType, field
 
 from gossamer.problems import UNPROCESSABLE_ENTITY, Problem, validation_error
 from gossamer.web.extract.found_value import Sources
+from gossamer.web.extract.model_use import ModelUse
 from gossamer.web.extract.schema import schema
 from gossamer.web.extract.schema.fitting import Rejected
 from gossamer.web.extract.schema.schema import Schema, schema_of
-from gossamer.web.pages.cache_options import CacheMetadata, CacheOptions, CachePart, cache_metadata
-from gossamer.web.pages.page_request import MAX_TIMEOUT, PageUrl, Rendering, SentHeaders, Target
+from gossamer.web.pages.cache_options import CacheMetadata, CachePart, cache_metadata
+from gossamer.web.pages.page_request import (
+    MAX_TIMEOUT,
+    PageUrl,
+    Rendering,
+    SentHeaders,
+    Target,
+    invalid_field,
+)
 from gossamer.web.pages.read_result import FetchedResult
 from gossamer.web.pages.timestamps import iso
+from gossamer.web.pages.visit_options import VisitOptions
 
 MAX_INSTRUCTIONS: Final = 4_000  # characters
 MAX_FIELDS: Final = 100
@@ -22,7 +31,7 @@ FieldName = Annotated[str, Meta(min_length=1, max_length=100)]
 FieldHint = Annotated[str, Meta(max_length=1_000)]
 
 
-class ExtractRequest(CacheOptions, Target, frozen=True):
+class ExtractRequest(VisitOptions, Target, frozen=True):
     """From which page, and what: by `schema`, or in short by `fields`; `instructions` are for a model."""
 
     url: PageUrl
@@ -56,8 +65,15 @@ class ExtractRequest(CacheOptions, Target, frozen=True):
     def wait_for(self) -> None:
         return None
 
+    @property
+    def rendering(self) -> Rendering:
+        return "always" if self.actions else self.render
+
     def check(self) -> None:
         super().check()
+        if self.render == "never" and (self.actions or self.timezone):
+            name = "actions" if self.actions else "timezone"
+            raise invalid_field(name, "It needs a browser", "Say `render`: `auto` or `always`.")
         _ = self.data_schema
 
     @cached_property
@@ -93,17 +109,8 @@ class ExtractRequest(CacheOptions, Target, frozen=True):
             "model": model,
             "render": self.render,
             "headers": self.header_pairs,
+            **self.visit_parameters(),
         }
-
-
-class ModelUse(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """How a language model took part."""
-
-    name: str
-    status: Literal["ok", "failed"]
-    input_tokens: int
-    output_tokens: int
-    reason: Annotated[str, Meta(description="Why it failed.")] = ""
 
 
 class ExtractedData(FetchedResult, frozen=True, kw_only=True):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from gossamer.problems import validation_error
+from gossamer.web.render.visitor import ANYBODY, Visitor
 from gossamer.web.url.sent_headers import HEADER_VALUE
 from gossamer.web.url.url import Url
 
@@ -27,7 +28,9 @@ class FetchSpec:
     max_bytes: int = 10_000_000  # of the body, both as it is sent and decoded
     max_redirects: int = 5  # with none, a redirect is itself the answer
     attempts: int = 3
+    visitor: Visitor = ANYBODY
     head_only: bool = False  # whatever the method, do not wait for the body
+    tenant: str = ""  # on whose behalf; it may have proxies of its own
 
     def __post_init__(self) -> None:
         for name, value in self.headers:

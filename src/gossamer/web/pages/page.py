@@ -42,6 +42,7 @@ class Page:
     media_type: str  # `text/html`; guessed where the target does not say
     charset: str
     redirects: tuple[Hop, ...] = ()
+    set_cookies: tuple[tuple[str, str], ...] = ()  # of redirects: their URL, and a `Set-Cookie` field
     via: Literal["fetch", "render"] = "fetch"
     wire_bytes: int = 0  # of the body, as it was sent
     connect_ms: int = 0  # 0 on a connection that was open already

@@ -8,10 +8,13 @@ from msgspec import UNSET, Meta, UnsetType, field
 from msgspec.structs import replace
 
 from gossamer.problems import Problem, validation_error
-from gossamer.web.content.brief import DEFAULT_TOKENS, MAX_TOKENS, MIN_TOKENS
-from gossamer.web.pages.cache_options import CacheOptions
+from gossamer.web.content.brief import DEFAULT_TOKENS, MAX_QUERY_CHARS, MAX_TOKENS, MIN_TOKENS
 from gossamer.web.pages.fetch_spec import FetchSpec, HeaderPairs
-from gossamer.web.pages.reading import ReadingOptions
+from gossamer.web.pages.reading_options import ReadingOptions
+from gossamer.web.pages.visit_options import VisitOptions
+from gossamer.web.render.actions import PageAction, check_actions
+from gossamer.web.render.cookies import PageCookie, check_cookies, cookie_header
+from gossamer.web.render.visitor import BlockedKind, Device, Visitor
 from gossamer.web.url.sent_headers import SENDABLE_HEADERS, check_headers, has_credentials
 from gossamer.web.url.url import Url
 
@@ -21,7 +24,7 @@ ATTEMPTS: Final = 3
 
 Rendering = Literal["never", "auto", "always"]
 FetchTier = Literal["basic", "pro"]
-Format = Literal["markdown", "llm", "html", "rawHtml", "text", "links", "metadata"]
+Format = Literal["markdown", "llm", "html", "rawHtml", "text", "links", "images", "metadata"]
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
 
 SentHeaders = Annotated[
@@ -34,6 +37,17 @@ SentHeaders = Annotated[
 ]
 PageUrl = Annotated[str, Meta(description="The address of the page.", examples=["https://example.com/"])]
 Selector = Annotated[str, Meta(min_length=1, max_length=500)]
+LlmQuery = Annotated[
+    str,
+    Meta(
+        max_length=MAX_QUERY_CHARS,
+        description="What you look for: the format `llm` keeps the parts of the page with these words first.",
+    ),
+]
+WantsSummary = Annotated[
+    bool,
+    Meta(description="Whether the server's language model is to summarise the text of the format `llm`."),
+]
 Selectors = Annotated[tuple[Annotated[str, Meta(max_length=500)], ...], Meta(max_length=50)]
 
 # How each tier may get a page; the first is the default. `/fetch` itself has no tier.
@@ -55,6 +69,13 @@ class Target:
     timeout: int | UnsetType  # milliseconds
     render: Rendering | UnsetType
     wait_for_selector: str | UnsetType
+    actions: tuple[PageAction, ...]
+    cookies: tuple[PageCookie, ...]
+    return_cookies: bool
+    device: Device
+    locale: str | UnsetType
+    timezone: str | UnsetType
+    block: tuple[BlockedKind, ...]
 
     @cached_property
     def address(self) -> Url:
@@ -76,28 +97,46 @@ class Target:
         return self.wait_for_selector or None
 
     @property
+    def visitor(self) -> Visitor:
+        return Visitor(device=self.device, locale=self.locale or "", timezone=self.timezone or "")
+
+    @property
     def header_pairs(self) -> HeaderPairs:
         return tuple(self.headers.items())
 
     def check(self) -> None:
         """Raise `Problem` for a URL or a header that cannot be used, before anything is done for it."""
-        _ = self.address
+        url = self.address
         check_headers(self.headers)
+        check_actions(self.actions)
+        check_cookies(self.cookies, url)
+        if self.cookies and any(name.lower() == "cookie" for name in self.headers):
+            raise invalid_field(
+                "cookies", "The header `cookie` and `cookies` say the same in two ways", "Give one of them."
+            )
 
     def respelled(self, url: str, headers: dict[str, str]) -> Self:
         """The same request in another spelling of its URL and headers."""
         return replace(self, url=url, headers=headers)  # type: ignore[type-var]  # every Target is a Struct
 
-    def within(self, seconds: float, attempts: int = ATTEMPTS) -> FetchSpec:
+    def within(self, seconds: float, attempts: int = ATTEMPTS, tenant: str = "") -> FetchSpec:
         """As the fetcher takes it."""
-        return FetchSpec(url=self.address, headers=self.header_pairs, timeout=seconds, attempts=attempts)
+        sent = cookie_header(self.cookies, self.address)
+        return FetchSpec(
+            url=self.address,
+            headers=(*self.header_pairs, ("cookie", sent)) if sent else self.header_pairs,
+            timeout=seconds,
+            attempts=attempts,
+            visitor=self.visitor,
+            tenant=tenant,
+        )
 
 
-class PageOptions(CacheOptions, frozen=True, kw_only=True):
+class PageOptions(VisitOptions, frozen=True, kw_only=True):
     """What is asked of a page, whichever page it is."""
 
     formats: Annotated[
-        tuple[Format, ...], Meta(min_length=1, max_length=7, description="What to answer with.")
+        tuple[Format, ...], Meta(min_length=1, max_length=8, description="What to answer with.")
     ] = ("markdown", "metadata")
     main_content: Annotated[
         bool, Meta(description="Only the main content, without navigation and the like; else the full page.")
@@ -107,6 +146,7 @@ class PageOptions(CacheOptions, frozen=True, kw_only=True):
     max_tokens: Annotated[
         int, Meta(ge=MIN_TOKENS, le=MAX_TOKENS, description="The most tokens that the format `llm` may have.")
     ] = DEFAULT_TOKENS
+    query: LlmQuery = ""
     headers: SentHeaders = field(default_factory=dict)
     timeout: Annotated[
         Annotated[int, Meta(ge=1, le=MAX_TIMEOUT)] | UnsetType,
@@ -126,6 +166,16 @@ class PageOptions(CacheOptions, frozen=True, kw_only=True):
         Selector | UnsetType, Meta(description="For the browser: wait until an element matches.")
     ] = UNSET
 
+    return_visit: Annotated[
+        bool,
+        Meta(description="If a browser is used: answer with the figures of its visit, too."),
+    ] = False
+
+    @property
+    def is_private(self) -> bool:
+        """Figures are those of this visit, not of one before."""
+        return super().is_private or self.return_visit
+
     def at(self, url: str) -> "PageRequest":
         """These options for one page."""
         return PageRequest(url, **{name: getattr(self, name) for name in PageOptions.__struct_fields__})
@@ -133,14 +183,11 @@ class PageOptions(CacheOptions, frozen=True, kw_only=True):
     def settled(self, tier: FetchTier | None) -> Self:
         """The same options with a rendering and a timeout. Raises `Problem` for those that do not fit."""
         render = self._rendering(tier)
-        timeout = self._timeout(render)
-        if self.wait_for_selector and render == "never":
-            raise invalid_field(
-                "waitForSelector",
-                "Only a browser can wait for something to appear",
-                "Ask /fetch/pro, or /fetch with `render`.",
-            )
-        return replace(self, render=render, timeout=timeout)
+        if render == "never":
+            self._refuse_browsing()
+        elif self.actions:  # whatever the page is without a browser, steps need one
+            render = "always"
+        return replace(self, render=render, timeout=self._timeout(render))
 
     def with_format(self, chosen: Literal["markdown", "llm"] | None, *, bare: bool = False) -> Self:
         """With another format for `content`. A bare answer needs `content`: it is markdown by default."""
@@ -150,6 +197,17 @@ class PageOptions(CacheOptions, frozen=True, kw_only=True):
         if bare and not {"markdown", "llm"} & set(self.formats):
             return replace(self, formats=("markdown", *self.formats))
         return self
+
+    def _refuse_browsing(self) -> None:
+        """Raise for an option that only a browser can serve."""
+        needs = (
+            ("waitForSelector", self.wait_for_selector, "Only a browser can wait for something to appear"),
+            ("actions", self.actions, "Only a browser can take steps on a page"),
+            ("timezone", self.timezone, "Only a browser has a time zone"),
+        )
+        for name, given, detail in needs:
+            if given:
+                raise invalid_field(name, detail, "Ask /fetch/pro, or /fetch with `render`.")
 
     def _rendering(self, tier: FetchTier | None) -> Rendering:
         allowed = _RENDERS[tier]
@@ -179,9 +237,17 @@ class PageRequest(PageOptions, Target, frozen=True):
     """Which page to fetch, and what is asked of it."""
 
     url: PageUrl
+    summary: WantsSummary = False
 
-    def parameters(self) -> dict[str, object]:
-        """Everything that the answer depends on, as it is sent."""
+    def check(self) -> None:
+        super().check()
+        if self.summary and "llm" not in self.formats:
+            raise invalid_field(
+                "summary", "A summary is made of the format `llm`", "Add `llm` to the formats."
+            )
+
+    def parameters(self, model: str = "") -> dict[str, object]:
+        """Everything that the answer depends on, as it is sent. `model` is the one that summarises."""
         return {
             "url": self.url,
             "formats": sorted(set(self.formats)),
@@ -192,6 +258,9 @@ class PageRequest(PageOptions, Target, frozen=True):
             "render": self.rendering,
             "waitFor": self.wait_for,
             "maxTokens": self._llm_tokens,
+            **({"query": self.llm_query} if self.llm_query else {}),
+            **({"summary": model} if self.summary else {}),
+            **self.visit_parameters(),
         }
 
     def reading_options(self, max_text: int) -> ReadingOptions:
@@ -201,22 +270,28 @@ class PageRequest(PageOptions, Target, frozen=True):
             include=self.include,
             exclude=self.exclude,
             max_tokens=self._llm_tokens,
+            query=self.llm_query,
             max_text=None if "text" in self.formats else max_text,
             markdown="markdown" in self.formats,
             html="html" in self.formats,
             raw_html="rawHtml" in self.formats,
             links="links" in self.formats,
+            resources="images" in self.formats,
         )
 
     @property
     def is_public(self) -> bool:
         """Whether the result may be found by a search: the whole page, read without credentials."""
         whole = not self.include and not self.exclude
-        return whole and not has_credentials(self.headers)
+        return whole and not self.is_private and not has_credentials(self.headers)
 
     @property
     def _llm_tokens(self) -> int | None:
         return self.max_tokens if "llm" in self.formats else None
+
+    @property
+    def llm_query(self) -> str:
+        return " ".join(self.query.split()) if "llm" in self.formats else ""
 
 
 def invalid_field(name: str, detail: str, hint: str) -> Problem:

@@ -1,18 +1,23 @@
 """ReadResult: a page that was read, as the flow returns it, the cache keeps it and the answer shows it."""
 
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from gossamer.web.content.brief import Brief, LeftOut, envelop
+from gossamer.web.content.content_warning import ContentWarning
 from gossamer.web.documents.kind import ContentKind
+from gossamer.web.extract.model_use import ModelUse
 from gossamer.web.html.links import Link
 from gossamer.web.html.metadata import Metadata
 from gossamer.web.outcome.outcome import Outcome
 from gossamer.web.pages.cache_options import CacheMetadata, CachePart, cache_metadata
 from gossamer.web.pages.page import Hop
 from gossamer.web.pages.page_request import FetchTier, PageRequest
-from gossamer.web.pages.timestamps import iso
+from gossamer.web.pages.timestamps import iso, seconds_of
+from gossamer.web.render.actions import ActionReport
+from gossamer.web.render.cookies import PageCookie
+from gossamer.web.render.visit_figures import VisitFigures
 
 
 class PageResult(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -26,6 +31,13 @@ class PageResult(Struct, frozen=True, kw_only=True, rename="camel", omit_default
     reason: Annotated[str, Meta(description="Which rule decided, if the outcome is not `ok`.")] = field(
         name="outcomeReason", default=""
     )
+    actions: Annotated[
+        tuple[ActionReport, ...], Meta(description="What became of each of the request's `actions`.")
+    ] = ()
+    cookies: Annotated[
+        tuple[PageCookie, ...] | UnsetType,
+        Meta(description="With `returnCookies`: the cookies of the page after the visit."),
+    ] = UNSET
 
 
 class FetchedResult(PageResult, frozen=True, kw_only=True):
@@ -48,10 +60,38 @@ class ReadContent(FetchedResult, frozen=True, kw_only=True):
     fallback: Annotated[
         bool, Meta(description="Too little looked like main content, so this is the full page.")
     ] = False
+    confidence: Annotated[
+        float | UnsetType,
+        Meta(description="How sure it is that this is all of the main content and nothing else, 0 to 1."),
+    ] = UNSET
+    warning: Annotated[
+        ContentWarning | UnsetType,
+        Meta(
+            description="Why the content may be wrong: `whole_page` (nothing looked like main content), "
+            "`partial` (most sentences were left out), `uncertain` (low confidence), `from_data` (the page "
+            "shows next to nothing, and this is from the data in its scripts)."
+        ),
+    ] = field(name="contentWarning", default=UNSET)
     page_count: int | UnsetType = UNSET
+    recognised: Annotated[
+        bool, Meta(description="Text was recognised in pictures of a scanned PDF, so it may have mistakes.")
+    ] = False
     text: str | UnsetType = UNSET
     html: Annotated[str | UnsetType, Meta(description="The content as clean HTML.")] = UNSET
     raw_html: Annotated[str | UnsetType, Meta(description="The body as it came, decoded.")] = UNSET
+    images: Annotated[
+        tuple[str, ...] | UnsetType, Meta(description="The addresses of the images that the page shows.")
+    ] = UNSET
+    visit: Annotated[
+        VisitFigures | UnsetType, Meta(description="With `returnVisit`: what the browser's visit took.")
+    ] = UNSET
+    summary: Annotated[
+        str | UnsetType,
+        Meta(description="What the page says in short, by a language model. As untrusted as the page."),
+    ] = UNSET
+    model: Annotated[ModelUse | UnsetType, Meta(description="With `summary`: how the model took part.")] = (
+        UNSET
+    )
 
 
 class ReadResult(ReadContent, frozen=True, kw_only=True):
@@ -62,6 +102,11 @@ class ReadResult(ReadContent, frozen=True, kw_only=True):
     markdown: str | UnsetType = UNSET
     llm: Brief | UnsetType = UNSET
     links: tuple[Link, ...] | UnsetType = UNSET
+
+    @property
+    def is_good(self) -> bool:
+        """Whether it may be kept: the page that was asked for, with everything that was asked of it."""
+        return self.outcome is Outcome.OK and not (self.model and self.model.status == "failed")
 
 
 # The answer.
@@ -84,8 +129,10 @@ class PageMetadata(Struct, frozen=True, rename="camel"):
     twitter: dict[str, str] | UnsetType = UNSET
     json_ld: list[dict[str, Any]] | UnsetType = UNSET
 
-
-_OPTIONAL_METADATA = PageMetadata.__struct_fields__[3:]
+    @classmethod
+    def of(cls, metadata: Metadata) -> Self:
+        optional = {name: value for name in cls.__struct_fields__[3:] if (value := getattr(metadata, name))}
+        return cls(metadata.description, metadata.author, metadata.published_at, **optional)
 
 
 class PageLink(Struct, frozen=True):
@@ -94,6 +141,10 @@ class PageLink(Struct, frozen=True):
     url: str
     text: str
     rel: tuple[str, ...] | UnsetType = UNSET
+
+    @classmethod
+    def of(cls, link: Link) -> Self:
+        return cls(link.url, link.text, link.rel or UNSET)
 
 
 class LlmContent(Struct, frozen=True, rename="camel"):
@@ -116,7 +167,7 @@ class FetchAnswer(ReadContent, frozen=True, kw_only=True):
     content: Annotated[
         str | UnsetType,
         Meta(description="Markdown; with `llm` among the formats and not `markdown`, that text."),
-    ]
+    ] = UNSET
     metadata: PageMetadata
     tier: Annotated[FetchTier, Meta(description="`pro` if a browser was asked for, or was needed.")]
     fetched_at: str
@@ -127,6 +178,20 @@ class FetchAnswer(ReadContent, frozen=True, kw_only=True):
     llm: LlmContent | UnsetType = UNSET
     links: tuple[PageLink, ...] | UnsetType = UNSET
     cache: CacheMetadata | UnsetType = UNSET
+
+    def to_read_result(self) -> ReadResult:
+        """The page that this answers with. The text for a language model stays in `content`."""
+        known = {name: getattr(self.metadata, name) for name in PageMetadata.__struct_fields__}
+        metadata = Metadata(title=self.title, **{name: value for name, value in known.items() if value})
+        return ReadResult(
+            **{name: getattr(self, name) for name in ReadContent.__struct_fields__},
+            metadata=metadata,
+            fetched_at=seconds_of(self.fetched_at),
+            markdown=UNSET if self.untrusted and not (self.llm and self.llm.content) else self.content,
+            links=self.links
+            if self.links is UNSET
+            else tuple(Link(link.url, link.text, link.rel or ()) for link in self.links),
+        )
 
 
 class ReadReply(NamedTuple):
@@ -143,23 +208,16 @@ class ReadReply(NamedTuple):
         return FetchAnswer(
             **{name: getattr(read, name) for name in ReadContent.__struct_fields__},
             content=enclosed if read.markdown is UNSET else read.markdown,
-            metadata=_page_metadata(read.metadata),
+            metadata=PageMetadata.of(read.metadata),
             tier="pro" if request.rendering == "always" or read.via == "render" else "basic",
             fetched_at=iso(read.fetched_at),
             request_id=request_id,
             untrusted=brief is not None,
             llm=_llm_content(brief, UNSET if read.markdown is UNSET else enclosed) if brief else UNSET,
-            links=read.links
-            if read.links is UNSET
-            else tuple(PageLink(link.url, link.text, link.rel or UNSET) for link in read.links),
+            links=read.links if read.links is UNSET else tuple(PageLink.of(link) for link in read.links),
             cache=cache_metadata(self.part, now),
         )
 
 
 def _llm_content(brief: Brief, content: str | UnsetType) -> LlmContent:
     return LlmContent(brief.tokens, "estimate", brief.sections_left_out > 0, brief.left_out or UNSET, content)
-
-
-def _page_metadata(metadata: Metadata) -> PageMetadata:
-    optional = {name: value for name in _OPTIONAL_METADATA if (value := getattr(metadata, name))}
-    return PageMetadata(metadata.description, metadata.author, metadata.published_at, **optional)

@@ -1,36 +1,26 @@
 """Reading: the content of a page, whatever its format."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from gossamer.web.content.article import extract
-from gossamer.web.content.brief import Brief, brief_of
+from gossamer.web.content.brief import Brief
+from gossamer.web.content.content_warning import ContentWarning
+from gossamer.web.content.section_picker import brief_of
 from gossamer.web.documents import documents
 from gossamer.web.documents.kind import ContentKind, kind_of
+from gossamer.web.documents.pdf.scans import Recognise
 from gossamer.web.html.links import Link
 from gossamer.web.html.metadata import Metadata
 from gossamer.web.html.resources import Resource
-from gossamer.web.outcome.outcome import Judgement, Outcome, judge
+from gossamer.web.outcome.judging import judge
+from gossamer.web.outcome.outcome import Judgement, Outcome
 from gossamer.web.pages.page import Page
+from gossamer.web.pages.reading_options import ReadingOptions
 
+FEW_WORDS: Final = 100  # of doubtful content; with more, a page is hardly a shell
 _NO_TEXT: Final = Judgement(Outcome.EMPTY, "no_text")
-
-
-@dataclass(frozen=True, slots=True)
-class ReadingOptions:
-    """Which parts of a page to read. The others are left out, so that no process has to carry them."""
-
-    main_content: bool = True
-    include: Sequence[str] = ()  # CSS selectors
-    exclude: Sequence[str] = ()
-    max_tokens: int | None = None  # of the brief; None for no brief
-    resources: bool = False  # images, scripts and styles that the page loads
-    max_text: int | None = None  # characters; None: all of it
-    markdown: bool = True
-    html: bool = True
-    raw_html: bool = False
-    links: bool = True
+_SCANNED: Final = Judgement(Outcome.EMPTY, "scanned")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +36,37 @@ class Reading:
     resources: tuple[Resource, ...] = ()
     words: int = 0
     page_count: int | None = None
-    fallback: bool = False  # too little was recognised as the main content, so this is the whole page
+    recognised: bool = False  # some of the text was recognised in pictures
+    confidence: float | None = None  # that this is all of the main content, from 0 to 1; None: unknown
+    warning: ContentWarning | None = None
+    scripted: bool = False  # scripts make a part of the page
     brief: Brief | None = None
     cut: bool = False  # something went over a bound and is missing, or has lost its structure
     raw_html: str | None = None  # the page as it came, decoded
 
+    @property
+    def fallback(self) -> bool:
+        """Whether too little was recognised as the main content, so that this is the whole page."""
+        return self.warning is ContentWarning.WHOLE_PAGE
 
-def read(page: Page, options: ReadingOptions) -> Reading:
-    """Raises `Problem` for a page that cannot be read, and nothing else."""
+    @property
+    def needs_browser(self) -> bool:
+        """Whether a browser would probably see more of the page."""
+        if self.judgement.reason == "script_needed":
+            return True
+        return self.scripted and self.warning is not None and self.words < FEW_WORDS
+
+    @property
+    def images(self) -> tuple[str, ...]:
+        """The addresses of the images that the page shows."""
+        return tuple(resource.url for resource in self.resources if resource.kind == "image")
+
+
+def read(page: Page, options: ReadingOptions, recognise: Recognise | None = None) -> Reading:
+    """Raises `Problem` for a page that cannot be read, and nothing else. Scanned pages go to `recognise`."""
     kind = kind_of(page.media_type, page.body, documents.path_of(page.final_url))
-    reading = _read_html(page, options) if kind is ContentKind.HTML else _read_document(page, options)
+    is_page = kind is ContentKind.HTML
+    reading = _read_html(page, options) if is_page else _read_document(page, options, recognise)
     return replace(
         reading,
         text=reading.text[: options.max_text],
@@ -88,16 +99,18 @@ def _read_html(page: Page, options: ReadingOptions) -> Reading:
         resources=article.resources,
         words=article.words,
         brief=_brief(article.markdown, page, options),
-        fallback=article.fallback,
+        confidence=article.confidence,
+        warning=article.warning,
+        scripted=article.scripted,
         cut=article.cut,
     )
 
 
-def _read_document(page: Page, options: ReadingOptions) -> Reading:
-    document = documents.read(page)
+def _read_document(page: Page, options: ReadingOptions, recognise: Recognise | None) -> Reading:
+    document = documents.read(page, recognise)
     judgement = judge(page)
     if judgement.outcome is Outcome.OK and not document.text.strip():
-        judgement = _NO_TEXT
+        judgement = _SCANNED if document.scanned else _NO_TEXT
     return Reading(
         kind=document.kind,
         title=document.title,
@@ -114,10 +127,13 @@ def _read_document(page: Page, options: ReadingOptions) -> Reading:
         links=document.links,
         words=len(document.text.split()),
         page_count=document.page_count,
+        recognised=document.recognised,
         brief=_brief(document.markdown, page, options),
         cut=document.truncated,
     )
 
 
 def _brief(markdown: str, page: Page, options: ReadingOptions) -> Brief | None:
-    return None if options.max_tokens is None else brief_of(markdown, page.final_url, options.max_tokens)
+    if options.max_tokens is None:
+        return None
+    return brief_of(markdown, page.final_url, options.max_tokens, options.query)

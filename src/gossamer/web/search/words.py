@@ -34,6 +34,11 @@ def align(text: str) -> str:
     return text.translate(_ALIGNED)
 
 
+def is_unspaced(word: str) -> bool:
+    """Whether a word is one character of a script without spaces between words."""
+    return len(word) == 1 and any(ord(word) in script for script in _UNSPACED)
+
+
 def clean(text: str, longest: int) -> str:
     """Return the visible text on one line, without repeated spaces."""
     tidied = unicodedata.normalize("NFC", text[: 2 * longest]).translate(_CLEANED).strip(" ")
@@ -74,7 +79,7 @@ def _fold(character: str) -> str:
 def _space(character: str) -> str:
     if unicodedata.category(character)[0] not in "LNM":
         return " "
-    return f" {character} " if any(ord(character) in script for script in _UNSPACED) else character
+    return f" {character} " if is_unspaced(character) else character
 
 
 def _is_accent(mark: str) -> bool:

@@ -15,6 +15,7 @@ SENDABLE_HEADERS: Final = frozenset(
         "dnt",
         "referer",
         "x-api-key",
+        "x-prerender",
         "x-requested-with",
     }
 )

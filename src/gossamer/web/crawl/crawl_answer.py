@@ -1,0 +1,93 @@
+"""What calls about crawls are answered with."""
+
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from gossamer.web.crawl.progress import CrawlCounts, CrawlState, WaitReason
+from gossamer.web.crawl.spec import CrawlOptions
+from gossamer.web.outcome.webhook import AcceptedWebhook
+
+
+class ShownOptions(CrawlOptions, frozen=True, kw_only=True):
+    """How far it goes, and how fast."""
+
+    max_pages: Annotated[int, Meta(description="It stores at most this many pages.")]
+    headers: Annotated[tuple[str, ...], Meta(description="The names of the headers that are sent.")]
+
+
+_OPTION_NAMES: Final = list(ShownOptions.__struct_encode_fields__)  # an answer always has them all
+
+
+class ShownWaiting(msgspec.Struct, rename="camel"):
+    """What a crawl waits for while it sends no requests."""
+
+    reason: Annotated[
+        WaitReason,
+        Meta(
+            description="The reason of the host that is ready first. `robots_unreachable`: its robots.txt "
+            "cannot be fetched, and is tried again after an hour. `failing`: it failed too often in a row. "
+            "`pace`: it asks for a longer pause. `retry`: the URLs left failed before and are tried again. "
+            "`render_limit`: the pages left need a browser, and the tenant may not render more now. "
+            "`turn`: the workers are busy with other hosts and will come to it. "
+            "`worker`: no worker crawls; start `gossamer worker`. "
+            "`page_quota`, `byte_quota`: the crawl is paused because its tenant has used up a quota."
+        ),
+    ]
+    until: Annotated[str | None, Meta(description="When it goes on; `null` if that is not known.")]
+    hosts: Annotated[int, Meta(description="Hosts with URLs left to fetch.")]
+
+
+LISTED_SEEDS: Final = 3  # that a list shows of each crawl
+
+
+class CrawlLine(msgspec.Struct, rename="camel"):
+    """A crawl in a list."""
+
+    crawl_id: str
+    name: str
+    status: CrawlState
+    seeds: Annotated[list[str], Meta(description="The first few.")]
+    counts: CrawlCounts
+    created_at: str
+    finished_at: str | None
+    status_url: str
+
+
+class ShownCrawl(msgspec.Struct, rename="camel"):
+    """A crawl, and how far it is."""
+
+    crawl_id: str
+    name: str
+    status: Annotated[
+        CrawlState, Meta(description="`done` when no URL is left to fetch, or `maxPages` are stored.")
+    ]
+    seeds: list[str]
+    options: Annotated[ShownOptions, Meta(extra_json_schema={"required": _OPTION_NAMES})]
+    counts: CrawlCounts
+    created_at: str
+    started_at: Annotated[str | None, Meta(description="When a worker took the first URL.")]
+    finished_at: str | None
+    status_url: str
+    pages_url: str
+    waiting: Annotated[
+        ShownWaiting | None,
+        Meta(description="Why a `running` crawl sends no requests, or which quota has paused it."),
+    ] = None
+    webhook: Annotated[
+        AcceptedWebhook | UnsetType, Meta(description="Only in the answer to the request that gave it.")
+    ] = UNSET
+
+    @property
+    def line(self) -> CrawlLine:
+        """As a list shows it."""
+        known = {name: getattr(self, name) for name in CrawlLine.__struct_fields__}
+        return CrawlLine(**known | {"seeds": self.seeds[:LISTED_SEEDS]})
+
+
+class CrawlList(msgspec.Struct, rename="camel"):
+    """Crawls, newest first."""
+
+    crawls: list[CrawlLine]
+    next_cursor: Annotated[str | None, Meta(description="Give it as `cursor` for the next page.")]

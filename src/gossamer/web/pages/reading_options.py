@@ -1,0 +1,21 @@
+"""ReadingOptions: what to read of a page."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingOptions:
+    """Which parts of a page to read. The others are left out, so that no process has to carry them."""
+
+    main_content: bool = True
+    include: Sequence[str] = ()  # CSS selectors
+    exclude: Sequence[str] = ()
+    max_tokens: int | None = None  # of the brief; None for no brief
+    query: str = ""  # which parts of the page the brief prefers
+    resources: bool = False  # images, scripts and styles that the page loads
+    max_text: int | None = None  # characters; None: all of it
+    markdown: bool = True
+    html: bool = True
+    raw_html: bool = False
+    links: bool = True
