@@ -251,3 +251,10 @@ async def hang(site: "Site", request: "Request", reply: "Reply") -> None:
 async def service_worker(site: "Site", request: "Request", reply: "Reply") -> None:
     body = b"onfetch = (event) => event.respondWith(new Response('from the worker'))"
     await reply.send(body, "Content-Type: text/javascript", "Service-Worker-Allowed: /")
+
+
+@path("given")
+async def given(site: "Site", request: "Request", reply: "Reply") -> None:
+    """/given?html=…&cookie=…: a page of this HTML, with this cookie."""
+    fields = (f"Set-Cookie: {request.query('cookie')}",) if request.query("cookie") else ()
+    await reply.send(f"<!doctype html>{request.query('html')}".encode(), HTML, *fields)

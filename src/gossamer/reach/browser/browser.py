@@ -7,7 +7,8 @@
     5  a browser that is worn, too large, hung or dead is ended and replaced
 
 If a browser dies by itself, its visit is tried once more in another browser, provided that half of its time
-is left. There is no further attempt if we ended the browser because of the page, or if two browsers died.
+is left. There is no further attempt if we ended the browser because of the page, if two browsers died, or if
+the visit has steps: they may have had effects already.
 """
 
 import asyncio
@@ -159,7 +160,7 @@ class Browsers:
                 return await self._visit_once(visit, began, deadline, step)
             except CdpGone:
                 self._demand_open()
-                if last or self._now() > began + visit.timeout / 2:
+                if last or visit.actions or self._now() > began + visit.timeout / 2:
                     break
         raise render_failed(
             RenderErrorCode.WORKER_ERROR, "The browser ended while the page was being rendered"
@@ -199,7 +200,9 @@ class Browsers:
                 RenderErrorCode.RENDER_TIMEOUT, "The browser had no time for the page"
             ) from None
         stack.push_async_callback(browser.clear, tab)
-        credentials = self._proxy.admit(Allowance(visit.max_bytes, visit.max_requests), deadline)
+        credentials = self._proxy.admit(
+            Allowance(visit.max_bytes, visit.max_requests, tenant=visit.caller), deadline
+        )
         stack.callback(credentials.close)
         watching = asyncio.create_task(browser.watch(tab))
         stack.callback(watching.cancel)

@@ -65,7 +65,12 @@ def _decode(raw: bytes) -> _Message:
     try:
         return _message(raw)
     except msgspec.DecodeError:
-        return _message(_SURROGATES.sub(lambda found: rb"\ufffd" if found[1] else found[0], raw))
+        return _message(mend(raw))
+
+
+def mend(raw: bytes) -> bytes:
+    """JSON in which each half of a surrogate pair that stands alone is replaced."""
+    return _SURROGATES.sub(lambda found: rb"\ufffd" if found[1] else found[0], raw)
 
 
 class CdpConnection:

@@ -2,18 +2,19 @@
 
 import asyncio
 import secrets
-from collections.abc import Coroutine
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
-from gossamer.problems import INVALID_SELECTOR, Problem
-from gossamer.reach.browser.cdp import NOTHING, CdpGone, CdpRefused
+from gossamer.problems import Problem
+from gossamer.reach.browser.cdp import CdpGone, CdpRefused
 from gossamer.reach.http.failures import too_large
 from gossamer.reach.net.dial import BLOCKED, blocked
 from gossamer.reach.net.fetch_reason import FetchReason
-from gossamer.reach.page import fonts, printing, screenshot
+from gossamer.reach.page import cookie_jar, fonts, printing, screenshot
+from gossamer.reach.page.acting.steps import Steps
+from gossamer.reach.page.preparing import prepare
 from gossamer.reach.page.tab import Tab
 from gossamer.reach.page.traffic import DocumentResponse, PageTraffic
 from gossamer.reach.page.visit import (
@@ -32,8 +33,11 @@ from gossamer.reach.page.visit import (
     render_failed,
 )
 from gossamer.reach.page.waiting import LiveDocument, find, settle
+from gossamer.reach.page.window import window_of
 from gossamer.reach.proxy.credentials import VisitCredentials, VisitRefusal
 from gossamer.web.pages.page import Hop, Page
+from gossamer.web.render.actions import ActionReport
+from gossamer.web.render.cookies import PageCookie
 from gossamer.web.render.request import RenderErrorCode
 from gossamer.web.url.url import Url
 
@@ -47,10 +51,6 @@ REFUSED: Final = "gossamer-refused"  # the field that marks answers of the proxy
 class _Navigation(msgspec.Struct, rename="camel"):
     error_text: str = ""
     is_download: bool = False
-
-
-class _Selected(msgspec.Struct, rename="camel"):
-    exception_details: msgspec.Raw = NOTHING
 
 
 class _Serialised(msgspec.Struct):
@@ -89,6 +89,7 @@ class Rendering:
             pictures=visit.needs_pictures,
             max_bytes=visit.max_bytes if visit.needs_pictures else visit.max_document,
         )
+        self._hops: tuple[Hop, ...] = ()  # before the first step
         self._document = LiveDocument(tab, self._traffic, secrets.token_hex(8))
 
     async def run(self, step: Step = ignore_step) -> VisitResult:
@@ -108,15 +109,20 @@ class Rendering:
         await self._navigate()
         arrived = self._loop.time()
         await step("Waiting for the page's scripts", 50)
-        awaited = await self._settle()
+        awaited = await self._await_page()
+        self._hops = tuple(self._traffic.hops)
+        reports = await self._take_steps()
+        if reports:
+            awaited = await self._settle()
         done = self._loop.time()
         await step("Reading the page", 80)
         try:
             serialised = await self._serialise()
         except CdpRefused:  # another document replaced it at the last moment
-            awaited = await self._settle()
+            awaited = await self._settle() if reports else await self._await_page()
             serialised = await self._serialise()
         capture = await self._capture()
+        cookies = await self._take_cookies(serialised.url)
         end = self._loop.time()
         return VisitResult(
             page=self._to_page(serialised, self._queued + end - began),
@@ -125,6 +131,8 @@ class Rendering:
             bytes=self._credentials.received,
             requests=self._credentials.requests,
             refused=self._credentials.refusals,
+            actions=reports,
+            cookies=cookies,
             awaited=awaited,
             timings=Timings(
                 *(round(1000 * time) for time in (self._queued, arrived - began, done - arrived, end - done))
@@ -142,17 +150,8 @@ class Rendering:
 
     async def _navigate(self) -> None:
         visit, tab, deadline = self._visit, self._tab, self._deadline
-        before: list[Coroutine[Any, Any, None]] = tab.begin(
-            visit, self._credentials, self._traffic.hear, deadline
-        )
-        shot = visit.capture if isinstance(visit.capture, Screenshot) else None
-        if shot is not None:
-            before += screenshot.prepare(tab, shot, deadline)
-        before += [
-            self._check_selector(selector)
-            for selector in (visit.wait_for, shot and shot.selector)
-            if selector
-        ]
+        before = tab.begin(visit, self._credentials, self._traffic.hear, deadline)
+        before += prepare(tab, visit, deadline)
         source = self._document.instrumentation(MAX_CONSOLE_ERRORS, MAX_ERROR_CHARS)
         before.append(tab.session.tell("Page.addScriptToEvaluateOnNewDocument", deadline, source=source))
         await asyncio.gather(*before)
@@ -163,21 +162,6 @@ class Rendering:
             raise self._explain_unreached(navigation)
         await self._traffic.until(lambda: self._traffic.answer is not None, deadline)
         self._check_arrival()
-
-    async def _check_selector(self, selector: str) -> None:
-        """Check the selector on an empty page, before the target is visited."""
-        expression = (
-            f"document.createDocumentFragment().querySelector({msgspec.json.encode(selector).decode()})"
-        )
-        answer = await self._tab.session.ask(
-            _Selected, "Runtime.evaluate", self._deadline, expression=expression
-        )
-        if answer.exception_details is not NOTHING:
-            raise Problem(
-                INVALID_SELECTOR,
-                f"{selector[:200]!r} is not a CSS selector",
-                details={"selector": selector[:200]},
-            )
 
     def _check_arrival(self) -> None:
         """Raise unless this is the page itself, and not an answer of our proxy in its place."""
@@ -227,16 +211,46 @@ class Rendering:
 
     # Reading the page.
 
+    async def _await_page(self) -> Awaited | None:
+        """Wait for the element that the caller has named, else until the page is done."""
+        if self._visit.wait_for is None:
+            return await self._settle()
+        await find(self._document, self._traffic, self._visit.wait_for, self._deadline - self._reserve)
+        self._check_arrival()
+        return None
+
     async def _settle(self) -> Awaited | None:
-        deadline, awaited = self._deadline - self._reserve, None
-        if self._visit.wait_for is not None:
-            await find(self._document, self._traffic, self._visit.wait_for, deadline)
-        else:
-            # A capture scrolls through the page itself.
-            grow_window = self._tab.grow_window if self._visit.capture is None else None
-            awaited = await settle(self._document, self._traffic, deadline, self._deadline, grow_window)
+        # A picture shows the window as it is; a capture scrolls through the page itself.
+        grow_window = None if self._visit.needs_pictures else self._tab.grow_window
+        deadline = self._deadline - self._reserve
+        awaited = await settle(self._document, self._traffic, deadline, self._deadline, grow_window)
         self._check_arrival()
         return awaited
+
+    async def _take_steps(self) -> tuple[ActionReport, ...]:
+        if not self._visit.actions:
+            return ()
+        steps = Steps(
+            self._tab,
+            self._document,
+            self._traffic,
+            self._arrive,
+            window=window_of(self._visit),
+            end=self._deadline - self._reserve,
+        )
+        return await steps.take_all(self._visit.actions)
+
+    async def _arrive(self) -> None:
+        """Wait until the page that a step has led to is done. Raises `Problem` if there is none."""
+        answer = self._traffic.answer
+        if answer is not None and answer.url.startswith("chrome-error:"):
+            raise self._explain_astray(answer.url)
+        await self._settle()
+
+    async def _take_cookies(self, url: str) -> tuple[PageCookie, ...] | None:
+        if not self._visit.return_cookies:
+            return None
+        return await cookie_jar.take_out(self._tab.session, url, self._deadline)
 
     async def _serialise(self) -> _Serialised:
         raw = await self._document.run("serialise", self._deadline, MAX_DOCUMENT_CHARS)
@@ -290,7 +304,9 @@ class Rendering:
             body=serialised.html.encode(),
             media_type="text/html",
             charset="utf-8",
-            redirects=tuple(self._traffic.hops) if self._visit.follow else (),
+            redirects=(self._hops if self._visit.actions else tuple(self._traffic.hops))
+            if self._visit.follow
+            else (),
             via="render",
             wire_bytes=self._credentials.received,
             elapsed_ms=round(elapsed * 1000),

@@ -32,12 +32,10 @@ class _Picture(msgspec.Struct):
 
 def prepare(tab: Tab, shot: Screenshot, deadline: float) -> list[Coroutine[Any, Any, None]]:
     """The commands to run before navigation."""
-    size = {"width": shot.width, "height": shot.height, "deviceScaleFactor": shot.scale, "mobile": False}
     features = {"prefers-color-scheme": "dark" if shot.dark else "light", "prefers-reduced-motion": "reduce"}
     media = [{"name": name, "value": value} for name, value in features.items()]
     return [
         _check_window(shot),
-        tab.session.tell("Emulation.setDeviceMetricsOverride", deadline, **size),
         tab.session.tell("Emulation.setScrollbarsHidden", deadline, hidden=True),
         tab.session.tell("Emulation.setEmulatedMedia", deadline, features=media),
     ]

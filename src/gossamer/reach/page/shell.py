@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from gossamer.web.html.markup_scan import MOUNT_SELECTOR
-from gossamer.web.outcome.outcome import FRAGMENT, UNFILLED
+from gossamer.web.outcome.page_view import FRAGMENT, UNFILLED
 from gossamer.web.outcome.signs import LOADING_TITLES
 
 # Seconds to wait for a shell in which nothing changes.

@@ -8,25 +8,24 @@ floods us with events.
 import asyncio
 import contextlib
 from collections.abc import Coroutine, Mapping
+from dataclasses import replace
 from functools import cache
 from importlib import resources
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import msgspec
 
 from gossamer.reach.browser.cdp import NOTHING, CdpConnection, CdpGone, CdpRefused, CdpSession, Listener
 from gossamer.reach.page.visit import PageTrouble, Visit
+from gossamer.reach.page.window import MAX_HEIGHT, READING, window_of
 from gossamer.reach.proxy.credentials import VisitCredentials
+from gossamer.web.render.ad_hosts import is_ad_host
 
 WORLD: Final = "gossamer"
 MAX_EVENT_BYTES: Final = 64_000_000  # of all events of one visit
 EVENT_COST: Final = 500  # bytes that every event counts in addition to its size
 MAX_PENDING_COMMANDS: Final = 2_000  # of our own at once
-UNNEEDED: Final = ("Font", "Image", "Media")  # for reading a page
-# For reading: as wide as most screens, and taller, so that parts which load when they are seen do so.
-WINDOW: Final = {"width": 1280, "height": 2400, "deviceScaleFactor": 1, "mobile": False}
-MAX_WINDOW_HEIGHT: Final = 20_000  # pixels
-
 _FORGETFUL: Final = {"maxTotalBufferSize": 0, "maxResourceBufferSize": 0, "maxPostDataSize": 0}
 _ATTACH: Final = {
     "autoAttach": True,
@@ -46,6 +45,10 @@ class _Paused(msgspec.Struct, rename="camel"):
 class _Request(msgspec.Struct):
     url: str
     headers: dict[str, str] = {}
+
+
+class _Dialog(msgspec.Struct):
+    type: str = ""
 
 
 class _Challenge(msgspec.Struct):
@@ -69,6 +72,7 @@ class _Identity(msgspec.Struct, rename="camel"):
 
 _paused: Final = msgspec.json.Decoder(_Paused).decode
 _challenged: Final = msgspec.json.Decoder(_Challenged).decode
+_dialog: Final = msgspec.json.Decoder(_Dialog).decode
 _attached: Final = msgspec.json.Decoder(_Attached).decode
 
 
@@ -86,6 +90,7 @@ class Tab:
         self._home = ""  # the URL of the page as the browser spells it
         self._connection = connection
         self._children: set[str] = set()
+        self._window = READING
         self._visit: Visit | None = None
         self._credentials: VisitCredentials | None = None
         self._hear: Listener | None = None
@@ -127,7 +132,7 @@ class Tab:
             tell("Network.enable", deadline, **_FORGETFUL),
             tell("Network.setBypassServiceWorker", deadline, bypass=True),
             tell("Emulation.setFocusEmulationEnabled", deadline, enabled=True),
-            tell("Emulation.setDeviceMetricsOverride", deadline, **WINDOW),
+            tell("Emulation.setDeviceMetricsOverride", deadline, **self._window.metrics),
             tell("Target.setAutoAttach", deadline, **_ATTACH),
         )
 
@@ -137,15 +142,28 @@ class Tab:
         """The commands to run before the visit navigates; `hear` gets the events of the page."""
         self._visit, self._credentials = visit, credentials
         self._hear = hear
-        return [
-            self.session.tell("Fetch.enable", deadline, **_interception(visit)),
-            self.session.tell("Emulation.setUserAgentOverride", deadline, userAgent=visit.user_agent or ""),
+        tell = self.session.tell
+        commands = [
+            tell("Fetch.enable", deadline, **_interception(visit)),
+            tell("Emulation.setUserAgentOverride", deadline, **_identity(visit)),
         ]
+        window = window_of(visit)
+        if window != self._window:
+            self._window = window
+            commands.append(tell("Emulation.setDeviceMetricsOverride", deadline, **window.metrics))
+        if window.mobile:
+            commands.append(tell("Emulation.setTouchEmulationEnabled", deadline, enabled=True))
+        if visit.visitor.locale:
+            locale = visit.visitor.locale.replace("-", "_")
+            commands.append(tell("Emulation.setLocaleOverride", deadline, locale=locale))
+        if visit.actions:  # a click may ask for a file: nobody is there to choose one
+            commands.append(tell("Page.setInterceptFileChooserDialog", deadline, enabled=True))
+        return commands
 
     async def grow_window(self, height: int, deadline: float) -> None:
         """Make the window tall enough to show parts that load when they are seen."""
-        window = {**WINDOW, "height": min(height, MAX_WINDOW_HEIGHT)}
-        await self.session.tell("Emulation.setDeviceMetricsOverride", deadline, **window)
+        self._window = replace(self._window, height=min(height, MAX_HEIGHT))
+        await self.session.tell("Emulation.setDeviceMetricsOverride", deadline, **self._window.metrics)
 
     async def close(self, deadline: float) -> None:
         """Close everything that the visit had open. Raises if the browser cannot do it in time."""
@@ -179,7 +197,8 @@ class Tab:
             case "Fetch.authRequired":
                 self._on_challenge(self.session, params)
             case "Page.javascriptDialogOpening":
-                self._answer(self.session, "Page.handleJavaScriptDialog", accept=False)
+                leaves = _dialog(params).type == "beforeunload"  # a page cannot keep its visitor
+                self._answer(self.session, "Page.handleJavaScriptDialog", accept=leaves)
             case "Target.attachedToTarget":
                 self._on_attached(params)
             case "Inspector.targetCrashed":
@@ -228,7 +247,7 @@ class Tab:
     def _on_paused(self, session: CdpSession, params: msgspec.Raw) -> None:
         paused, visit = _paused(params), self._visit
         request = {"requestId": paused.request_id}
-        if visit is None or (not visit.needs_pictures and paused.resource_type in UNNEEDED):
+        if visit is None or self._is_unwanted(paused, visit):
             self._answer(session, "Fetch.failRequest", **request, errorReason="BlockedByClient")
         elif not visit.follow and self._leads_on(paused):
             self._answer(session, "Fetch.failRequest", **request, errorReason="Aborted")
@@ -236,6 +255,13 @@ class Tab:
             self._answer(session, "Fetch.continueRequest", **request, headers=_headers(paused.request, visit))
         else:
             self._answer(session, "Fetch.continueRequest", **request)
+
+    def _is_unwanted(self, paused: _Paused, visit: Visit) -> bool:
+        if paused.resource_type in visit.unloaded:
+            return True
+        if "ads" not in visit.block or (paused.resource_type == "Document" and paused.frame_id == self.frame):
+            return False
+        return is_ad_host(urlsplit(paused.request.url).hostname or "")
 
     def _leads_on(self, paused: _Paused) -> bool:
         """Whether the page sends its visitor to another one, by a redirect or a script."""
@@ -264,9 +290,28 @@ class Tab:
 def _interception(visit: Visit) -> Mapping[str, Any]:
     """Intercept only requests that are refused or changed, since each costs a round trip; and documents,
     because the proxy's challenge is reported only for what matches. Later requests know the credentials."""
-    kinds = ("Document",) if visit.needs_pictures else ("Document", *UNNEEDED)
-    patterns = [{"resourceType": kind} for kind in kinds]
-    return {"handleAuthRequests": True, "patterns": [{}] if visit.headers else patterns}
+    patterns = [{"resourceType": kind} for kind in ("Document", *sorted(visit.unloaded))]
+    everything = visit.headers or "ads" in visit.block
+    return {"handleAuthRequests": True, "patterns": [{}] if everything else patterns}
+
+
+def _identity(visit: Visit) -> Mapping[str, Any]:
+    """Who the page is told that it has before it. Its hints name our product, as its User-Agent does."""
+    visitor, agent = visit.visitor, visit.user_agent or ""
+    identity: dict[str, Any] = {"userAgent": visitor.user_agent(agent)}
+    if visitor.languages:
+        identity["acceptLanguage"] = visitor.languages
+    if visitor.is_mobile:
+        product, _, version = agent.partition(" ")[0].partition("/")
+        identity["userAgentMetadata"] = {
+            "brands": [{"brand": product, "version": version.partition(".")[0]}],
+            "platform": "",
+            "platformVersion": "",
+            "architecture": "",
+            "model": "",
+            "mobile": True,
+        }
+    return identity
 
 
 def _headers(request: _Request, visit: Visit) -> list[dict[str, str]]:

@@ -22,6 +22,7 @@ MAX_DOCUMENTS: Final = 6  # in a row, each of which leads to the next
 PATIENCE: Final = 5.0  # seconds; a slower response is taken for a long poll
 STALLED: Final = 0.7  # seconds without a byte in a response; a body that no script reads never ends
 POLLS: Final = 3  # requests for the same URL; further ones are taken for polling
+BEGIN: Final = 0.5  # seconds that a navigation takes to begin
 SOON: Final = 3.0  # seconds; a document that redirects later than this is taken for the page itself
 
 _CONTENT: Final = frozenset({"Document", "Fetch", "Script", "Stylesheet", "XHR"})
@@ -73,6 +74,11 @@ class _Navigated(msgspec.Struct):
     frame: _Frame
 
 
+class _Requested(msgspec.Struct, rename="camel"):
+    frame_id: str
+    disposition: str = "currentTab"
+
+
 class _Scheduled(msgspec.Struct, rename="camel"):
     frame_id: str
     delay: float = 0.0
@@ -83,6 +89,7 @@ _sent: Final = msgspec.json.Decoder(_Sent).decode
 _received: Final = msgspec.json.Decoder(_Received).decode
 _data: Final = msgspec.json.Decoder(_Data).decode
 _navigated: Final = msgspec.json.Decoder(_Navigated).decode
+_requested: Final = msgspec.json.Decoder(_Requested).decode
 _scheduled: Final = msgspec.json.Decoder(_Scheduled).decode
 
 
@@ -137,6 +144,7 @@ class PageTraffic:
         self._times: Counter[str] = Counter()  # requests by URL
         self._coming: DocumentResponse | None = None  # the document that is being requested
         self._documents = 0
+        self._stepping = False  # steps are taken on the page, which may lead on from it
         self._over = False  # there will be no more events
         self._leaving = 0.0  # when the document will redirect
         self._changed = asyncio.Event()
@@ -150,6 +158,7 @@ class PageTraffic:
             "Network.webSocketFrameReceived": self._on_frame,
             "Network.webSocketClosed": self._on_ended,
             "Page.frameNavigated": self._on_navigated,
+            "Page.frameRequestedNavigation": self._on_requested,
             "Page.frameScheduledNavigation": self._on_scheduled,
             "Page.frameClearedScheduledNavigation": self._on_cleared,
             "Page.domContentEventFired": self._on_parsed,
@@ -186,6 +195,17 @@ class PageTraffic:
         now = self._clock()
         waiting = any(now < request.until for request in self._under_way.values())
         return not waiting and self._coming is None and self._leaving <= now
+
+    @property
+    def navigating(self) -> bool:
+        """Whether another document is on its way, or will be in a moment."""
+        return self._coming is not None or self._leaving > self._clock()
+
+    def begin_step(self) -> None:
+        """Count redirects anew: from here on the page is led on by a step."""
+        self.hops = []
+        self._documents = 0
+        self._stepping = True
 
     @property
     def arriving(self) -> bool:
@@ -326,11 +346,19 @@ class PageTraffic:
         self._open = {name: loader for name, loader in self._open.items() if loader == frame.loader_id}
         self._changed.set()
 
+    def _on_requested(self, params: msgspec.Raw) -> None:
+        requested = _requested(params)
+        if self._stepping and requested.frame_id == self._frame and requested.disposition == "currentTab":
+            self._leave_after(0.0)
+
     def _on_scheduled(self, params: msgspec.Raw) -> None:
         scheduled = _scheduled(params)
         if scheduled.frame_id == self._frame and scheduled.delay <= SOON:
-            self._leaving = self._clock() + scheduled.delay + 0.5  # the time that it takes to begin
-            self._changed.set()
+            self._leave_after(scheduled.delay)
+
+    def _leave_after(self, delay: float) -> None:
+        self._leaving = self._clock() + delay + BEGIN
+        self._changed.set()
 
     def _on_cleared(self, params: msgspec.Raw) -> None:
         if _scheduled(params).frame_id == self._frame:

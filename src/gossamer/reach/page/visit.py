@@ -1,21 +1,37 @@
 """A visit to a page with a browser: its request and its result."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final, Literal
+from typing import Any, Final
+
+from msgspec import UNSET
 
 from gossamer.problems import RENDER_FAILED, Problem
+from gossamer.web.pages.capture_answer import Paper as Paper
+from gossamer.web.pages.capture_answer import PictureFormat
 from gossamer.web.pages.page import Page
+from gossamer.web.render.actions import ActionReport, PageAction, ScreenshotAction
+from gossamer.web.render.cookies import PageCookie
 from gossamer.web.render.request import RenderErrorCode
+from gossamer.web.render.visit_figures import Awaited as Awaited
+from gossamer.web.render.visit_figures import VisitFigures
+from gossamer.web.render.visitor import ANYBODY, BlockedKind, Visitor
 from gossamer.web.url.url import Url
 
 Step = Callable[[str, int], Awaitable[None]]  # a description of the step, and the progress in percent
-Format = Literal["png", "jpeg", "webp"]
-Paper = Literal["A0", "A1", "A2", "A3", "A4", "A5", "A6", "Letter", "Legal", "Tabloid", "Ledger"]
+Format = PictureFormat
 NO_PAGE: Final = "no_page"  # the `cause` where a browser can show nothing: a file to keep, an empty answer
 NO_ANSWER: Final = "no_answer"  # the `cause` where time was up before the target had said a word
 
+# The browser's names for what a page loads.
+_RESOURCES: Final[Mapping[BlockedKind, str]] = {
+    "fonts": "Font",
+    "images": "Image",
+    "media": "Media",
+    "stylesheets": "Stylesheet",
+}
+_UNREAD: Final = frozenset({"Font", "Image", "Media"})  # not needed for reading a page
 _HINTS: Final = {
     RenderErrorCode.RENDER_TIMEOUT: "Give a longer timeout, or check that the page gets done in a browser.",
     RenderErrorCode.NETWORK_ERROR: "Check that the address is right and can be reached from the Internet.",
@@ -85,6 +101,11 @@ class Visit:
     follow: bool = True  # whether to follow redirects; otherwise the redirect is the result
     headers: tuple[tuple[str, str], ...] = ()  # sent only to the origin of the URL
     user_agent: str | None = None
+    visitor: Visitor = ANYBODY
+    actions: tuple[PageAction, ...] = ()  # what is done on the page before it is read or captured
+    cookies: tuple[PageCookie, ...] = ()
+    return_cookies: bool = False
+    block: frozenset[BlockedKind] = frozenset()  # what is not loaded
     capture: Screenshot | Print | None = None
     needs_capture: bool = True  # otherwise a page that cannot be captured is the result all the same
     max_bytes: int = 50_000_000  # to and from the web
@@ -93,8 +114,19 @@ class Visit:
 
     @property
     def needs_pictures(self) -> bool:
-        """Whether images, fonts and media are loaded: only if the page is captured."""
-        return self.capture is not None
+        """Whether images, fonts and media are loaded: only if there is a picture of the page."""
+        return self.capture is not None or self.takes_screenshots
+
+    @property
+    def takes_screenshots(self) -> bool:
+        """Whether one of the steps does."""
+        return any(isinstance(action, ScreenshotAction) for action in self.actions)
+
+    @property
+    def unloaded(self) -> frozenset[str]:
+        """The kinds of resources that are not loaded, by the browser's names."""
+        blocked = frozenset(_RESOURCES[kind] for kind in self.block if kind in _RESOURCES)
+        return blocked if self.needs_pictures else blocked | _UNREAD
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,17 +135,6 @@ class Timings:
     navigate_ms: int
     wait_ms: int
     capture_ms: int
-
-
-class Awaited(StrEnum):
-    """What the visit was still waiting for when its time was up."""
-
-    DOCUMENT = "document"  # its rest
-    SELECTOR = "selector"
-    PRERENDER_READY = "prerender_ready"  # the page's own signal
-    NETWORK = "network"  # a response
-    CONTENT = "content"  # any text
-    STILLNESS = "stillness"  # no more changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,11 +155,27 @@ class VisitResult:
     requests: int
     refused: int  # requests that the proxy refused
     timings: Timings
+    actions: tuple[ActionReport, ...] = ()
+    cookies: tuple[PageCookie, ...] | None = None  # None if they were not asked for
     awaited: Awaited | None = None  # None if the page was done in time
 
     @property
     def settled(self) -> bool:
         return self.awaited is None
+
+    @property
+    def figures(self) -> VisitFigures:
+        return VisitFigures(
+            queue_time=self.timings.queue_ms,
+            navigate_time=self.timings.navigate_ms,
+            wait_time=self.timings.wait_ms,
+            capture_time=self.timings.capture_ms,
+            requests=self.requests,
+            refused=self.refused,
+            received=self.bytes,
+            awaited=self.awaited or UNSET,
+            console=self.console,
+        )
 
 
 def render_failed(code: RenderErrorCode, detail: str, **details: Any) -> Problem:

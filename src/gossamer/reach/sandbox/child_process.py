@@ -11,7 +11,7 @@ import signal
 import socket
 import sys
 from collections import deque
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
@@ -81,19 +81,26 @@ class Child:
 
 async def start(level: Level, environment: dict[str, str]) -> Child:
     """Start a child that is ready to become a browser. Raises `LaunchFailed`."""
-    (pipe, its_pipe), (control, its_control) = socket.socketpair(), socket.socketpair()
-    try:
-        process = await _start(level, environment, its_control, its_pipe)
-    except OSError as error:
-        pipe.close()
-        control.close()
-        raise LaunchFailed(error.strerror or "it cannot be started") from error
-    finally:
-        its_pipe.close()
-        its_control.close()
+    pipe, its_pipe = socket.socketpair()
+    control, its_control = socket.socketpair()
+    with its_pipe, its_control, ExitStack() as ours:
+        ours.enter_context(pipe)
+        ours.enter_context(control)
+        try:
+            process = await _start(level, environment, its_control, its_pipe)
+        except OSError as error:
+            raise LaunchFailed(error.strerror or "it cannot be started") from error
+        ours.pop_all()
     stderr: deque[bytes] = deque(maxlen=MAX_STDERR_BYTES // _LINE)
     drain = asyncio.create_task(_drain(process, stderr))
-    child = Child(process, await connect(pipe), control, ChildReport(), None, stderr, drain)
+    try:
+        connected = await connect(pipe)
+    except BaseException:
+        pipe.close()
+        control.close()
+        await asyncio.shield(_end_process(process, drain))
+        raise
+    child = Child(process, connected, control, ChildReport(), None, stderr, drain)
     try:
         child.report, child.listener = await _read_report(control)
         if child.report.failure:
@@ -106,16 +113,20 @@ async def start(level: Level, environment: dict[str, str]) -> Child:
 
 async def end(child: Child) -> None:
     """End the child and close its files. The caller ends the child's descendants."""
-    if child.process.returncode is None:
-        with suppress(ProcessLookupError):  # `process.kill` would reap the process that asyncio waits for
-            os.kill(child.process.pid, signal.SIGKILL)
     child.pipe.close()
     child.control.close()
     if child.listener is not None:
         child.listener.close()
-    await child.process.wait()
-    await child.drain
+    await _end_process(child.process, child.drain)
     await child.pipe.ended
+
+
+async def _end_process(process: asyncio.subprocess.Process, drain: asyncio.Task[None]) -> None:
+    if process.returncode is None:
+        with suppress(ProcessLookupError):  # `process.kill` would reap the process that asyncio waits for
+            os.kill(process.pid, signal.SIGKILL)
+    await process.wait()
+    await drain
 
 
 async def _start(
