@@ -26,6 +26,7 @@ from gossamer.reach.http.retry import RetryBackoff, is_transient_status, retry_a
 from gossamer.reach.net.fetch_reason import FetchReason
 from gossamer.web.pages.fetch_spec import FetchSpec
 from gossamer.web.pages.page import Hop, Page, describe
+from gossamer.web.render.visitor import ANYBODY, Visitor
 from gossamer.web.url.url import Url
 
 ACCEPT: Final = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
@@ -58,9 +59,11 @@ class Fetcher:
         randomness: Callable[[], float] = random.random,
         now: Callable[[], float] = time.time,
         count: Callable[[str], None] = lambda _outcome: None,
+        lane: Callable[[str], str] = lambda _tenant: "",
     ) -> None:
         self._count = count  # hears how each fetch ended
         self._pool = Pool(dialer, bounds or HttpBounds())
+        self._lane = lane
         self._bodies = bodies or BodyBudget()
         self._default_headers = {
             "user-agent": user_agent,
@@ -92,7 +95,8 @@ class Fetcher:
         started = loop.time()
         deadline = started + spec.timeout
         for number in itertools.count(1):
-            attempt = FetchAttempt(self._pool, spec, self._default_headers, deadline, reservation)
+            lane = self._lane(spec.tenant)
+            attempt = FetchAttempt(self._pool, spec, self._default_headers, deadline, reservation, lane)
             try:
                 await attempt.follow()
             except Problem as problem:
@@ -130,18 +134,21 @@ class FetchAttempt:
         default_headers: dict[str, str],
         deadline: float,
         reservation: Reservation,
+        lane: str = "",
     ) -> None:
+        self._lane = lane
         self.answer = HttpResponse()
         self.problem: Problem | None = None
         self._pool = pool
         self._spec = spec
-        self._default_headers = default_headers
+        self._default_headers = _introduce(spec.visitor, default_headers)
         self._deadline = deadline
         self._reservation = reservation
         self._url = spec.url
         self._headers = spec.headers
         self._cookies = Cookies()
         self._hops: tuple[Hop, ...] = ()
+        self._set_cookies: tuple[tuple[str, str], ...] = ()
 
     async def follow(self) -> None:
         try:
@@ -172,6 +179,7 @@ class FetchAttempt:
             media_type=media_type,
             charset=charset,
             redirects=self._hops,
+            set_cookies=self._set_cookies,
             wire_bytes=answer.wire_bytes,
             connect_ms=round(answer.opened * 1000),
             first_byte_ms=round(answer.first_byte * 1000),
@@ -184,7 +192,7 @@ class FetchAttempt:
         self._reservation.release()  # of the answer before, which is not needed any more
         with span("fetch hop"):
             self.answer = await self._pool.exchange(
-                ConnectionKey(url.scheme == "https", url.host, url.port),
+                ConnectionKey(url.scheme == "https", url.host, url.port, self._lane),
                 self._request(),
                 ExchangeTerms(
                     self._deadline,
@@ -197,7 +205,9 @@ class FetchAttempt:
 
     def _move_on(self, location: str) -> None:
         before = self._url
-        self._cookies.keep(before, (value for name, value in self.answer.headers if name == "set-cookie"))
+        fields = [value for name, value in self.answer.headers if name == "set-cookie"]
+        self._cookies.keep(before, fields)
+        self._set_cookies += tuple((before.href, field) for field in fields)
         self._hops += (Hop(before.href.partition("#")[0], self.answer.status),)
         if len(self._hops) > self._spec.max_redirects:
             raise failed(FetchReason.TOO_MANY_REDIRECTS, f"more than {self._spec.max_redirects} times")
@@ -217,6 +227,12 @@ class FetchAttempt:
         lines = "".join([f"{name}: {value}\r\n" for name, value in fields.items() if value])
         first = f"{self._spec.method} {url.target} HTTP/1.1\r\nhost: {url.origin.partition('://')[2]}\r\n"
         return f"{first}{lines}\r\n".encode("latin-1")
+
+
+def _introduce(visitor: Visitor, headers: dict[str, str]) -> dict[str, str]:
+    if visitor == ANYBODY:
+        return headers
+    return headers | {"user-agent": visitor.user_agent(headers["user-agent"])} | visitor.headers
 
 
 def _join(url: Url, location: str) -> Url:

@@ -25,6 +25,7 @@ class Dials(Protocol):
         tls: bool,
         deadline: float,
         protocol_factory: Callable[[], asyncio.Protocol],
+        tenant: str = "",
     ) -> tuple[asyncio.Transport, asyncio.Protocol]: ...
 
 
@@ -34,6 +35,7 @@ class ConnectionKey(NamedTuple):
     tls: bool
     host: str
     port: int
+    lane: str = ""  # the tenant, if its connections take a way of their own
 
 
 @dataclass(slots=True)
@@ -134,6 +136,7 @@ class Pool:
             tls=origin.tls,
             deadline=deadline,
             protocol_factory=lambda: HttpConnection(loop, self._bounds),
+            tenant=origin.lane,
         )
         connection = cast("HttpConnection", protocol)
         if self._closed:

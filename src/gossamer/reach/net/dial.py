@@ -2,7 +2,8 @@
 
     1  the port must be allowed, and the host must not be a refused name or address
     2  the name is resolved once, and refused if any of its addresses is
-    3  a connection is made to one of the judged addresses, never to the name
+    3  a connection is made to one of the judged addresses, never to the name; through the operator's proxy
+       if there is one for it (`reach/net/upstreams`)
     4  TLS is spoken to the name, and the certificate must be for it
 
 Step 3 uses the addresses of step 2, so a name that resolves differently a moment later changes nothing.
@@ -19,7 +20,7 @@ import socket
 import ssl
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Literal, TypeVar
@@ -29,6 +30,8 @@ from gossamer.observe.traces import span
 from gossamer.problems import FETCH_FAILED, FETCH_TIMEOUT, INVALID_URL, Problem, Unavailable
 from gossamer.reach.net.fetch_reason import FetchReason
 from gossamer.reach.net.names import Names, unresolved
+from gossamer.reach.net.upstreams import Upstreams
+from gossamer.settings.upstream import Upstream
 from gossamer.web.url.address import Address, Network, Verdict, classify, judge_host, literal, unmap
 
 PORTS: Final = (80, 443, 8080, 8443)
@@ -73,9 +76,11 @@ class Dialer:
         ports: Sequence[int] | Literal["*"] = PORTS,
         context: ssl.SSLContext | None = None,
         limits: DialLimits = LIMITS,
+        upstreams: Upstreams | None = None,
         log: Log | None = None,
     ) -> None:
         self._names = names
+        self._upstreams = upstreams
         self._allow = allow
         self._ports = ports
         self._given_context = context
@@ -89,6 +94,10 @@ class Dialer:
         verdict = judge_host(host, self._allow)
         if not verdict.allowed:
             raise blocked(host, port, FetchReason.HOSTNAME_BLOCKED, verdict.reason)
+
+    def lane(self, tenant: str) -> str:
+        """The name under which a tenant's connections may be shared with others."""
+        return "" if self._upstreams is None else self._upstreams.lane(tenant)
 
     async def locate(self, host: str, port: int, *, deadline: float) -> tuple[Address, ...]:
         """Every address of the host. Raises `Problem` if one of them is not allowed."""
@@ -112,24 +121,38 @@ class Dialer:
         tls: bool,
         deadline: float,
         protocol_factory: Callable[[], _Protocol],
+        tenant: str = "",
     ) -> tuple[asyncio.Transport, _Protocol]:
-        """Connect to the host before `deadline`, on the event loop's clock."""
+        """Connect to the host before `deadline`, on the event loop's clock, on behalf of the tenant."""
         with span("dial", port=port):
-            return await self._dial(host, port, tls, deadline, protocol_factory)
+            sock = await self._connect(host, port, tenant, deadline)
+            handshake = min(deadline, asyncio.get_running_loop().time() + self._limits.handshake)
+            async with _until(handshake, FetchReason.TLS_TIMEOUT, host, port):
+                return await self._handshake(sock, host if tls else None, protocol_factory)
 
-    async def _dial(
-        self, host: str, port: int, tls: bool, deadline: float, protocol_factory: Callable[[], _Protocol]
-    ) -> tuple[asyncio.Transport, _Protocol]:
+    async def _connect(self, host: str, port: int, tenant: str, deadline: float) -> socket.socket:
+        if self._upstreams is not None:
+            upstreams = self._upstreams.choose(host, tenant)
+            if upstreams:
+                return await self._connect_through(self._upstreams, upstreams, host, port, deadline)
         addresses = await self.locate(host, port, deadline=deadline)
-        loop = asyncio.get_running_loop()
-        async with _until(
-            min(deadline, loop.time() + self._limits.connect), FetchReason.CONNECT_TIMEOUT, host, port
-        ):
-            sock = await _race(_alternating(addresses), port)
-        async with _until(
-            min(deadline, loop.time() + self._limits.handshake), FetchReason.TLS_TIMEOUT, host, port
-        ):
-            return await self._handshake(sock, host if tls else None, protocol_factory)
+        async with self._connecting(host, port, deadline):
+            return await _race(_alternating(addresses), port)
+
+    async def _connect_through(
+        self, through: Upstreams, chosen: Sequence[Upstream], host: str, port: int, deadline: float
+    ) -> socket.socket:
+        """If all of them resolve names themselves, only what is written is judged here."""
+        self.admit(host, port)
+        judged: tuple[Address, ...] = ()
+        if not all(upstream.resolves for upstream in chosen):
+            judged = await self.locate(host, port, deadline=deadline)
+        async with self._connecting(host, port, deadline):
+            return await through.connect(chosen, host, [str(address) for address in judged], port)
+
+    def _connecting(self, host: str, port: int, deadline: float) -> AbstractAsyncContextManager[None]:
+        when = min(deadline, asyncio.get_running_loop().time() + self._limits.connect)
+        return _until(when, FetchReason.CONNECT_TIMEOUT, host, port)
 
     def _hidden(self, name: str, port: int, verdict: Verdict) -> Problem:
         """The refusal of a name because of one of its addresses. Only the operator learns the reason."""

@@ -195,7 +195,7 @@ class ProxyClient(asyncio.Protocol):
     async def _open_tunnel(self, target: RequestTarget) -> None:
         assert self._visit is not None  # noqa: S101
         tunnel = Tunnel(self._visit, self._transport, self._proxy.remove)
-        await self._proxy.dial(target, lambda: tunnel.origin)
+        await self._proxy.dial(target, self._visit.tenant, lambda: tunnel.origin)
         self._visit.let_go(self)
         self._proxy.replace(self, tunnel)
         tunnel.join()
@@ -221,7 +221,7 @@ class ProxyClient(asyncio.Protocol):
             self._origin = None  # first, so that `origin_lost` does not close our connection
             origin.cut()
         origin = self._origin = Origin(self, self._visit, target)
-        await self._proxy.dial(target, lambda: origin)
+        await self._proxy.dial(target, self._visit.tenant, lambda: origin)
         return origin
 
     def _frame(self, data: bytes) -> bytes:

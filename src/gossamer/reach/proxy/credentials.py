@@ -37,6 +37,7 @@ class Allowance:
     max_bytes: int  # to and from the web together
     max_requests: int  # a tunnel counts as one, however many requests it carries
     max_hosts: int = 200
+    tenant: str = ""  # on whose behalf; it may have proxies of its own
 
 
 class VisitConnection(Protocol):
@@ -58,6 +59,7 @@ class VisitCredentials:
         self.refusals = 0  # all of them, with repetitions
         self.exceeded = ""  # the first bound of the allowance that was exceeded
         self.alive = True
+        self.tenant = allowance.tenant
         self.request_id = current_request()  # the request that caused the visit
         self._allowance = allowance
         self._on_end = on_end

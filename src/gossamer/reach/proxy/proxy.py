@@ -102,13 +102,16 @@ class Proxy:
     def replace(self, client: ProxyClient, tunnel: Tunnel) -> None:
         self._open[tunnel] = self._open.pop(client)
 
-    async def dial(self, target: RequestTarget, protocol_factory: Callable[[], asyncio.Protocol]) -> None:
+    async def dial(
+        self, target: RequestTarget, tenant: str, protocol_factory: Callable[[], asyncio.Protocol]
+    ) -> None:
         await self._dialer.dial(
             target.host,
             target.port,
             tls=False,
             deadline=self.now() + self.bounds.connect,
             protocol_factory=protocol_factory,
+            tenant=tenant,
         )
 
     def log_refusal(self, host: str, port: int, reason: str) -> None:
