@@ -30,6 +30,7 @@ _NONE: Final[Mapping[str, str]] = MappingProxyType({})
 class ServiceReply:
     status: int
     body: bytes
+    retry_after: str | None = None  # the header field
 
 
 class ServiceSilent(Unavailable):
@@ -83,7 +84,7 @@ class ServiceEndpoint:
             away = isinstance(problem, Unavailable) or problem.reason == FetchReason.BUSY
             kind = Unavailable if away else ServiceSilent
             raise kind(self.service, reason_of(problem).replace("_", " ")) from None
-        return ServiceReply(answer.status, answer.body)
+        return ServiceReply(answer.status, answer.body, answer.header("retry-after"))
 
     async def close(self) -> None:
         await self._pool.close()
@@ -115,6 +116,7 @@ class _Unfenced:
         tls: bool,
         deadline: float,
         protocol_factory: Callable[[], asyncio.Protocol],
+        tenant: str = "",
     ) -> tuple[asyncio.Transport, asyncio.Protocol]:
         try:
             async with asyncio.timeout_at(deadline):

@@ -1,89 +1,51 @@
-"""The client of a language model behind Anthropic's Messages API, with answers that follow a schema.
+"""Language models of the operator: what every client of one has in common."""
 
-The SDK is an extra (`gossamer[llm]`) and slow to import, so a thread imports it when it is first needed.
-"""
-
-import asyncio
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, NamedTuple, Protocol
 
 from gossamer.problems import Unavailable
-
-if TYPE_CHECKING:
-    from anthropic import AsyncAnthropic
-    from anthropic.types import Message
+from gossamer.web.extract.model_prompt import ModelPrompt
+from gossamer.web.extract.model_use import NO_TOKENS, TokenCounts
 
 SECONDS: Final = 60.0  # for one answer, retries included
-RETRIES: Final = 1
 MAX_TOKENS: Final = 16_000  # of an answer, with the thinking before it
 SERVICE: Final = "language model"
+_END_OF_THINKING: Final = "</think>"
+_MAX_REASON_CHARS: Final = 40
+_DECODER: Final = json.JSONDecoder()
 
 
-@dataclass(frozen=True, slots=True)
-class ModelReply:
+class ModelReply(NamedTuple):
     value: Any  # JSON from the model, unchecked
-    input_tokens: int
-    output_tokens: int
+    tokens: TokenCounts
 
 
-class Model:
-    def __init__(self, key: str, name: str, *, base_url: str, seconds: float = SECONDS) -> None:
-        self.name = name
-        self._key = key
-        self._base_url = base_url
-        self._seconds = seconds
-        self._client: AsyncAnthropic | None = None
-        self._opening = asyncio.Lock()
+class ModelFailed(Unavailable):
+    """The model gave no answer that can be read. It may have used tokens all the same."""
 
-    async def answer(self, system: str, prompt: str, schema: Mapping[str, Any]) -> ModelReply:
-        """Ask the model for an answer that follows the schema. Raises only `Unavailable`."""
-        client = await self._get_client()
-        import anthropic
-
-        try:
-            async with asyncio.timeout(self._seconds):
-                message = await client.messages.create(
-                    model=self.name,
-                    max_tokens=MAX_TOKENS,
-                    system=system,
-                    messages=[{"role": "user", "content": prompt}],
-                    output_config={"format": {"type": "json_schema", "schema": dict(schema)}},
-                )
-        except TimeoutError:
-            raise Unavailable(SERVICE, "it takes too long") from None
-        except anthropic.APIStatusError as error:
-            raise Unavailable(SERVICE, f"it answers with status {error.status_code}") from None
-        except anthropic.AnthropicError as error:
-            # Only the kind of the error, because its text may repeat the request.
-            raise Unavailable(SERVICE, type(error).__name__) from None
-        return _answer(message)
-
-    async def close(self) -> None:
-        if self._client is not None:
-            await self._client.close()
-
-    async def _get_client(self) -> "AsyncAnthropic":
-        async with self._opening:
-            if self._client is None:
-                self._client = await asyncio.to_thread(self._open)
-            return self._client
-
-    def _open(self) -> "AsyncAnthropic":
-        try:
-            from anthropic import AsyncAnthropic
-        except ImportError:
-            raise Unavailable(SERVICE, "gossamer[llm] is not installed") from None
-        return AsyncAnthropic(
-            api_key=self._key, base_url=self._base_url, timeout=self._seconds, max_retries=RETRIES
-        )
+    def __init__(self, why: str, tokens: TokenCounts = NO_TOKENS) -> None:
+        super().__init__(SERVICE, why)
+        self.why = why
+        self.tokens = tokens
 
 
-def _answer(message: "Message") -> ModelReply:
-    text = "".join(block.text for block in message.content if block.type == "text")
+class Model(Protocol):
+    name: str
+
+    async def ask(self, prompt: ModelPrompt) -> ModelReply:
+        """Ask for an answer that follows the schema of the prompt. Raises only `ModelFailed`."""
+
+    async def close(self) -> None: ...
+
+
+def read_reply(text: str, tokens: TokenCounts, ended: str | None) -> ModelReply:
+    """Find the JSON object in a text. Models that are not held to JSON put it in a fence, or think aloud
+    first. `ended` is why the model stopped."""
+    said = text.rpartition(_END_OF_THINKING)[2]
+    begin = said.find("{")
     try:
-        value = json.loads(text)
+        value, _ = _DECODER.raw_decode(said, begin if begin >= 0 else len(said))
     except (ValueError, RecursionError):
-        raise Unavailable(SERVICE, f"its answer is not complete ({message.stop_reason})") from None
-    return ModelReply(value, message.usage.input_tokens, message.usage.output_tokens)
+        why = (ended or "unknown")[:_MAX_REASON_CHARS]
+        raise ModelFailed(f"its answer is not complete ({why})", tokens) from None
+    return ModelReply(value, tokens)

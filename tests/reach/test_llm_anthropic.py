@@ -4,12 +4,16 @@ import sys
 from collections.abc import AsyncIterator
 
 import pytest
-from tests.servers.messages_api import KEY, MODEL, Cut, MessagesApi, Status, found, messages_api
+from tests.servers.messages_api import KEY, MODEL, MessagesApi, messages_api
+from tests.servers.model_server import Cut, Status, found
 
 from gossamer.problems import Unavailable
-from gossamer.reach.services.llm import Model, ModelReply
+from gossamer.reach.services.llm import ModelReply
+from gossamer.reach.services.llm_anthropic import AnthropicModel
+from gossamer.web.extract.model_prompt import ModelPrompt, closed_object
 
-SCHEMA = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
+SCHEMA = closed_object({})
+PROMPT = ModelPrompt("Rules.", "Question?", SCHEMA)
 
 
 @pytest.fixture
@@ -19,9 +23,9 @@ async def api() -> AsyncIterator[MessagesApi]:
 
 
 async def asked(api: MessagesApi, *, key: str = KEY, seconds: float = 20.0) -> ModelReply:
-    model = Model(key, MODEL, base_url=api.url, seconds=seconds)
+    model = AnthropicModel(key, MODEL, base_url=api.url, seconds=seconds)
     try:
-        return await model.answer("Rules.", "Question?", SCHEMA)
+        return await model.ask(PROMPT)
     finally:
         await model.close()
 
@@ -37,7 +41,7 @@ async def test_it_asks_for_an_answer_that_holds_to_the_schema(api: MessagesApi) 
     api.says = lambda _: found(name="Rope")
     answer = await asked(api)
     assert answer.value == found(name="Rope")
-    assert (answer.input_tokens, answer.output_tokens) == (321, 45)
+    assert answer.tokens == (321, 45)
     (request,) = api.requests
     assert (request["model"], request["system"]) == (MODEL, "Rules.")
     assert request["messages"] == [{"role": "user", "content": "Question?"}]
