@@ -14,7 +14,7 @@ from tests.servers.chains.facilitator import Fault
 
 from gossamer.flows.pay import owed
 from gossamer.problems import Problem
-from gossamer.state.pay import ledger
+from gossamer.state.pay import payment_list
 from gossamer.state.pay.ledger import PaymentState
 from gossamer.web.pay.x402 import Payment
 
@@ -266,5 +266,5 @@ async def test_money_moves_once_for_each_answer_however_often_it_is_asked_for(
     assert payer.moved(counter) == len(counter.given) - given_before
     assert len(set(counter.given)) == len(counter.given)
     async with counter.database.read() as connection:
-        listed = await ledger.list_entries(connection, payer=payer.address, limit=100)
+        listed = await payment_list.list_entries(connection, payer=payer.address, limit=100)
     assert sum(entry.delivered_at is not None for entry in listed) == payer.moved(counter)

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -51,8 +52,12 @@ class Shop:
         return await client.post("/fetch/basic", json={"url": url, **body}, headers=payment)
 
     def _transport(self) -> httpx.AsyncBaseTransport:
+        return httpx.ASGITransport(self._app, client=("127.0.0.1", 40000))
+
+    @cached_property
+    def _app(self) -> Any:
         visit = self.fetching.visit
-        return httpx.ASGITransport(visit.service.app(visit.echo.routes()), client=("127.0.0.1", 40000))
+        return visit.service.app(visit.echo.routes())
 
 
 async def ended(send: Callable[[], Awaitable[httpx.Response]]) -> httpx.Response:
@@ -64,7 +69,13 @@ async def ended(send: Callable[[], Awaitable[httpx.Response]]) -> httpx.Response
 
 
 async def signed(client: httpx.AsyncClient, wallet: Any, url: str, **body: Any) -> dict[str, str]:
-    offered = await client.post("/fetch/basic", json={"url": url, **body})
+    return await signed_for(client, wallet, "/fetch/basic", {"url": url, **body})
+
+
+async def signed_for(
+    client: httpx.AsyncClient, wallet: Any, path: str, body: dict[str, Any]
+) -> dict[str, str]:
+    offered = await client.post(path, json=body)
     assert offered.status_code == 402, offered.text
     terms: Any = decode_payment_required_header(offered.headers["payment-required"])
     payload = await wallet.create_payment_payload(terms)

@@ -16,7 +16,7 @@ from tests.doors.processes import Process, Start
 from tests.doors.services import AS_ADMIN
 from tests.pay import payers
 from tests.pay.shops import ARTICLE, BASIC, UNLIMITED
-from tests.pay.test_node import pay
+from tests.pay.test_node import pay, purchase
 from tests.servers.chains import wallets
 from tests.servers.chains.facilitator import Facilitator, Fault
 from tests.servers.chains.fixtures import Chains
@@ -57,6 +57,11 @@ class Buyer:
         if status == 200:
             assert json.loads(body)["title"] == "Worth it"
             self.answers += 1
+
+    @property
+    def wallet(self) -> dict[str, str]:
+        """As clients in Node take it."""
+        return {"evm": "0x" + wallets.evm(self.name).key.hex().removeprefix("0x")}
 
     def paid(self) -> int:
         return self._had - self._has()
@@ -130,16 +135,21 @@ async def test_killed_at_each_phase_clients_that_ask_again_pay_once(
         say(ARTICLE, target=buyer.target)
     where = address(start_gossamer(**ours))
 
-    async def ask_again(client: str, buyer: Buyer) -> int:
-        if client == "x402":
-            return await buyer.ask(where)
-        wallet = {"evm": "0x" + wallets.evm(buyer.name).key.hex().removeprefix("0x")}
-        answer = await pay(node_clients, client, where, buyer.url, wallet)
-        buyer.count(answer["status"], answer["body"])
-        return int(answer["status"])
+    async def ask_with_npm() -> list[int]:
+        asking = {key: buyer for key, buyer in buyers.items() if key[1] != "x402"}
+        answers = await pay(
+            node_clients,
+            *(purchase(client, where, buyer.url, buyer.wallet) for (_, client), buyer in asking.items()),
+        )
+        for buyer, answer in zip(asking.values(), answers, strict=True):
+            buyer.count(answer["status"], answer["body"])
+        return [answer["status"] for answer in answers]
 
-    again = [ask_again(client, buyer) for (_, client), buyer in buyers.items()]
-    assert await asyncio.gather(*again) == [200] * len(buyers)
+    asking_again = asyncio.gather(
+        *(buyer.ask(where) for (_, client), buyer in buyers.items() if client == "x402")
+    )
+    with_npm, with_python = await asyncio.gather(ask_with_npm(), asking_again)
+    assert [*with_npm, *with_python] == [200] * len(buyers)
     assert {key: buyer.paid() for key, buyer in buyers.items()} == dict.fromkeys(buyers, BASIC)
 
     settled = [buyers["settled", client] for client in CLIENTS]

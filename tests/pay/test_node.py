@@ -19,9 +19,14 @@ from tests.site.server import Site
 SECONDS = 60.0
 
 
-async def pay(script: Path, client: str, server: str, url: str, wallet: dict[str, str]) -> dict[str, Any]:
+def purchase(client: str, server: str, url: str, wallet: dict[str, str]) -> dict[str, Any]:
     body = json.dumps({"url": url})
-    command = ["node", str(script), client, f"{server}/fetch/basic", body, json.dumps(wallet)]
+    return {"client": client, "url": f"{server}/fetch/basic", "body": body, "wallet": wallet}
+
+
+async def pay(script: Path, *purchases: dict[str, Any]) -> list[dict[str, Any]]:
+    """All at once in one process. The clients are loaded once for all of them."""
+    command = ["node", str(script), json.dumps(purchases)]
     environ = {name: value for name, value in os.environ.items() if not name.startswith("NODE_")}
     process = await asyncio.create_subprocess_exec(
         *command, env=environ, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
@@ -34,8 +39,8 @@ async def pay(script: Path, client: str, server: str, url: str, wallet: dict[str
             process.kill()
             await process.wait()
     assert process.returncode == 0, complaint.decode()
-    answer: dict[str, Any] = json.loads(said)
-    return answer
+    answers: list[dict[str, Any]] = json.loads(said)
+    return answers
 
 
 async def test_npm_clients_of_both_versions_pay_exactly_the_price(
@@ -52,7 +57,7 @@ async def test_npm_clients_of_both_versions_pay_exactly_the_price(
     ]
     for client, network, wallet, header, said in clients:
         income = Income(chains, network)
-        answer = await pay(node_clients, client, server, site.url(say(ARTICLE)), wallet)
+        (answer,) = await pay(node_clients, purchase(client, server, site.url(say(ARTICLE)), wallet))
         assert answer["status"] == 200, answer
         assert json.loads(answer["body"])["title"] == "Worth it"
         receipt = json.loads(base64.b64decode(answer["headers"][header]))

@@ -14,7 +14,7 @@ from gossamer.reach.services.chain import SKEW_SECONDS, Chain
 from gossamer.reach.services.chain_evm import EvmChain
 from gossamer.reach.services.chain_solana import SolanaChain
 from gossamer.reach.services.json_rpc import JsonRpc
-from gossamer.state.pay import ledger
+from gossamer.state.pay import payment_list
 from gossamer.state.pay.ledger import LedgerEntry, PaymentState, Proof
 from gossamer.web.pay import evm, x402
 from gossamer.web.pay.evm import EventLog
@@ -273,7 +273,7 @@ async def proving_shop(
 
 async def entries(shop: Shop) -> list[LedgerEntry]:
     async with shop.fetching.visit.service.database.read() as connection:
-        return await ledger.list_entries(connection, limit=100)
+        return await payment_list.list_entries(connection, limit=100)
 
 
 async def revenue(shop: Shop) -> tuple[Any, Any]:

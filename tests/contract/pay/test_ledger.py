@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gossamer.state.db.database import Database, open_database
-from gossamer.state.pay import ledger
-from gossamer.state.pay.ledger import LedgerEntry, NewEntry, PaymentFilter, PaymentState, Proof
+from gossamer.state.pay import ledger, payment_list
+from gossamer.state.pay.ledger import LedgerEntry, NewEntry, PaymentState, Proof
+from gossamer.state.pay.payment_list import PaymentFilter
 
 NOW = 1_800_000_000_000
 LEASE = round(ledger.LEASE * 1000)
@@ -93,7 +94,7 @@ async def test_what_was_released_may_be_tried_again_and_both_are_kept(database: 
     second = await reserved(database)
     assert second.id != first.id
     async with database.read() as connection:
-        listed = await ledger.list_entries(connection, limit=10)
+        listed = await payment_list.list_entries(connection, limit=10)
     assert [(entry.id, entry.state) for entry in listed] == [
         (second.id, PaymentState.RESERVED),
         (first.id, PaymentState.RELEASED),
@@ -181,14 +182,14 @@ async def test_the_list_and_the_revenue(database: Database) -> None:
         if number < 4:
             assert await do(database, ledger.mark_settled, entry, "0x", Proof.FACILITATOR, NOW)
     async with database.read() as connection:
-        page = await ledger.list_entries(connection, limit=2)
-        rest = await ledger.list_entries(connection, limit=10, before=page[-1].id)
+        page = await payment_list.list_entries(connection, limit=2)
+        rest = await payment_list.list_entries(connection, limit=10, before=page[-1].id)
         assert [entry.amount for entry in page + rest] == [5_000, 4_000, 3_000, 2_000, 1_000]
-        settled = await ledger.list_entries(
+        settled = await payment_list.list_entries(
             connection, limit=10, state=PaymentFilter.SETTLED, payer=f"0x{0:040x}"
         )
         assert [entry.amount for entry in settled] == [3_000, 1_000]
-        assert await ledger.revenue(connection) == {"/fetch/basic": 10_000}
+        assert await payment_list.revenue(connection) == {"/fetch/basic": 10_000}
 
 
 STEPS: dict[str, Any] = {
@@ -314,14 +315,14 @@ async def test_the_chain_overrules_only_what_nobody_vouches_for(database: Databa
         assert await do(database, step, entry, "0xabc")
         assert not await do(database, step, entry, "0xabc")
     async with database.read() as connection:
-        listed = await ledger.list_entries(connection, limit=10)
+        listed = await payment_list.list_entries(connection, limit=10)
         assert [(one.state, one.proof, one.transaction_id) for one in listed] == [
             (PaymentState.RELEASED, Proof.NONE, ""),
             (PaymentState.SETTLED, Proof.CHAIN, "0xabc"),
             (PaymentState.SETTLED, Proof.FACILITATOR, "0x"),
         ]
-        assert await ledger.revenue(connection) == {"/fetch/basic": 10_000}
-        assert await ledger.revenue(connection, proven=False) == {}
+        assert await payment_list.revenue(connection) == {"/fetch/basic": 10_000}
+        assert await payment_list.revenue(connection, proven=False) == {}
 
 
 async def test_what_is_owed_and_what_is_unproven_are_listed(database: Database) -> None:
@@ -333,10 +334,10 @@ async def test_what_is_owed_and_what_is_unproven_are_listed(database: Database) 
     await stepped(database, 4, "served", "pending")
     async with database.read() as connection:
         for wanted, entry in ((PaymentFilter.OWED, owed), (PaymentFilter.UNPROVEN, doubted)):
-            listed = await ledger.list_entries(connection, state=wanted, limit=10)
+            listed = await payment_list.list_entries(connection, state=wanted, limit=10)
             assert [one.id for one in listed] == [entry.id]
         for state in PaymentState:
-            listed = await ledger.list_entries(connection, state=PaymentFilter(state), limit=10)
+            listed = await payment_list.list_entries(connection, state=PaymentFilter(state), limit=10)
             assert {one.state for one in listed} <= {state}
 
 

@@ -1,13 +1,12 @@
-// Pays for one POST with an npm client and prints what came back.
-//   node pay.mjs x402-fetch|@x402/fetch URL BODY WALLET     (WALLET: {"evm": hex} or {"svm": hex, "rpc": url})
+// Pays for POSTs, all at once, each with an npm client, and prints what came back.
+//   node pay.mjs '[{"client": "x402-fetch" or "@x402/fetch", "url": …, "body": …, "wallet": WALLET}, …]'
+// WALLET: {"evm": hex} or {"svm": hex, "rpc": url}
 import { createKeyPairSignerFromPrivateKeyBytes } from "@solana/kit";
 import { ExactEvmScheme } from "@x402/evm/exact/client";
 import { wrapFetchWithPayment, x402Client } from "@x402/fetch";
 import { ExactSvmScheme } from "@x402/svm/exact/client";
 import { privateKeyToAccount } from "viem/accounts";
 import { wrapFetchWithPayment as wrapFetchWithFirstVersion } from "x402-fetch";
-
-const [kind, url, body, wallet] = process.argv.slice(2);
 
 // Nothing here may ever ask a public node.
 const fetchNearby = globalThis.fetch;
@@ -17,7 +16,7 @@ globalThis.fetch = async (input, init) => {
   return fetchNearby(input, init);
 };
 
-async function payingFetch({ evm, svm, rpc }) {
+async function payingFetch(kind, { evm, svm, rpc }) {
   if (kind === "x402-fetch") return wrapFetchWithFirstVersion(fetch, privateKeyToAccount(evm));
   const client = new x402Client();
   if (evm) client.register("eip155:*", new ExactEvmScheme(privateKeyToAccount(evm)));
@@ -28,7 +27,12 @@ async function payingFetch({ evm, svm, rpc }) {
   return wrapFetchWithPayment(fetch, client);
 }
 
-const pay = await payingFetch(JSON.parse(wallet));
-const response = await pay(url, { method: "POST", headers: { "content-type": "application/json" }, body });
-const headers = Object.fromEntries(response.headers);
-process.stdout.write(JSON.stringify({ status: response.status, headers, body: await response.text() }));
+async function buy({ client, url, body, wallet }) {
+  const pay = await payingFetch(client, wallet);
+  const response = await pay(url, { method: "POST", headers: { "content-type": "application/json" }, body });
+  const headers = Object.fromEntries(response.headers);
+  return { status: response.status, headers, body: await response.text() };
+}
+
+const bought = await Promise.all(JSON.parse(process.argv[2]).map(buy));
+process.stdout.write(JSON.stringify(bought));

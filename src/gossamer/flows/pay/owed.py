@@ -1,4 +1,4 @@
-"""Give an owed answer to a payer whose money was moved, even when the client has signed a new payment.
+"""Use what is owed to a payer before its next payment is charged: an answer, or credit.
 
 A server that is killed after it has taken money leaves a payment without an answer. Clients do not send a
 payment twice: they ask again, and sign a new one. So before a verified payment is charged, older payments of
@@ -8,22 +8,25 @@ the same payer for the same request on the same network are looked up:
     in doubt                  it is resolved first: settled, the answer is given for it; else 503
     held by another           it is waited for: soon it is delivered, or let go
 
-Then the new payment is released, and its authorisation is never used. The payer is authentic, since the
-facilitator has just verified the signature. A settled payment stays owed until its answer is delivered,
-however long that takes.
+Then the new payment is released, and its authorisation is never used. A payment that nobody asks about for a
+day becomes credit, as does what was paid for long work and not delivered (`flows/pay/orders`). Credit that
+covers a payment pays it, whatever it is for: the payment is settled, and its authorisation is never used.
+
+Either way the payer is authentic, since the facilitator has just verified the signature.
 """
 
 import asyncio
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from gossamer.flows.pay.payee import Payee, in_use, pending
 from gossamer.flows.pay.settling import PaymentSettler
-from gossamer.state.pay import ledger
-from gossamer.state.pay.ledger import LedgerEntry, PaymentState
+from gossamer.state.pay import ledger, wallet_credit
+from gossamer.state.pay.ledger import LedgerEntry, PaymentState, Proof
+from gossamer.state.pay.wallet_credit import NotCovered
 
 WAIT_SECONDS: Final = 2 * ledger.LEASE  # for a payment that another holds
 _POLL_SECONDS: Final = 0.1
@@ -38,8 +41,9 @@ class OwedPayments:
     _attended: dict[str, IsGone] = field(default_factory=dict)  # payments that are being settled here
 
     async def serve(self, entry: LedgerEntry, payee: Payee) -> LedgerEntry | None:
-        """Mark the payment as served and return None; or return an older payment to answer instead, and leave
-        this one as it is. Raises a problem while it is not known which."""
+        """Mark the payment as served and return None: it is to be charged. Or return what is answered
+        instead: an older payment, while this one stays as it is, or this one, paid by credit. Raises a
+        problem while it is not known which."""
         hand, now = self.settling.database.single, asyncio.get_running_loop().time
         if await ledger.mark_served_if_first(hand, entry):
             return None
@@ -53,6 +57,8 @@ class OwedPayments:
             if now() >= deadline:
                 raise in_use("An earlier payment of yours for this request is still being settled.")
             await asyncio.sleep(_POLL_SECONDS)
+        if (paid := await self._spend(entry)) is not None:
+            return paid
         if not await ledger.mark_served(hand, entry):
             raise in_use()  # by another request, as we were too slow
         return None
@@ -69,6 +75,17 @@ class OwedPayments:
             await self.settling.let_go(entry)
             raise pending(payee)
         return entry
+
+    async def _spend(self, entry: LedgerEntry) -> LedgerEntry | None:
+        """The payment, if credit covers it: settled, and no money is moved."""
+        try:
+            async with self.settling.database.write() as connection:
+                await wallet_credit.spend(connection, entry)
+        except NotCovered:
+            return None
+        return replace(
+            entry, state=PaymentState.SETTLED, proof=Proof.FACILITATOR, credit=entry.amount, wire_json=None
+        )
 
     @contextmanager
     def attending(self, entry: LedgerEntry, is_gone: IsGone) -> Iterator[None]:

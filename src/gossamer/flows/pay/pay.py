@@ -5,15 +5,15 @@
        if the ledger was restored, the chain is asked     if it has the payment, it is owed an answer
     3  the facilitator verifies it                        else 402, or 503 when it does not say
     4  the request is served                              when that does not turn out well, it is released
-    5  older payments of the payer for this request are   if one is owed an answer, it is answered, and this
-       looked up                                          one is released
+    5  what is owed to the payer is looked up             an older payment for this request is answered, and
+                                                          this one released; or credit pays this one
     6  the facilitator settles it                         else 402; when it does not say, it is pending: 503
     7  the answer is given, and known to be given
 
 The ledger is written before each step that relies on it: the reservation before 3, that the answer is there
 before 6, that money was moved before 7. A payment that is pending, or settled without a delivered answer, is
 not charged again: a client that comes back with the same payment, or with a new one for the same request,
-gets the answer (`flows/pay/owed`).
+gets the answer (`flows/pay/owed`). Long work is settled before it is accepted (`flows/pay/orders`).
 """
 
 import asyncio
@@ -30,6 +30,7 @@ import msgspec
 
 from gossamer import problems
 from gossamer.concurrency.periodic import every
+from gossamer.flows.pay.orders import Orders
 from gossamer.flows.pay.owed import IsGone, OwedPayments
 from gossamer.flows.pay.payee import Payee, PaymentRefused, Receipt, in_use
 from gossamer.flows.pay.proving import PaymentProver
@@ -67,6 +68,8 @@ class PaidCall:
     caller: Caller
     owed: bool = False  # the money was moved, or may have been, and no answer was given
     over: bool = False  # there is nothing left to release
+    repeats: bool = False  # its order was answered before
+    is_named: bool = False  # the client has named the payment, which nobody else can know
 
     @property
     def receipt(self) -> Receipt:
@@ -80,6 +83,7 @@ class Payments:
     prover: PaymentProver
     all_terms: AllTerms
     quotes: Quotes
+    orders: Orders
     database: Database
     log: Log
     clock: Callable[[], float] = time.time
@@ -154,6 +158,7 @@ class Payments:
         await asyncio.gather(*map(self.all_terms.learn, payees))
         await self.settling.reconcile()
         await self.prover.prove()
+        await self.orders.reconcile()
 
     def _postpone(self, away: Unavailable) -> None:
         self.log.warning("upkeep_postponed", "upkeep will be tried again", why=away.detail)
@@ -210,6 +215,9 @@ class Payments:
         if found.held:
             raise in_use()
         another = entry.request_hash != purchase.request_hash
+        if not another and entry.delivered_at is not None and await self.orders.get(entry.id) is not None:
+            named = key.identifier is not None and key.identifier == entry.identifier
+            return PaidCall(entry, payee, wallet(entry.payer), over=True, repeats=True, is_named=named)
         if entry.delivered_at is not None or (another and entry.state not in _UNTOUCHED):
             raise PaymentUsed
         taken = await self.settling.take(entry)
@@ -240,7 +248,8 @@ class Payments:
         older = await self.owed.serve(call.entry, call.payee)
         if older is None:
             return False
-        await self.settling.release(call.entry, "owed_before")
+        if older.id != call.entry.id:  # else credit has paid it
+            await self.settling.release(call.entry, "owed_before")
         call.entry, call.owed = older, True
         return True
 

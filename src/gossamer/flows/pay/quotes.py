@@ -44,6 +44,13 @@ def prices(settings: Settings) -> Prices:
         "pdf": settings.price_screenshot,
         "search": settings.price_search,
         "extract": settings.price_extract,
+        "map": settings.price_map,
+        "render": settings.price_render,
+        "batch-basic": settings.price_fetch_basic,
+        "batch-pro": settings.price_fetch_pro,
+        "crawl": settings.price_crawl,
+        "crawl-rendered": settings.price_crawl_rendered,
+        "audit": settings.price_audit,
     }
     return Prices({name: money.millionths for name, money in table.items()}, settings.cache_discount)
 
@@ -60,6 +67,9 @@ class Purchase:
     request_id: str
     client: str
     cached: bool  # the cache has the answer now
+    pages: int | None = (
+        None  # that long work asks for at most, which has a price for each; None: a single call
+    )
 
 
 class Quotes:
@@ -71,19 +81,21 @@ class Quotes:
 
     async def ask(self, purchase: Purchase, unpaid: LimitStatus) -> int:
         """The amount to ask for now. It will be accepted, and `unpaid` can be given back when it is paid."""
-        named = self.prices.cached if purchase.cached else self.prices.full
-        amount = named(purchase.price)
+        amount = self.prices.cached(purchase.price) if purchase.cached else self.full(purchase)
         try:
             await self._hot.put(_quote_key(purchase, amount), b"1", self.seconds)
             stamp = msgspec.msgpack.encode(unpaid.tally.stamp)
             await self._hot.put(_unpaid_key(purchase), stamp, self.seconds)
         except Unavailable:
-            return self.prices.full(purchase.price)
+            return self.full(purchase)
         return amount
+
+    def full(self, purchase: Purchase) -> int:
+        return self.prices.full(purchase.price) * (purchase.pages or 1)
 
     async def takes(self, purchase: Purchase, amount: int) -> bool:
         """Whether this much may be paid for it."""
-        if amount == self.prices.full(purchase.price):
+        if amount == self.full(purchase):
             return True
         if purchase.cached and amount == self.prices.cached(purchase.price):
             return True

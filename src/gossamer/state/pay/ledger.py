@@ -5,6 +5,7 @@
         │ └────────────────→ │ ├──→ pending ─→ settled     it is not known whether money was moved
         └───────────┴────────┴─┴───────┴────→ released     none was
                                       settled ─→ released  the chain shows that none came to us
+    reserved, verified ─→ settled                          credit has paid it, and no money moves
 
 A row is reserved before anything else happens, so of several requests with the same authorisation one has it.
 A request holds its payment under a token with a lease, and every step checks the token: a request that was
@@ -14,7 +15,7 @@ server is killed, a payment that was served is known to be uncertain, and one th
 
 A settled payment is owed an answer until it is delivered: to a client that sends the same payment again, or
 another payment of the same payer for the same request. So a payment is not marked as served while an older
-one of its payer is open for the same request; the older one is dealt with first.
+one of its payer is open for the same request, or while credit of its payer covers it; that is used first.
 
 `proof` names the source that confirms a settlement. While it is empty, the payment is unproven, and the chain
 can still overrule it.
@@ -28,14 +29,14 @@ from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import ColumnElement, func, select, text
+from sqlalchemy import exists, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
 
 from gossamer.state.db.bulk import BulkStatement, bulk
 from gossamer.state.db.database import clock
 from gossamer.state.db.single import Executor
-from gossamer.state.pay.pay_tables import payments
+from gossamer.state.pay.pay_tables import orders, payments
 
 LEASE: Final = 10.0  # seconds for which a payment is held; renewed while its request is served
 _BATCH: Final = 100
@@ -59,19 +60,6 @@ class Proof(StrEnum):
     NONE = ""  # no proof yet
     FACILITATOR = "facilitator"  # it named the transaction
     CHAIN = "chain"  # the transaction was looked up
-
-
-class PaymentFilter(StrEnum):
-    """A filter for lists of payments: their state, or what remains to be done."""
-
-    RESERVED = "reserved"
-    VERIFIED = "verified"
-    SERVED = "served"
-    PENDING = "pending"
-    SETTLED = "settled"
-    RELEASED = "released"
-    OWED = "owed"  # settled, and the answer was not given
-    UNPROVEN = "unproven"  # settled, without a proof
 
 
 _BEFORE: Final[Mapping[PaymentState, tuple[PaymentState, ...]]] = {
@@ -137,6 +125,11 @@ class LedgerEntry(NewEntry):
     settled_at: int | None = None
     ended_at: int | None = None
     delivered_at: int | None = None
+    credit: int = 0  # that has paid it instead of money: all of the amount, or nothing
+
+    @property
+    def wallet(self) -> tuple[str, str]:
+        return self.network, self.payer
 
 
 _NEW_FIELDS: Final = tuple(each.name for each in fields(NewEntry))
@@ -209,11 +202,14 @@ def _names(states: Sequence[PaymentState]) -> str:
 
 # Money was moved, or may have been, and the answer was not given. The first two conditions match their index.
 _OPEN: Final = "state <> 'released' AND delivered_at IS NULL AND state IN ('served', 'pending', 'settled')"
-_NOTHING_OPEN: Final = f"""
+_NOTHING_OWED: Final = f"""
 AND NOT EXISTS (
     SELECT 1 FROM payments AS older WHERE older.payer = payments.payer
     AND older.request_hash = payments.request_hash AND older.network = payments.network
-    AND {_OPEN})"""
+    AND {_OPEN})
+AND NOT EXISTS (
+    SELECT 1 FROM wallets WHERE wallets.network = payments.network AND wallets.payer = payments.payer
+    AND wallets.credit >= payments.amount)"""
 
 
 _HOLD_ON: Final = _under_token(f"UPDATE payments SET {_HELD}")
@@ -221,7 +217,7 @@ _LET_GO: Final = _under_token("UPDATE payments SET held_until = {now}")
 _VERIFIED: Final = _step(PaymentState.VERIFIED, f"verified_at = {{now}}, {_HELD}")
 _SET_SERVED: Final = f"verified_at = COALESCE(verified_at, {{now}}), served_at = {{now}}, {_HELD}"
 _SERVED: Final = _step(PaymentState.SERVED, _SET_SERVED)
-_SERVED_FIRST: Final = _step(PaymentState.SERVED, _SET_SERVED, _NOTHING_OPEN)
+_SERVED_FIRST: Final = _step(PaymentState.SERVED, _SET_SERVED, _NOTHING_OWED)
 _PENDING: Final = _step(PaymentState.PENDING, "reason = {reason}", reason="text")
 _SETTLED: Final = _step(
     PaymentState.SETTLED,
@@ -230,11 +226,24 @@ _SETTLED: Final = _step(
     moved="text",
     proof="text",
 )
+_PAID_BY_CREDIT: Final = _under_token(
+    f"UPDATE payments SET state = 'settled', {_SET_SERVED}, settled_at = {{now}}, ended_at = {{now}}, "
+    "credit = amount, proof = 'facilitator', reason = 'credit', wire_json = NULL",
+    PaymentState.RESERVED,
+    PaymentState.VERIFIED,
+)
 _RELEASED: Final = _step(
     PaymentState.RELEASED, "ended_at = {now}, reason = {reason}, wire_json = NULL", reason="text"
 )
 _DELIVERED: Final = _under_token(
     "UPDATE payments SET delivered_at = {now}, held_until = {now}", PaymentState.SETTLED
+)
+_UNCLAIMED_MS: Final = 86_400_000  # for which an answer is owed, before its worth becomes credit
+_UNCLAIMED: Final = bulk(
+    f"""
+UPDATE payments SET delivered_at = {{now}}, reason = 'credited' WHERE id = {{id}} AND state = 'settled'
+AND delivered_at IS NULL AND held_until <= {{now}} - {_UNCLAIMED_MS} RETURNING id""",
+    values={"id": "text"},
 )
 _FORGET: Final = _under_token("DELETE FROM payments", PaymentState.RESERVED)
 _TAKE: Final = bulk(
@@ -271,7 +280,7 @@ async def reserve(executor: Executor, new: NewEntry, now: int | None = None) -> 
 async def take(executor: Executor, entry: LedgerEntry, now: int | None = None) -> LedgerEntry | None:
     """Hold a payment whose lease has run out; None when another request was faster."""
     taken = await _TAKE(executor, now, id=entry.id, token=entry.token, new=secrets.token_hex(16))
-    return _entry(taken[0]) if taken else None
+    return entry_of(taken[0]) if taken else None
 
 
 async def renew(executor: Executor, entry: LedgerEntry, now: int | None = None) -> bool:
@@ -292,8 +301,14 @@ async def mark_served(executor: Executor, entry: LedgerEntry, now: int | None = 
 
 
 async def mark_served_if_first(executor: Executor, entry: LedgerEntry, now: int | None = None) -> bool:
-    """Mark it as served only if no other payment of the same payer is open for the same request."""
+    """Mark it as served only if nothing is owed to its payer: no other payment is open for the same request,
+    and no credit covers it."""
     return await _apply(executor, _SERVED_FIRST, entry, now)
+
+
+async def mark_paid_by_credit(executor: Executor, entry: LedgerEntry, now: int | None = None) -> bool:
+    """In the transaction that takes its amount from the payer's credit."""
+    return await _apply(executor, _PAID_BY_CREDIT, entry, now)
 
 
 async def mark_pending(executor: Executor, entry: LedgerEntry, reason: str) -> bool:
@@ -329,9 +344,18 @@ async def mark_delivered(executor: Executor, entry: LedgerEntry, now: int | None
     return await _apply(executor, _DELIVERED, entry, now)
 
 
+async def mark_unclaimed(executor: Executor, entry: LedgerEntry, now: int | None = None) -> bool:
+    """Nobody came back for its answer. In the transaction that turns it into credit."""
+    return bool(await _UNCLAIMED(executor, now, id=entry.id))
+
+
 async def forget(executor: Executor, entry: LedgerEntry) -> bool:
     """Delete what turned out not to be a payment: anyone can send such requests."""
     return await _apply(executor, _FORGET, entry)
+
+
+OWED: Final = (payments.c.state == PaymentState.SETTLED, payments.c.delivered_at.is_(None))
+UNPROVEN: Final = (payments.c.state == PaymentState.SETTLED, payments.c.proof == Proof.NONE)
 
 
 async def find_left_behind(connection: AsyncConnection, now: int | None = None) -> list[FoundPayment]:
@@ -349,44 +373,23 @@ async def find_open(
     return await _find_all(connection, where, (payments.c.id,), now)
 
 
+async def find_unclaimed(connection: AsyncConnection, now: int | None = None) -> list[LedgerEntry]:
+    """Proven payments whose answer was owed for a day, and that are no order."""
+    where = (
+        _LIVE,
+        *OWED,
+        payments.c.proof != Proof.NONE,
+        payments.c.held_until <= clock(now) - _UNCLAIMED_MS,
+        ~exists().where(orders.c.payment_id == payments.c.id),
+    )
+    order = (payments.c.payer, payments.c.request_hash)  # of the index, which is not used otherwise
+    return [one.entry for one in await _find_all(connection, where, order, now)]
+
+
 async def find_unproven(connection: AsyncConnection, networks: Iterable[str]) -> list[FoundPayment]:
     """Settled payments on these networks without a proof: the newest first."""
-    where = (*_FILTERS[PaymentFilter.UNPROVEN], payments.c.network.in_(networks))
+    where = (*UNPROVEN, payments.c.network.in_(networks))
     return await _find_all(connection, where, (payments.c.id.desc(),), None)
-
-
-_FILTERS: Final[Mapping[PaymentFilter, tuple[ColumnElement[bool], ...]]] = {
-    **{PaymentFilter(state): (payments.c.state == state,) for state in PaymentState},
-    PaymentFilter.OWED: (payments.c.state == PaymentState.SETTLED, payments.c.delivered_at.is_(None)),
-    PaymentFilter.UNPROVEN: (payments.c.state == PaymentState.SETTLED, payments.c.proof == Proof.NONE),
-}
-
-
-async def list_entries(
-    connection: AsyncConnection,
-    *,
-    before: str | None = None,
-    state: PaymentFilter | None = None,
-    payer: str | None = None,
-    limit: int,
-) -> list[LedgerEntry]:
-    """Payments, newest first."""
-    query = select(payments).order_by(payments.c.id.desc()).limit(limit)
-    if before is not None:
-        query = query.where(payments.c.id < before)
-    if state is not None:
-        query = query.where(*_FILTERS[state])
-    if payer is not None:
-        query = query.where(payments.c.payer == payer)
-    return [_entry(row) for row in await connection.execute(query)]
-
-
-async def revenue(connection: AsyncConnection, *, proven: bool = True) -> dict[str, int]:
-    """The settled amounts by endpoint, with or without a proof, in atomic units."""
-    shown = payments.c.proof != Proof.NONE if proven else payments.c.proof == Proof.NONE
-    query = select(payments.c.endpoint, func.sum(payments.c.amount)).group_by(payments.c.endpoint)
-    rows = await connection.execute(query.where(payments.c.state == PaymentState.SETTLED, shown))
-    return {endpoint: int(total) for endpoint, total in rows}
 
 
 async def _first(connection: AsyncConnection, same: Sequence[Any], now: int | None) -> FoundPayment | None:
@@ -397,7 +400,7 @@ async def _find_all(
     connection: AsyncConnection, where: Sequence[Any], order: Sequence[Any], now: int | None
 ) -> list[FoundPayment]:
     query = select(payments, clock(now).label("now")).where(*where).order_by(*order).limit(_BATCH)
-    return [FoundPayment(_entry(row), row.now) for row in await connection.execute(query)]
+    return [FoundPayment(entry_of(row), row.now) for row in await connection.execute(query)]
 
 
 async def _apply(
@@ -406,6 +409,6 @@ async def _apply(
     return bool(await step(executor, now, id=entry.id, token=entry.token, **values))
 
 
-def _entry(row: Any) -> LedgerEntry:
+def entry_of(row: Any) -> LedgerEntry:
     values = {name: getattr(row, name) for name in _FIELDS}
     return LedgerEntry(**{**values, "state": PaymentState(row.state), "proof": Proof(row.proof)})

@@ -18,14 +18,16 @@ class PaymentTotals(NamedTuple):
     amount: int
     proven: int  # the part that a facilitator or the chain confirms
     delivered: int  # the part whose answer was given
+    credit: int = 0  # the part that was paid by credit, and is no revenue
 
 
 async def sum_payments(connection: AsyncConnection) -> list[PaymentTotals]:
     columns = payments.c
-    proven = func.sum(case((columns.proof != Proof.NONE, columns.amount), else_=0))
+    proven = func.sum(case((columns.proof != Proof.NONE, columns.amount - columns.credit), else_=0))
     delivered = func.sum(case((columns.delivered_at.is_not(None), columns.amount), else_=0))
+    sums = (func.sum(columns.amount), proven, delivered, func.sum(columns.credit))
     query = (
-        select(columns.endpoint, columns.network, func.count(), func.sum(columns.amount), proven, delivered)
+        select(columns.endpoint, columns.network, func.count(), *sums)
         .where(columns.state == PaymentState.SETTLED)
         .group_by(columns.endpoint, columns.network)
         .order_by(columns.endpoint, columns.network)

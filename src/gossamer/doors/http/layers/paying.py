@@ -2,7 +2,7 @@
 
 A request without a payment gets 402 and the price, in the formats of both versions of x402. A request with a
 payment is served, and its answer is held back until the payment is settled. Errors, and pages that are not
-the requested one, are not charged.
+the requested one, are not charged. Long work is paid for when it is accepted (`ordering`).
 """
 
 import asyncio
@@ -28,6 +28,7 @@ from gossamer.doors.http.layers.idempotency import (
     canonical,
 )
 from gossamer.doors.http.layers.limiting import count_also
+from gossamer.doors.http.layers.ordering import OrderDesk
 from gossamer.flows.pay.pay import PaidCall, Payments
 from gossamer.flows.pay.payee import PaymentRefused, Receipt
 from gossamer.flows.pay.quotes import Purchase
@@ -58,6 +59,7 @@ class TakePayment:
         public_url: str,
         repeat_seconds: int,
         metrics: Metrics,
+        desk: OrderDesk,
     ) -> None:
         self.app = app
         self._payments = payments
@@ -66,7 +68,8 @@ class TakePayment:
         self._public_url = public_url
         self._repeat_seconds = repeat_seconds
         self._metrics = metrics
-        self._declared: dict[str, Mapping[str, Any]] = {}
+        self._declared: dict[str, Mapping[str, Any]] = {}  # by method and path
+        self._desk = desk
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         exchange: Exchange = scope["exchange"]
@@ -103,7 +106,10 @@ class TakePayment:
         call = await self._payments.admit(payment, purchase)
         if quoted is not None:
             await self._payments.quotes.give_back(purchase, quoted)
-        await self._sell(call, mine, scope, receive, send)
+        if exchange.route is not None and exchange.route.order is not None:
+            await self._sell_order(call, exchange.route, scope, receive, send)
+        else:
+            await self._sell(call, mine, scope, receive, send)
 
     async def _sell(
         self, call: PaidCall, mine: IdempotentRequest | None, scope: Scope, receive: Receive, send: Send
@@ -124,12 +130,47 @@ class TakePayment:
             await self._keep(mine, answer, call.receipt)
             await answer.send_to(send)
 
+    async def _sell_order(
+        self, call: PaidCall, route: Route, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        """Take the money, and then let the endpoint accept the work."""
+        exchange: Exchange = scope["exchange"]
+        assert route.order is not None  # noqa: S101  (else it is no order)
+        exchange.caller = await self._desk.orders.caller(call.entry)
+        if call.repeats:
+            await self._count(exchange, call)
+            repeated = await self._desk.find(call, exchange)
+            assert repeated is not None  # noqa: S101  (this is how it is known to repeat)
+            exchange.headers.append((b"x-idempotent-replayed", b"true"))
+            await (await self._desk.answer(repeated, route.order, opens=call.is_named))(scope, receive, send)
+            return
+        async with self._payments.serving(call):
+            await self._count(exchange, call)
+            order = await self._desk.find(call, exchange)
+            if order is None:
+                if not call.owed:
+                    await self._desk.try_out(exchange, route)
+                await self._settle(call, exchange, receive)
+                order = await self._desk.place(call, exchange, route)
+            call.over = call.over or call.owed  # what is owed is answered now
+        answer = await self._desk.answer(order, route.order)
+        if order.payment_id == call.entry.id:
+            async with self._payments.delivering(call):
+                await answer(scope, receive, send)
+            return
+        if call.over:  # it was placed with another payment in the meantime
+            await self._desk.give_back(call)
+        exchange.headers.append((b"x-idempotent-replayed", b"true"))
+        await answer(scope, receive, send)
+
     async def _settle(self, call: PaidCall, exchange: Exchange, receive: Receive) -> None:
         async with _watch_client(receive) as is_gone:
             if is_gone():
                 raise ClientGone
             exchange.headers.extend(await self._payments.settle(call, is_gone))
             exchange.paid, exchange.unpaid = (call.payee.network.name, call.entry.amount), False
+            if call.entry.credit:
+                exchange.headers.append((b"x-credit-spent", str(Money(call.entry.credit)).encode()))
             if is_gone():  # the client has paid for the answer, and may come back for it
                 await self._payments.settling.let_go(call.entry)
                 raise ClientGone
@@ -137,26 +178,40 @@ class TakePayment:
     # The price.
 
     async def _purchase(self, exchange: Exchange, route: Route) -> Purchase:
-        """Refuse an invalid request before it is paid for. A request without a body asks for the price."""
+        """Refuse an invalid request before it is paid for. One without a body asks for the price, and so does
+        a GET without a query."""
         body = await exchange.body()
-        arguments = await route.arguments(exchange) if body else {}
+        is_asked = bool(body or (route.body_type is None and exchange.scope["query_string"]))
+        arguments = await route.arguments(exchange) if is_asked else {}
+        given = arguments.get("body", arguments.get("query"))
         return Purchase(
-            price=route.price(arguments.get("body")) if callable(route.price) else route.price,
+            price=route.price(given) if callable(route.price) else route.price,
             endpoint=route.path,
             resource=PaidResource(
-                self._public_url + exchange.path, route.summary, "application/json", SERVICE
+                exchange.handover.resource or self._public_url + exchange.path,
+                route.summary,
+                "application/json",
+                SERVICE,
             ),
             extensions=self._extensions(route),
             request_hash=_digest(exchange, body),
             request_id=exchange.request_id,
             client=exchange.client,
-            cached=bool(body) and route.peek is not None and await route.peek(exchange, **arguments),
+            cached=is_asked and route.peek is not None and await route.peek(exchange, **arguments),
+            pages=self._pages(route, arguments.get("body")),
         )
 
+    def _pages(self, route: Route, body: Any) -> int | None:
+        """A request without a body asks for the price of one page."""
+        if route.order is None:
+            return None
+        return 1 if body is None else self._desk.orders.check_pages(route.order.pages(body))
+
     def _extensions(self, route: Route) -> Mapping[str, Any]:
-        if route.path not in self._declared:
-            self._declared[route.path] = extensions(route)
-        return self._declared[route.path]
+        operation = f"{route.method} {route.path}"
+        if operation not in self._declared:
+            self._declared[operation] = extensions(route)
+        return self._declared[operation]
 
     async def _ask_for_payment(
         self, exchange: Exchange, purchase: Purchase, error: str, reason: str = ""
@@ -177,9 +232,11 @@ class TakePayment:
             "requestHash": purchase.request_hash,
             "amount": str(amount),
             "price": str(Money(amount)),
-            "cached": amount < quotes.prices.full(purchase.price),
+            "cached": amount < quotes.full(purchase),
             "expiresAt": iso(self._payments.clock() + quotes.seconds),
         }
+        if purchase.pages is not None:
+            quote |= {"pages": purchase.pages, "pagePrice": str(Money(quotes.prices.full(purchase.price)))}
         return Problem(
             problems.PAYMENT_FAILED if reason else problems.PAYMENT_REQUIRED,
             error if reason else f"This request costs {Money(amount)}.",

@@ -1,9 +1,9 @@
-"""Endpoints for prices, open to all, and for the ledger of payments, for admins."""
+"""Endpoints for the ledger of payments, for admins."""
 
 import csv
 import io
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -15,48 +15,42 @@ from gossamer.doors.http.core import timestamps
 from gossamer.doors.http.core.exchange import Exchange, answer
 from gossamer.doors.http.core.routing import Route
 from gossamer.doors.http.core.streaming import Streaming
-from gossamer.flows.pay.payee import Payee
-from gossamer.flows.pay.quotes import Prices
 from gossamer.settings.values import Money
 from gossamer.state.db.database import Database
-from gossamer.state.pay import ledger
-from gossamer.state.pay.ledger import LedgerEntry, PaymentFilter, PaymentState, Proof
+from gossamer.state.pay import orders, payment_list
+from gossamer.state.pay.ledger import LedgerEntry, PaymentState, Proof
+from gossamer.state.pay.orders import Order, OrderKind
+from gossamer.state.pay.payment_list import PaymentFilter
 from gossamer.state.pay.payment_totals import PaymentTotals, sum_payments
+from gossamer.state.pay.wallet_credit import list_wallets
 from gossamer.state.tenants.tenants import Role
 from gossamer.web.pay.x402 import NETWORKS
 
 MAX_PAYMENTS_LISTED: Final = 1_000
+
+
+MAX_WALLETS_LISTED: Final = 100
+
+
 CSV: Final = "text/csv"
 
 
-class ShownPrice(msgspec.Struct, rename="camel"):
-    """The price of a call."""
+class ShownOrder(msgspec.Struct, rename="camel"):
+    """Long work that a payment has bought."""
 
-    name: str
-    price: Annotated[str, Meta(description="In dollars.")]
-    amount: Annotated[str, Meta(description="In the atomic units of the token.")]
-    cached_price: Annotated[str, Meta(description="If the cache has the answer.")]
-    cached_amount: str
-    endpoints: list[str]
-
-
-class ShownNetwork(msgspec.Struct, rename="camel"):
-    """A network for payments."""
-
-    network: Annotated[str, Meta(description="The CAIP-2 id.")]
-    name: str
-    asset: str
-    pay_to: str
-    facilitator: str
+    kind: OrderKind
+    id: Annotated[str, Meta(description="Of the batch, the crawl or the audit.")]
+    pages: Annotated[int, Meta(description="That were paid for.")]
+    done: Annotated[int | None, Meta(description="That were delivered; `null` until the work is over.")]
+    credit: Annotated[str, Meta(description="What has become credit, in dollars.")]
 
 
-class PriceList(msgspec.Struct, rename="camel"):
-    """The prices of calls without an API key."""
+class ShownCredit(msgspec.Struct, rename="camel"):
+    """What a wallet has paid and not got, in dollars. It pays for the wallet's next calls."""
 
-    payments: Annotated[bool, Meta(description="Whether payments are accepted; otherwise a key is needed.")]
-    quote_seconds: Annotated[int, Meta(description="Seconds for which a quoted price is honoured.")]
-    prices: list[ShownPrice]
-    networks: list[ShownNetwork]
+    network: str
+    payer: str
+    credit: str
 
 
 class ShownPayment(msgspec.Struct, rename="camel"):
@@ -84,6 +78,8 @@ class ShownPayment(msgspec.Struct, rename="camel"):
     created_at: str
     settled_at: str | None
     delivered_at: str | None
+    credit: Annotated[str, Meta(description="In dollars: the credit that has paid it instead of money.")]
+    order: ShownOrder | None
 
 
 class ShownTotals(msgspec.Struct, rename="camel"):
@@ -93,6 +89,7 @@ class ShownTotals(msgspec.Struct, rename="camel"):
     network: str
     payments: int
     total: str
+    credit: Annotated[str, Meta(description="Paid by credit, and no revenue.")]
     proven: str
     unproven: str
     delivered: Annotated[str, Meta(description="The answer was given.")]
@@ -111,6 +108,12 @@ class PaymentList(msgspec.Struct, rename="camel"):
         Meta(description="Payments that were settled without a proof: check whether they have arrived."),
     ]
     totals: Annotated[list[ShownTotals], Meta(description="Settled payments by endpoint and network.")]
+    credit: Annotated[
+        list[ShownCredit],
+        Meta(
+            description=f"The wallets with the most credit, up to {MAX_WALLETS_LISTED}; or the one asked for."
+        ),
+    ]
     next_cursor: Annotated[str | None, Meta(description="Give it as `cursor` for the next page.")]
 
 
@@ -136,46 +139,6 @@ class PaymentQuery(msgspec.Struct, forbid_unknown_fields=True):
             self.payer = self.payer.lower()
 
 
-class PricesEndpoints:
-    def __init__(
-        self, prices: Prices, payees: Iterable[Payee], quote_seconds: int, routes: Sequence[Route]
-    ) -> None:
-        self._prices = prices
-        self._payees = list(payees)
-        self._quote_seconds = quote_seconds
-        self._priced = _endpoints(routes)
-
-    async def get_prices(self, exchange: Exchange) -> PriceList:
-        return PriceList(
-            payments=bool(self._payees),
-            quote_seconds=self._quote_seconds,
-            prices=[_price(self._prices, name, paths) for name, paths in self._priced.items() if paths],
-            networks=[
-                ShownNetwork(
-                    payee.network.id,
-                    payee.network.name,
-                    payee.network.asset,
-                    payee.address,
-                    payee.facilitator.name,
-                )
-                for payee in self._payees
-            ],
-        )
-
-    def routes(self) -> list[Route]:
-        return [
-            Route(
-                method="GET",
-                path="/api/prices",
-                handler=self.get_prices,
-                needs=Role.NOBODY,
-                tag="Payments",
-                summary="Get the prices of calls without an API key, and the networks",
-                example=_EXAMPLE_PRICES,
-            )
-        ]
-
-
 @dataclass(frozen=True, slots=True)
 class PaymentsEndpoints:
     database: Database
@@ -187,18 +150,24 @@ class PaymentsEndpoints:
 
     async def find(self, query: PaymentQuery) -> PaymentList:
         async with self.database.scan() as connection:
-            found = await ledger.list_entries(
+            found = await payment_list.list_entries(
                 connection, before=query.cursor, state=query.state, payer=query.payer, limit=query.limit + 1
             )
-            revenue = await ledger.revenue(connection)
-            unproven = await ledger.revenue(connection, proven=False)
+            revenue = await payment_list.revenue(connection)
+            unproven = await payment_list.revenue(connection, proven=False)
             totals = await sum_payments(connection)
-        page = found[: query.limit]
+            page = found[: query.limit]
+            bought = await orders.list_some(connection, [entry.id for entry in page])
+            credit = await list_wallets(connection, payer=query.payer, limit=MAX_WALLETS_LISTED)
         return PaymentList(
-            [_to_api(entry) for entry in page],
+            [_to_api(entry, bought.get(entry.id)) for entry in page],
             _dollars(revenue),
             _dollars(unproven),
             [_to_totals(each) for each in totals],
+            [
+                ShownCredit(NETWORKS[each.network].name, each.payer, str(Money(each.credit)))
+                for each in credit
+            ],
             page[-1].id if len(found) > query.limit else None,
         )
 
@@ -209,14 +178,14 @@ class PaymentsEndpoints:
 
     async def _export(self, query: PaymentQuery) -> AsyncIterator[str]:
         """All payments from the cursor on, a batch at a time."""
-        yield _to_csv([ShownPayment.__struct_encode_fields__])
+        yield _to_csv([_CSV_FIELDS])
         before = query.cursor
         while True:
             async with self.database.scan() as connection:
-                found = await ledger.list_entries(
+                found = await payment_list.list_entries(
                     connection, before=before, state=query.state, payer=query.payer, limit=MAX_PAYMENTS_LISTED
                 )
-            yield _to_csv(msgspec.to_builtins(_to_api(entry)).values() for entry in found)
+            yield _to_csv(_to_line(entry) for entry in found)
             if len(found) < MAX_PAYMENTS_LISTED:
                 return
             before = found[-1].id
@@ -232,42 +201,25 @@ class PaymentsEndpoints:
                 summary="List payments, newest first",
                 description="With `Accept: text/csv`, all payments from the cursor on, as a table.",
                 answers=PaymentList,
-                example=PaymentList(
-                    [_EXAMPLE_PAYMENT], {"/fetch/basic": "$1.25"}, {}, [_EXAMPLE_TOTALS], None
-                ),
+                example=_EXAMPLE_LIST,
             )
         ]
 
 
-def with_price(route: Route, prices: Prices, payees: Iterable[Payee]) -> Route:
-    """The route with its price and the networks in its description."""
-    if not route.price:
-        return route
-    name = route.price(None) if callable(route.price) else route.price
-    networks = " or ".join(payee.network.name for payee in payees)
-    price = (
-        f" Without a key it costs {Money(prices.full(name))} a call, {Money(prices.cached(name))} if the "
-        f"cache has the answer, paid by x402 on {networks}; see `GET /api/prices`."
-    )
-    return replace(route, description=route.description + price)
+_CSV_FIELDS: Final = tuple(name for name in ShownPayment.__struct_encode_fields__ if name != "order")
 
 
-def _endpoints(routes: Sequence[Route]) -> dict[str, list[str]]:
-    """The names of prices, each with the endpoints that it applies to."""
-    found: dict[str, list[str]] = {}
-    for route in routes:
-        if route.price:
-            name = route.price(None) if callable(route.price) else route.price
-            found.setdefault(name, []).append(route.path)
-    return found
+def _to_line(entry: LedgerEntry) -> list[Any]:
+    shown = msgspec.to_builtins(_to_api(entry, None))
+    return [shown[name] for name in _CSV_FIELDS]
 
 
-def _price(prices: Prices, name: str, paths: list[str]) -> ShownPrice:
-    full, cached = prices.full(name), prices.cached(name)
-    return ShownPrice(name, str(Money(full)), str(full), str(Money(cached)), str(cached), paths)
+def _to_order(order: Order) -> ShownOrder:
+    credit = str(Money(order.rest if order.closed_at is not None else 0))
+    return ShownOrder(order.kind, order.subject, order.pages, order.done, credit)
 
 
-def _to_api(entry: LedgerEntry) -> ShownPayment:
+def _to_api(entry: LedgerEntry, order: Order | None) -> ShownPayment:
     return ShownPayment(
         id=entry.id,
         state=entry.state,
@@ -285,6 +237,8 @@ def _to_api(entry: LedgerEntry) -> ShownPayment:
         created_at=timestamps.from_ms(entry.created_at),
         settled_at=timestamps.from_ms(entry.settled_at),
         delivered_at=timestamps.from_ms(entry.delivered_at),
+        credit=str(Money(entry.credit)),
+        order=None if order is None else _to_order(order),
     )
 
 
@@ -294,8 +248,9 @@ def _to_totals(totals: PaymentTotals) -> ShownTotals:
         network=NETWORKS[totals.network].name,
         payments=totals.payments,
         total=str(Money(totals.amount)),
+        credit=str(Money(totals.credit)),
         proven=str(Money(totals.proven)),
-        unproven=str(Money(totals.amount - totals.proven)),
+        unproven=str(Money(totals.amount - totals.credit - totals.proven)),
         delivered=str(Money(totals.delivered)),
         owed=str(Money(totals.amount - totals.delivered)),
     )
@@ -311,20 +266,6 @@ def _to_csv(rows: Iterable[Iterable[Any]]) -> str:
     return lines.getvalue()
 
 
-_EXAMPLE_PRICES: Final = PriceList(
-    payments=True,
-    quote_seconds=300,
-    prices=[ShownPrice("fetch-basic", "$0.005", "5000", "$0.0015", "1500", ["/fetch", "/fetch/basic"])],
-    networks=[
-        ShownNetwork(
-            "eip155:8453",
-            "base",
-            "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
-            "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC",
-            "cdp",
-        )
-    ],
-)
 _EXAMPLE_PAYMENT: Final = ShownPayment(
     id="01JGGR2Z3W8Q4T6V9X0Y1B2C3D",
     state=PaymentState.SETTLED,
@@ -342,15 +283,29 @@ _EXAMPLE_PAYMENT: Final = ShownPayment(
     created_at="2026-01-01T12:00:00.000Z",
     settled_at="2026-01-01T12:00:01.000Z",
     delivered_at="2026-01-01T12:00:01.000Z",
+    credit="$0",
+    order=None,
 )
+
+
 _EXAMPLE_TOTALS: Final = ShownTotals(
     endpoint="/fetch/basic",
     network="base",
     payments=250,
     total="$1.25",
+    credit="$0",
     proven="$1.25",
     unproven="$0",
     delivered="$1.245",
     owed="$0.005",
 )
-_EXAMPLE_LIST: Final = PaymentList([_EXAMPLE_PAYMENT], {"/fetch/basic": "$1.25"}, {}, [_EXAMPLE_TOTALS], None)
+
+
+_EXAMPLE_LIST: Final = PaymentList(
+    [_EXAMPLE_PAYMENT],
+    {"/fetch/basic": "$1.25"},
+    {},
+    [_EXAMPLE_TOTALS],
+    [ShownCredit("base", "0x70997970c51812dc3a010c7d01b50e0d17dc79c8", "$0.035")],
+    None,
+)

@@ -1,0 +1,1 @@
+"""Prices, the ledger of payments, and orders, over HTTP."""
