@@ -5,86 +5,30 @@ import base64
 import hashlib
 import hmac
 import io
-from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
-from ipaddress import ip_network
+from dataclasses import replace
 
 import msgspec
 import pytest
+from sqlalchemy import select
+from tests.contract.operations.office import NOW, SECRET, Office
+from tests.servers.receiver import Receiver
 
-from gossamer.flows.webhooks.delivery import Webhooks
 from gossamer.flows.webhooks.signing import sign
 from gossamer.observe.logs import Log
-from gossamer.observe.metrics import Metrics
+from gossamer.problems import Problem
 from gossamer.reach.http.post import PostClient
 from gossamer.reach.net.dial import Dialer
 from gossamer.reach.net.names import Names
-from gossamer.state.db.database import Database
 from gossamer.state.operations import webhook_deliveries
-from gossamer.state.operations.webhook_deliveries import KEEP_MS, PAUSES, TAKEN_MS, NewWebhook
-
-NOW = 1_800_000_000_000
-SECRET = "whsec_" + base64.b64encode(b"a secret of thirty-two bytes, eh").decode()
-
-
-@dataclass
-class Receiver:
-    """Answers with these statuses, one after the other, and then with 200. A redirect is not followed."""
-
-    statuses: list[int] = field(default_factory=list)
-    heard: list[tuple[dict[str, str], str]] = field(default_factory=list)
-    url: str = ""
-
-    async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = (await reader.readuntil(b"\r\n\r\n")).decode()
-        lines = [line.partition(": ") for line in head.split("\r\n")[1:] if line]
-        headers = {name.lower(): value for name, _, value in lines}
-        body = (await reader.readexactly(int(headers["content-length"]))).decode()
-        self.heard.append((headers, body))
-        status = self.statuses.pop(0) if self.statuses else 200
-        answer = (
-            f"HTTP/1.1 {status} X\r\nlocation: {self.url}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
-        )
-        writer.write(answer.encode())
-        writer.close()
-
-
-@pytest.fixture
-async def receiver() -> AsyncIterator[Receiver]:
-    made = Receiver()
-    server = await asyncio.start_server(made.accept, "127.0.0.1", 0)
-    made.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/hook?for=us"
-    async with server:
-        yield made
-
-
-@dataclass
-class Office:
-    database: Database
-    webhooks: Webhooks
-    metrics: Metrics
-
-    async def queue(self, url: str, body: str = '{"type":"test"}') -> None:
-        async with self.database.write() as connection:
-            await webhook_deliveries.queue(connection, [NewWebhook("us", url, "test", body)], now=NOW)
-
-    def told(self) -> str:
-        return self.metrics.exposition.text()[0].decode()
-
-
-@pytest.fixture
-async def office(database: Database) -> AsyncIterator[Office]:
-    names, metrics = Names(()), Metrics("0")
-    dialer = Dialer(names, allow=(ip_network("127.0.0.1/32"),), ports="*")
-    client = PostClient(dialer, "Gossamer/0 (tests)")
-    log = Log(io.StringIO())
-    yield Office(
-        database,
-        Webhooks(database, client, {"us": SECRET}, metrics, log, clock=lambda: NOW / 1000),
-        metrics,
-    )
-    await client.close()
-    await names.close()
+from gossamer.state.operations.operation_tables import webhook_deliveries as rows
+from gossamer.state.operations.webhook_deliveries import (
+    DEADLINE_MS,
+    HOLD_MS,
+    KEEP_MS,
+    PAUSES,
+    TAKEN_MS,
+    NewWebhook,
+)
 
 
 async def test_a_receiver_can_verify_what_it_gets(office: Office, receiver: Receiver) -> None:
@@ -126,11 +70,11 @@ async def test_a_failure_is_repeated_with_the_same_id_and_contents(
 
 async def test_it_is_given_up_in_the_end(office: Office) -> None:
     await office.queue("http://127.0.0.1:9/")  # nobody listens
-    now, tries = NOW, 0
-    while await office.webhooks.deliver_due(now=now):
-        tries += 1
-        now += 43_200_000
-    assert tries == len(PAUSES) + 1
+    now = NOW
+    for pause in (*PAUSES, 0):
+        assert await office.webhooks.deliver_due(now=now) == 1
+        now += pause * 1000
+    assert await office.webhooks.deliver_due(now=now + KEEP_MS) == 0
     assert 'gossamer_webhook_attempts_total{outcome="given_up"} 1.0' in office.told()
     async with office.database.write() as connection:
         assert await webhook_deliveries.forget_old(connection, now=NOW + KEEP_MS) == 1
@@ -154,10 +98,53 @@ async def test_two_processes_deliver_once_and_a_killed_one_is_replaced(
 async def test_the_fence_holds(office: Office, receiver: Receiver) -> None:
     names = Names(())
     fenced = PostClient(Dialer(names, ports="*"), "Gossamer/0 (tests)")
-    webhooks = Webhooks(office.database, fenced, {}, office.metrics, Log(stream := io.StringIO()))
+    webhooks = replace(office.webhooks, client=fenced, log=Log(stream := io.StringIO()))
     await office.queue(receiver.url)
     assert await webhooks.deliver_due(now=NOW) == 1
     assert receiver.heard == []
     assert "hostname_blocked" in stream.getvalue()
     await fenced.close()
     await names.close()
+
+
+async def test_a_receiver_that_is_away_is_asked_for_few_and_delays_nobody(
+    office: Office, receiver: Receiver
+) -> None:
+    for _ in range(20):
+        await office.queue("http://127.0.0.1:9/")  # nobody listens
+    await office.queue(receiver.url)
+    assert await office.webhooks.deliver_due(now=NOW) == webhook_deliveries.ENDPOINT_AT_ONCE + 1
+    assert len(receiver.heard) == 1
+    assert await office.webhooks.deliver_due(now=NOW + HOLD_MS - 1) == webhook_deliveries.ENDPOINT_AT_ONCE
+    async with office.database.read() as connection:
+        attempts = (await connection.scalars(select(rows.c.attempt))).all()
+    assert sorted(attempts) == [0] * 16 + [1] + [2] * 4  # the same ones again, and no others
+
+
+async def test_what_is_too_old_is_given_up_together(office: Office) -> None:
+    for _ in range(20):
+        await office.queue("http://127.0.0.1:9/")
+    late = NOW + DEADLINE_MS
+    assert await office.webhooks.deliver_due(now=late) == webhook_deliveries.ENDPOINT_AT_ONCE
+    assert await office.webhooks.deliver_due(now=late + KEEP_MS) == 0
+
+
+async def test_what_comes_after_a_failure_waits_for_it(office: Office, receiver: Receiver) -> None:
+    receiver.statuses = [503]
+    async with office.database.write() as connection:
+        new = [NewWebhook("us", receiver.url, event, f'{{"type":"{event}"}}') for event in ("a", "b", "b")]
+        await webhook_deliveries.queue(connection, new, now=NOW)
+    assert await office.webhooks.deliver_due(now=NOW) == 3
+    assert receiver.types == ["a"]
+    assert await office.webhooks.deliver_due(now=NOW + HOLD_MS) == 3
+    assert receiver.types == ["a", "a", "b", "b"]
+    async with office.database.read() as connection:
+        attempts = (await connection.scalars(select(rows.c.attempt).order_by(rows.c.id))).all()
+    assert attempts == [2, 1, 1]
+
+
+async def test_an_event_without_an_address_cannot_be_sent_by_a_server_that_knows_no_subscriptions(
+    office: Office,
+) -> None:
+    with pytest.raises(Problem):
+        await office.webhooks.client.post("", {}, b"{}")

@@ -30,12 +30,12 @@ from sqlalchemy.sql.compiler import SQLCompiler
 
 from gossamer.concurrency.breaker import Breaker
 from gossamer.observe.traces import span
-from gossamer.problems import Busy, Unavailable
+from gossamer.problems import Busy, Unavailable, UnusableDatabase
 from gossamer.state.db.revisions import MigrationPlan, plan, read_revision, upgrade
 from gossamer.state.db.single import Executor, SingleStatement
 from gossamer.state.db.slots import Slots
 
-HEAD: Final = "0002"  # the newest revision in migrations/versions
+HEAD: Final = "0004"  # the newest revision in migrations/versions
 DEADLINE: Final = 5.0
 MIGRATION_DEADLINE: Final = 600.0
 SCANS: Final = 2  # at a time
@@ -56,10 +56,6 @@ CLOCK: Final[Mapping[str, str]] = {
     "sqlite": "CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)",
     "postgresql": "CAST(EXTRACT(EPOCH FROM statement_timestamp()) * 1000 AS BIGINT)",
 }
-
-
-class UnusableDatabase(Exception):
-    """Nothing may start on this database; its text says why, and what to do."""
 
 
 class DatabaseTooNew(UnusableDatabase):

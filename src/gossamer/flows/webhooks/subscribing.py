@@ -1,0 +1,81 @@
+"""Subscribing: a caller names whom to tell of the work that it starts."""
+
+from dataclasses import dataclass
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from gossamer.flows.tenants.admit import Caller
+from gossamer.flows.webhooks.webhook_keys import WebhookKeys, owner_of
+from gossamer.problems import Problem
+from gossamer.reach.net.dial import Dialer
+from gossamer.state.operations import subscriptions
+from gossamer.state.operations.subscriptions import Subscription
+from gossamer.web.outcome.webhook import AcceptedWebhook, LongWork, WebhookRequest, WorkEvent
+from gossamer.web.url.url import Url
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedWebhook:
+    """A webhook that was checked; its work does not exist yet."""
+
+    request: WebhookRequest
+    owner: str
+    secret: str
+    headers_sealed: bytes | None
+
+    @property
+    def events(self) -> tuple[WorkEvent, ...]:
+        return self.request.events or tuple(WorkEvent)
+
+    @property
+    def accepted(self) -> AcceptedWebhook:
+        return AcceptedWebhook(url=self.request.url, events=self.events, secret=self.secret)
+
+    def subscription(self, kind: LongWork, work_id: str, tenant_id: str) -> Subscription:
+        return Subscription(
+            work_id=work_id,
+            tenant_id=tenant_id,
+            kind=kind,
+            owner=self.owner,
+            url=self.request.url,
+            events=frozenset(self.events),
+            shape=self.request.shape,
+            metadata=self.request.metadata,
+            headers_sealed=self.headers_sealed,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookSubscriber:
+    dialer: Dialer
+    keys: WebhookKeys
+
+    async def prepare(self, request: WebhookRequest | None, caller: Caller) -> PreparedWebhook | None:
+        """Before the transaction that starts the work. Raises `Problem` for a webhook that cannot be sent."""
+        if request is None:
+            return None
+        request.check()
+        self._judge(request.url)
+        owner = owner_of(caller)
+        sealed = await self.keys.seal(owner, request.headers)
+        return PreparedWebhook(request, owner, await self.keys.secret_of(owner), sealed)
+
+    async def subscribe(
+        self,
+        connection: AsyncConnection,
+        prepared: PreparedWebhook | None,
+        kind: LongWork,
+        work_id: str,
+        tenant_id: str,
+    ) -> None:
+        """In the transaction that starts the work."""
+        if prepared is not None:
+            await subscriptions.add(connection, prepared.subscription(kind, work_id, tenant_id))
+
+    def _judge(self, address: str) -> None:
+        try:
+            url = Url.parse(address)
+            self.dialer.admit(url.host, url.port)
+        except Problem as problem:
+            problem.detail = f"The address of the webhook is refused: {problem.detail}"
+            raise
