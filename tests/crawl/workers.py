@@ -1,12 +1,11 @@
 """Workers, each a `gossamer worker --kinds crawl` of its own, which are killed and frozen while they work.
 
-They are forked from a process that has everything imported, so that one starts at once. What a worker had in
+What a worker had in
 hand when it was struck is asked of the database, so that what may be fetched again is known to the page.
 """
 
 import asyncio
 import itertools
-import multiprocessing
 import os
 import random
 import signal
@@ -17,11 +16,10 @@ from pathlib import Path
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
-from gossamer.app import Service
-from gossamer.doors.cli.worker import worker
 from gossamer.problems import Unavailable
 from gossamer.state.crawl.hosts import LEASE_MS
 from gossamer.state.db.database import Database
+from tests.forks.forked import Forked
 
 PAST = 1.25  # of a lease
 PATIENCE = 30.0
@@ -38,46 +36,30 @@ LAPSE = text("UPDATE hosts SET locked_until = 1, due_at = 1 WHERE locked_by = :w
 
 class WorkerProcess:
     def __init__(self, name: str, environment: Mapping[str, str], said: Path, kind: str = "crawl") -> None:
-        context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload([__name__])
         self.name = name
-        whole = {**environment, "GOSSAMER_WORKER_ID": name}
-        self._process = context.Process(target=_run, args=(whole, said, kind), daemon=True)
-        self._process.start()
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("GOSSAMER_")}
+        whole = {**clean, **environment, "GOSSAMER_WORKER_ID": name}
+        with said.open("ab") as file:
+            self._process = Forked("gossamer", "worker", "--kinds", kind, env=whole, stdout=file, stderr=file)
 
     def kill(self) -> None:
         self._process.kill()
-        self._process.join()
+        self._process.wait()
 
     def freeze(self) -> None:
-        self._signal(signal.SIGSTOP)
+        self._process.send_signal(signal.SIGSTOP)
 
     def thaw(self) -> None:
-        self._signal(signal.SIGCONT)
+        self._process.send_signal(signal.SIGCONT)
 
-    def stop(self) -> int | None:
+    def stop(self) -> int:
         """As an operator does; its exit code."""
-        self._signal(signal.SIGTERM)
-        self._process.join(PATIENCE)
-        return self._process.exitcode
+        self._process.send_signal(signal.SIGTERM)
+        return self._process.wait(PATIENCE)
 
     @property
     def is_alive(self) -> bool:
-        return self._process.is_alive()
-
-    def _signal(self, number: signal.Signals) -> None:
-        if self._process.pid is not None and self._process.is_alive():
-            os.kill(self._process.pid, number)
-
-
-def _run(environment: Mapping[str, str], said: Path, kind: str) -> None:
-    with said.open("ab") as file:
-        for number in (1, 2):
-            os.dup2(file.fileno(), number)
-    for name in [name for name in os.environ if name.startswith("GOSSAMER_")]:
-        del os.environ[name]
-    os.environ.update(environment)
-    worker.main(args=["--kinds", kind], prog_name="gossamer worker", obj=Service)
+        return self._process.poll() is None
 
 
 class Workers:

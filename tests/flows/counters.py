@@ -15,6 +15,7 @@ from tests.servers.chains import facilitator as servers
 from x402.schemas import SettleResponse, SupportedKind, SupportedResponse, VerifyResponse
 
 from gossamer.concurrency.breaker import Breaker
+from gossamer.flows.pay.orders import Orders
 from gossamer.flows.pay.owed import OwedPayments
 from gossamer.flows.pay.pay import PaidCall, Payments, PaymentUsed
 from gossamer.flows.pay.payee import Payee, PaymentRefused
@@ -29,7 +30,7 @@ from gossamer.reach.services.facilitator import Facilitator
 from gossamer.settings.values import Rate
 from gossamer.state.db.database import Database, open_database
 from gossamer.state.kv.hot_memory import MemoryHot
-from gossamer.state.pay import ledger
+from gossamer.state.pay import payment_list
 from gossamer.state.pay.ledger import LedgerEntry
 from gossamer.state.pay.pay_tables import payments as table
 from gossamer.state.tenants.limits import Limits, Policy
@@ -144,7 +145,7 @@ class Counter:
 
     async def entry(self, payment: Payment) -> LedgerEntry:
         async with self.database.read() as connection:
-            listed = await ledger.list_entries(connection, limit=100)
+            listed = await payment_list.list_entries(connection, limit=100)
         return next(entry for entry in listed if entry.nonce == payment.nonce)
 
 
@@ -204,7 +205,8 @@ async def opened_counter(folder: Path) -> AsyncIterator[Counter]:
     settling = PaymentSettler(payees, database, log, metrics)
     proving = PaymentProver(payees, database, log, metrics, clock)
     terms = AllTerms(database, log)
-    payments = Payments(settling, OwedPayments(settling, clock), proving, terms, quotes, database, log, clock)
+    owed, orders = OwedPayments(settling, clock), Orders(database, log, 1_000)
+    payments = Payments(settling, owed, proving, terms, quotes, orders, database, log, clock)
     yield Counter(payments, chain, server, database, clock, metrics)
     await payments.close()
     server.close()

@@ -116,6 +116,7 @@ def test_memory_is_judged_by_the_browsers_it_must_hold() -> None:
         ({"public_url": "http://127.0.0.1:9"}, "contact", "without a contact"),
         ({"cdp_api_key_id": "an-id"}, "secrets", "GOSSAMER_CDP_API_KEY_SECRET"),
         ({"wallet_address": "0x" + "1" * 40}, "secrets", "GOSSAMER_BASE_RPC_URL"),
+        ({"openai_model": "gpt-5"}, "secrets", "GOSSAMER_OPENAI_API_KEY"),
     ],
 )
 def test_choices_that_could_be_better(flags: dict[str, str], subject: str, words: str) -> None:

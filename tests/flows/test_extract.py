@@ -10,13 +10,15 @@ from typing import Any
 import pytest
 from msgspec import UNSET, structs
 from tests.doors.fetches import say
-from tests.servers.messages_api import KEY, MODEL, Cut, MessagesApi, Status, found, messages_api
+from tests.servers.messages_api import KEY, MODEL, MessagesApi, messages_api
+from tests.servers.model_server import Cut, Status, found
 from tests.site.server import Site
 from tests.web.content.extraction_pages import NUMBER, TEXT, ld, listed, things
 
 from gossamer.flows.pages.caching import Caching
 from gossamer.flows.pages.extract import Extractor
 from gossamer.flows.pages.obtain import Obtainer
+from gossamer.flows.pages.page_model import PageModel
 from gossamer.flows.parsers.parser_pool import ParserPool
 from gossamer.flows.tenants.admit import Caller
 from gossamer.observe.logs import Log
@@ -24,7 +26,7 @@ from gossamer.problems import CONTENT_UNREADABLE, INVALID_SELECTOR, UNPROCESSABL
 from gossamer.reach.http.fetch import Fetcher
 from gossamer.reach.net.dial import Dialer
 from gossamer.reach.net.names import Names
-from gossamer.reach.services.llm import Model
+from gossamer.reach.services.llm_anthropic import AnthropicModel
 from gossamer.state.cache import Cache
 from gossamer.state.kv.hot_memory import MemoryHot
 from gossamer.state.tenants.tenants import Role
@@ -76,10 +78,8 @@ async def parts(site: Site) -> AsyncIterator[Parts]:
     fetcher = Fetcher(Dialer(names, allow=(ip_network("127.0.0.1/32"),), ports="*"), "Gossamer/0 (tests)")
     cache = Cache(MemoryHot(), Log(log), clock)
     async with messages_api() as api:
-        model = Model(KEY, MODEL, base_url=api.url)
-        extractor = Extractor(
-            Obtainer(fetcher, None), parsers, cache, Log(log), model, clock, lambda: BOUNDARY
-        )
+        model = PageModel(AnthropicModel(KEY, MODEL, base_url=api.url), Log(log), boundary=lambda: BOUNDARY)
+        extractor = Extractor(Obtainer(fetcher, None), parsers, cache, model, clock)
         yield Parts(site, clock, api, parsers, log, extractor)
         await model.close()
     await fetcher.close()

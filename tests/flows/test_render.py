@@ -51,7 +51,10 @@ def key(url: str, tenant: str = "t", **options: Any) -> str:
 def test_one_page_has_one_job_however_it_is_spelt() -> None:
     assert key("https://Shop.example/a?b=2&a=1&utm_source=x#c") == key("https://shop.example/a?a=1&b=2")
     different = [
-        key("https://a.example/", bot=bot, keep_scripts=keep) for bot in BOT_TOKENS for keep in (False, True)
+        key("https://a.example/", bot=bot, keep_scripts=keep, device=device)
+        for bot in BOT_TOKENS
+        for keep in (False, True)
+        for device in ("desktop", "mobile")
     ]
     different += [key("https://a.example/", "u"), key("https://a.example/b")]
     assert len(set(different)) == len(different)

@@ -36,7 +36,7 @@ def redact_values(value: Any) -> Any:
 # Checked first, because nearly all text has nothing to hide. Every rule below needs one of these.
 _TRACES: Final = re.compile(
     "pass|pwd|secret|token|key|auth|cookie|credential|sig|sess|otp|cv[cv]|mnemonic|phrase|payment|jwt"
-    "|bearer|basic|digest|negotiate|eyj|sk[-_]|-----begin|gh[a-z]_|github|akia|xox|aiza|whsec"
+    "|bearer|basic|digest|negotiate|eyj|sk[-_]|-----begin|gh[a-z]_|github|akia|xox|aiza|whsec|cap_"
 )
 
 
@@ -55,6 +55,7 @@ _TOKEN: Final = re.compile(
     r"|sk-(?:ant|proj|or|svcacct|admin)-[\w-]{4,}+|sk-[A-Za-z0-9]{20,}+"
     r"|eyJ[\w+/-]{8,}+(?:\.[\w+/-]*+){0,4}+=*+"  # a JWT, or a JSON object in base64, such as an x402 payment
     r"|gh[a-z]_[A-Za-z0-9]{16,}+|github_pat_\w{20,}+|AKIA[A-Z0-9]{12,}+|xox[a-z]-[\w-]{8,}+"
+    r"|cap_[0-9A-Z]{26}_[\w-]{8,}+"  # ours: it opens an order
     r"|AIza[\w-]{30,}+|whsec_[\w+/=-]{8,}+)"
 )
 _CREDENTIALS: Final = re.compile(

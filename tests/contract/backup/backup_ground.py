@@ -66,6 +66,8 @@ GIVEN: Mapping[str, Mapping[str, Any]] = {
     "once": {"answer": bytes(range(256))},
     "alerts": {"severity": "warning"},
     "archives": {"rows_blob": ARCHIVE_BLOB, "warc_blob": None},
+    "orders": {"kind": "batch", "pages": 2, "done": 1},
+    "webhook_subscriptions": {"kind": "crawl"},
 }
 
 

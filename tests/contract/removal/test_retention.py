@@ -10,7 +10,7 @@ from tests.contract.crawl.crawl_ground import url
 from tests.contract.removal.test_removal import expect
 from tests.contract.removal.world import DAY, HOST, NEW, NOW, OLD, World, open_world
 
-from gossamer.flows.crawl.reading.results import CrawlResults
+from gossamer.flows.crawl.reading.results import CrawlResults, WantedContent
 from gossamer.state.crawl.crawl_stats import CrawlStats
 from gossamer.state.crawl.crawled_pages import PageFilter
 from gossamer.state.crawl.crawls import Crawls
@@ -94,12 +94,12 @@ async def test_a_crawl_that_goes_on_stores_a_forgotten_page_again(world: World) 
     crawl_id = world.crawls["done"]
     results = CrawlResults(world.database, Crawls(world.database), world.blobs, world.parsers)
     found = await results.listing(PageFilter(crawl_id=crawl_id), None, 10)
-    shown = [page async for page in results.read(found, "text")]
+    shown = [page async for page in results.read(found, WantedContent("text"))]
     assert [(page.content, page.unread) for page in shown] == [(None, "not_kept")]
     assert await Frontier(world.database).add(crawl_id, [url(HOST, "both")], now=NOW) == 1
     await world.store(NOW)
     await world.check()
     (again,) = await results.listing(PageFilter(crawl_id=crawl_id), None, 10)
     assert again.page.crawled_at == NOW
-    (read,) = [page async for page in results.read([again], "text")]
+    (read,) = [page async for page in results.read([again], WantedContent("text"))]
     assert "rope" in (read.content or "")

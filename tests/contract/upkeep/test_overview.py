@@ -149,7 +149,7 @@ async def test_revenue_is_summed_for_admins_and_kept_for_a_while(office: Office)
     assert (await office.overviews.look(None)).revenue == RevenueOverview("$0", "$0", {})
     row = {column.name: "" for column in payments.c if not column.nullable}
     times = dict.fromkeys(("held_until", "lasts_until", "created_at", "settled_at", "ended_at"), 1)
-    paid = {**row, **times, "state": "settled", "version": 2, "request_hash": "0" * 64}
+    paid = {**row, **times, "state": "settled", "version": 2, "credit": 0, "request_hash": "0" * 64}
     async with office.ground.database.write() as connection:
         for number, proof in enumerate(("chain", "facilitator", "")):
             amount = 5_000 * (number + 1)

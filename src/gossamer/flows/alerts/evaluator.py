@@ -17,7 +17,7 @@ from gossamer.observe.metrics import Metrics
 from gossamer.problems import Unavailable
 from gossamer.reach.net.certificates import Certificates, CertificateState
 from gossamer.state.db.database import Database
-from gossamer.state.operations import alert_rows, duties, webhook_deliveries
+from gossamer.state.operations import alert_rows, duties, subscriptions, webhook_deliveries
 from gossamer.state.operations.alert_rows import AlertChanges, Sighting
 from gossamer.state.operations.webhook_deliveries import NewWebhook
 from gossamer.web.pages.timestamps import iso
@@ -91,6 +91,7 @@ class AlertEvaluator:
             await webhook_deliveries.queue(connection, self._tell(changes), now=now)
             await alert_rows.forget_old(connection, now=now)
             await webhook_deliveries.forget_old(connection, now=now)
+            await subscriptions.forget_headers(connection, now=now)
         self._log(changes)
         return changes
 

@@ -37,7 +37,7 @@ from gossamer.web.audit.site.site import SitePage
 from gossamer.web.audit.site.site_page import Normalise, closed_pages, normalise, resolve_redirects
 from gossamer.web.crawl.spec import CrawlSpec
 from gossamer.web.pages.page import Page
-from gossamer.web.pages.reading import ReadingOptions
+from gossamer.web.pages.reading_options import ReadingOptions
 from gossamer.web.robots import robots
 from gossamer.web.url.url import Url
 
@@ -118,7 +118,7 @@ class Auditor:
         crawl_id: str,
         options: AuditOptions,
         step: Step,
-        is_canceled: Callable[[], bool] = lambda: False,
+        is_canceled: Callable[[], bool],
     ) -> AuditReport:
         """Wait for a crawl and audit its pages. `step` raises if `is_canceled`."""
         crawl = await self._wait(crawl_id, step, is_canceled)

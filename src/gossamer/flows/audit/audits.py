@@ -1,4 +1,4 @@
-"""Audits: starts audits as jobs, finds and compares them, and runs one without a server."""
+"""Audits: starts audits as jobs, finds and compares them."""
 
 import asyncio
 import hashlib
@@ -11,10 +11,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
 
 from gossamer import problems
-from gossamer.flows.audit.audit import Auditor, AuditPayload, Step
-from gossamer.flows.crawl.worker import CrawlWorker
+from gossamer.flows.audit.audit import Auditor, AuditPayload
 from gossamer.flows.tenants.admit import Caller
-from gossamer.flows.tenants.keys import FIRST_EMAIL
 from gossamer.flows.tenants.quotas import Quota, Quotas
 from gossamer.problems import Problem
 from gossamer.reach.net.dial import Dialer
@@ -22,11 +20,11 @@ from gossamer.state.jobs import audits, job_table
 from gossamer.state.jobs.audits import Audit, ListedAudit
 from gossamer.state.jobs.job import Job, NewJob
 from gossamer.state.jobs.jobs import Jobs
-from gossamer.state.tenants import activity, tenants
+from gossamer.state.tenants import activity
 from gossamer.state.tenants.activity import Action, ActivityEntry, Actor
 from gossamer.web.audit.check import Scope
 from gossamer.web.audit.comparison import Comparison, compare
-from gossamer.web.audit.report import AuditOptions, AuditReport
+from gossamer.web.audit.report import AuditOptions
 from gossamer.web.url.url import Url, audit_form
 
 KINDS: Final[dict[Scope, str]] = {"page": "audit", "site": "site_audit"}  # of jobs
@@ -86,8 +84,9 @@ class Audits:
     async def get(self, audit_id: str, *, tenant_id: str | None) -> tuple[Audit, Job | None]:
         """The audit and its job, as long as that is kept. A tenant of None may see all audits."""
         async with self.jobs.database.read() as connection:
-            audit = await audits.get(connection, audit_id)
-            job = await job_table.get(connection, audit.job_id) if audit else None
+            job_id = await audits.job_id_of(connection, audit_id)
+            job = None if job_id is None else await job_table.get(connection, job_id)
+            audit = await audits.get(connection, audit_id)  # after the job, which ends together with it
         if audit is None or (tenant_id is not None and audit.tenant_id != tenant_id):
             raise Problem(problems.NOT_FOUND, "There is no audit with this id.")
         return audit, job
@@ -109,56 +108,6 @@ class Audits:
         else:
             other = None
         return None if other is None else await asyncio.to_thread(_compare, audit, other)
-
-    # Without a server.
-
-    async def audit_here(
-        self, url: Url, options: AuditOptions, step: Step, crawling: Callable[[], CrawlWorker]
-    ) -> tuple[AuditReport, Comparison | None]:
-        """Audit in this process. The audit of a site is stored, so that the next can be compared with it."""
-        if options.scope == "page":
-            return await self.auditor.audit_page(url, options, step), None
-        audit = await self._add_here(url, options, step)
-        report = await self._crawl_here(audit.crawl_id or "", options, step, crawling())
-        encoded = msgspec.json.encode(report).decode()
-        async with self.jobs.database.write() as connection:
-            await audits.complete(connection, audit.id, report, encoded)
-            done = await audits.get(connection, audit.id)
-        return report, None if done is None else await self.compare(done, tenant_id=None)
-
-    async def _add_here(self, url: Url, options: AuditOptions, step: Step) -> Audit:
-        """Audits of the command line belong to the first tenant, and have no job."""
-        await step("fetching the start page", 1)
-        start = await self.auditor.find_start(url, options)
-        audit_id = str(ULID())
-        async with self.jobs.database.write() as connection:
-            owner = await tenants.ensure_tenant(connection, FIRST_EMAIL)
-            await audits.add(
-                connection, audit_id, tenant_id=owner.id, job_id=audit_id, url=url.href, options=options
-            )
-            await self.auditor.add_crawl(connection, audit_id, start, options, tenant_id=owner.id)
-            added = await audits.get(connection, audit_id)
-        assert added is not None  # noqa: S101  (it was added in this transaction)
-        return added
-
-    async def _crawl_here(
-        self, crawl_id: str, options: AuditOptions, step: Step, crawling: CrawlWorker
-    ) -> AuditReport:
-        """The crawl belongs to this process, and ends with it."""
-        stop = asyncio.Event()
-        task = asyncio.create_task(crawling.run(stop))
-
-        async def watched_step(name: str, percent: int) -> None:
-            if task.done():
-                task.result()  # a crawl that fails fails the audit
-            await step(name, percent)
-
-        try:
-            return await self.auditor.audit_crawl(crawl_id, options, watched_step, is_canceled=task.done)
-        finally:
-            stop.set()
-            await asyncio.shield(self.auditor.crawls.cancel(crawl_id))
-            await task
 
 
 def _compare(audit: Audit, other: Audit) -> Comparison | None:

@@ -2,7 +2,7 @@
 
 A batch is polite: it reads few pages at a time, fewer of one host, and each page once, however often the list
 names it. A page that failed for a passing reason is tried once more after all the others. `batch_job` runs a
-batch as a job; the command line runs it without one.
+batch as a job.
 """
 
 import asyncio
@@ -25,13 +25,14 @@ from gossamer.problems import Problem, Unavailable
 from gossamer.reach.http.failures import is_transient
 from gossamer.reach.http.retry import is_transient_status
 from gossamer.web.outcome.outcome import Outcome
+from gossamer.web.outcome.webhook import WebhookRequest
 from gossamer.web.pages.page_request import PageOptions, PageRequest, invalid_field
 from gossamer.web.pages.read_result import ReadReply
+from gossamer.web.render.actions import check_actions
 from gossamer.web.url.sent_headers import check_headers
 from gossamer.web.url.url import Url
 
 MAX_URLS: Final = 1_000
-MAX_PAGES_AT_ONCE: Final = 8  # of one batch
 MAX_PAGES_AT_ONCE_PER_HOST: Final = 2  # of all batches
 POLL_SECONDS: Final = 1.0  # how often a batch checks whether it is still wanted
 PAUSE_SECONDS: Final = 1.0  # before failed pages are tried again
@@ -55,12 +56,22 @@ class BatchRequest(PageOptions, frozen=True, kw_only=True):
         BatchTier,
         Meta(description="`basic`: without a browser. `pro`: with one. `auto`: if the page needs one."),
     ] = "basic"
+    webhook: Annotated[
+        WebhookRequest | None, Meta(description="Whom to tell that it started, has results, and ended.")
+    ] = None
 
     def options(self, *, cache: bool | None = None) -> PageOptions:
         """The options for every page. Raises `Problem` for options that no page can be read with."""
         if self.tier == "auto" and self.render not in (UNSET, "auto"):
             raise invalid_field("render", f"The tier auto takes 'auto', not {self.render!r}", "Leave it out.")
         check_headers(self.headers)
+        check_actions(self.actions)
+        if self.return_cookies:
+            raise invalid_field(
+                "returnCookies",
+                "The results of a batch are stored, and cookies of a visit are not",
+                "Ask /fetch for the page whose cookies you need.",
+            )
         asked = PageOptions(**{name: getattr(self, name) for name in PageOptions.__struct_fields__})
         asked = replace(asked, cache=self.uses_cache(cache))
         return (
@@ -97,9 +108,7 @@ class BatchTarget:
 class Batcher:
     """Reads many pages. There is one for the whole process, because it bounds the pages of each host."""
 
-    def __init__(
-        self, reader: Reader, log: Log, *, at_once: int = MAX_PAGES_AT_ONCE, renders_at_once: int = 2
-    ) -> None:
+    def __init__(self, reader: Reader, log: Log, *, at_once: int = 8, renders_at_once: int = 2) -> None:
         self._reader = reader
         self._log = log
         self._at_once = at_once
@@ -116,11 +125,11 @@ class Batcher:
         again: list[BatchTarget] = []
         async with aclosing(self._round(targets, options, caller)) as arriving:
             async for arrived in arriving:
-                again += [target for target, reply in arrived if _may_succeed_later(reply)]
+                again += [target for target, reply in arrived if _may_succeed_later(reply, options)]
                 yield [
                     outcome
                     for target, reply in arrived
-                    if not _may_succeed_later(reply)
+                    if not _may_succeed_later(reply, options)
                     for outcome in target.outcomes(reply)
                 ]
         if again:
@@ -182,6 +191,7 @@ def _group(urls: Mapping[int, str], options: PageOptions) -> tuple[list[BatchTar
     for index, text in urls.items():
         try:
             url = Url.parse(text)
+            options.at(url.href).check()
         except Problem as problem:
             refused.append(BatchOutcome(index, text, problem, options.at(text)))
             continue
@@ -191,7 +201,9 @@ def _group(urls: Mapping[int, str], options: PageOptions) -> tuple[list[BatchTar
     return list(targets.values()), refused
 
 
-def _may_succeed_later(reply: ReadReply | Trouble) -> bool:
+def _may_succeed_later(reply: ReadReply | Trouble, options: PageOptions) -> bool:
+    if options.actions:  # they may have had effects, which must not be repeated
+        return False
     if isinstance(reply, ReadReply):
         return not reply.part.hit and is_transient_status(reply.read.status)
     return isinstance(reply, Problem) and (

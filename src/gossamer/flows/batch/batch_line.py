@@ -1,10 +1,10 @@
 """A line of a batch: the result for one of its URLs, as it is stored and answered."""
 
 from dataclasses import dataclass
-from typing import Annotated, Final, Literal, cast
+from typing import Final, cast
 
 import msgspec
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET
 
 from gossamer.flows.batch.batch import BatchOutcome
 from gossamer.flows.pages.encoding import MAX_ANSWER_BYTES, bounded, encode_by_pieces
@@ -13,31 +13,11 @@ from gossamer.flows.render.serve import LimitReached
 from gossamer.problems import Problem
 from gossamer.state.jobs.batches import Line
 from gossamer.state.tenants.limits import limit_problem
+from gossamer.web.pages.batch_result import BatchProblem, BatchResult
 from gossamer.web.pages.read_result import FetchAnswer, ReadReply
 
 # A page of results is an answer too, with something around the line.
 MAX_LINE_BYTES: Final = MAX_ANSWER_BYTES - 100_000
-
-
-class BatchProblem(Struct, frozen=True, rename="camel"):
-    """Why a page could not be fetched."""
-
-    code: Annotated[str, Meta(description="The code that /fetch would have answered with.")]
-    message: str
-    reason: Annotated[str | UnsetType, Meta(description="The precise reason.")] = UNSET
-    hint: str | UnsetType = UNSET
-
-
-class BatchResult(Struct, frozen=True, rename="camel"):
-    """The result for one URL."""
-
-    index: Annotated[int, Meta(ge=0, description="The position in `urls`.")]
-    url: Annotated[str, Meta(description="As it was given.")]
-    status: Annotated[
-        Literal["done", "failed"], Meta(description="`done`: the target answered; see `result.outcome`.")
-    ]
-    result: Annotated[FetchAnswer | UnsetType, Meta(description="What /fetch would have answered.")] = UNSET
-    problem: BatchProblem | UnsetType = UNSET
 
 
 @dataclass(frozen=True, slots=True)

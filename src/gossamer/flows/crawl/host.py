@@ -242,7 +242,7 @@ class HostCrawl:
                 if rendered is not None:
                     return rendered
             began = asyncio.get_running_loop().time()
-            page = await self._parts.fetcher.fetch(url, plan.spec)
+            page = await self._parts.fetcher.fetch(url, plan.spec, plan.crawl.tenant_id)
             self._record_answer(page, began)
             visited = await self._process(task, plan, page, rules)
             if rendering == "auto":

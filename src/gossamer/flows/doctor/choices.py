@@ -40,6 +40,9 @@ def examine_secrets(settings: Settings) -> list[Diagnosis]:
         "GOSSAMER_OIDC_CLIENT_SECRET": settings.oidc_issuer and not settings.oidc_client_secret,
         "GOSSAMER_CDP_API_KEY_SECRET": settings.cdp_api_key_id and not settings.cdp_api_key_secret,
         "GOSSAMER_BASE_RPC_URL": settings.wallet_address and not settings.base_rpc_url,
+        "GOSSAMER_OPENAI_API_KEY": settings.openai_model
+        and settings.sources.get("openai_base_url") == "default"
+        and not settings.openai_api_key,
         "GOSSAMER_BRAVE_API_KEY": "brave" in settings.search_providers and not settings.brave_api_key,
     }
     missing = [name for name, is_missing in wanted.items() if is_missing]

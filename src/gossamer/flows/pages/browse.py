@@ -5,7 +5,7 @@ from typing import Final
 
 from gossamer.flows.render.serve import LimitReached
 from gossamer.flows.tenants.admit import Caller
-from gossamer.problems import FETCH_TIMEOUT, RENDER_FAILED, Problem
+from gossamer.problems import ACTION_FAILED, FETCH_TIMEOUT, RENDER_FAILED, Problem
 from gossamer.reach.browser.browser import Browsers
 from gossamer.reach.net.fetch_reason import FetchReason
 from gossamer.reach.page.visit import NO_ANSWER, Visit, VisitResult
@@ -27,18 +27,24 @@ class Browsing:
     usage: Usage
 
     async def visit(self, visit: Visit, caller: Caller) -> VisitResult:
-        """Visit the page. A visit that failed does not count."""
+        """Visit the page. One that failed does not count, unless the caller's own steps are the reason."""
         status = (await self.limits.take([caller.renders]))[0]
         if not status.tally.allowed:
             raise LimitReached(status)
         try:
             rendered = await self.browsers.visit(visit)
         except Problem as problem:
-            await self.limits.give_back(status)
-            raise _translate(problem, visit) from problem
+            if problem.kind is not ACTION_FAILED:
+                await self.limits.give_back(status)
+                raise _translate(problem, visit) from problem
+            self._count(caller)
+            raise
+        self._count(caller)
+        return rendered
+
+    def _count(self, caller: Caller) -> None:
         if caller.tenant_id not in ("", PUBLIC):  # the operator's own visits and paid ones are not counted
             self.usage.count(caller.tenant_id, caller.key_id, "render")
-        return rendered
 
 
 def _translate(problem: Problem, visit: Visit) -> Problem:

@@ -3,10 +3,9 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Annotated, Final
+from typing import Final
 
 import msgspec
-from msgspec import Meta
 from msgspec.structs import replace
 
 from gossamer.flows.pages.browse import Browsing
@@ -22,6 +21,7 @@ from gossamer.flows.pages.caching import (
     to_shared,
 )
 from gossamer.flows.pages.capture_request import CaptureRequest
+from gossamer.flows.pages.obtain import cookies_of
 from gossamer.flows.parsers.parser_pool import ParserPool
 from gossamer.flows.tenants.admit import Caller
 from gossamer.problems import CONTENT_UNREADABLE, Problem
@@ -31,23 +31,13 @@ from gossamer.web.documents.image_size import Size, size_of
 from gossamer.web.documents.printed_pdf import page_count
 from gossamer.web.outcome.outcome import Judgement, Outcome
 from gossamer.web.pages.cache_options import CachePart
+from gossamer.web.pages.capture_answer import CapturedPage
 from gossamer.web.pages.page import Page
-from gossamer.web.pages.read_result import PageResult
-from gossamer.web.pages.reading import ReadingOptions
+from gossamer.web.pages.reading_options import ReadingOptions
 from gossamer.web.render.request import RenderErrorCode
 
 MAX_CACHED_BYTES: Final = 4_000_000  # a larger capture would take the place of too much else
 _JUDGED: Final = ReadingOptions(markdown=False, html=False, links=False)
-
-
-class CapturedPage(PageResult, frozen=True, kw_only=True):
-    """What `CaptureResult` and its answers have in common."""
-
-    elapsed_ms: Annotated[int, Meta(description="Milliseconds.")] = msgspec.field(name="captureTime")
-    missing_scripts: Annotated[
-        tuple[str, ...],
-        Meta(description="Scripts of the page whose letters are boxes here, because no font has them."),
-    ] = ()
 
 
 class CaptureResult(CapturedPage, frozen=True, kw_only=True):
@@ -113,6 +103,8 @@ class Capturer:
             missing_scripts=capture.missing_scripts,
             captured_at=self.clock(),
             elapsed_ms=page.elapsed_ms,
+            actions=rendered.actions,
+            cookies=cookies_of(rendered),
         )
 
     async def _judge(self, page: Page) -> tuple[str, Judgement]:

@@ -6,10 +6,12 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from gossamer.flows.pages.obtain import visit_of
 from gossamer.reach.page.screenshot import MAX_SIDE_PIXELS
 from gossamer.reach.page.visit import Format, Paper, Print, Screenshot, Visit
-from gossamer.web.pages.cache_options import CacheOptions
+from gossamer.reach.page.window import SEEN, SEEN_MOBILE
 from gossamer.web.pages.page_request import MIN_RENDER_TIMEOUT, PageUrl, Selector, SentHeaders, Target
+from gossamer.web.pages.visit_options import VisitOptions
 
 MAX_CAPTURE_TIMEOUT: Final = 30_000  # milliseconds
 _INCHES: Final = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "px": 1 / 96}
@@ -21,7 +23,7 @@ Length = Annotated[
 ]
 
 
-class CaptureRequest(CacheOptions, Target, frozen=True, kw_only=True):
+class CaptureRequest(VisitOptions, Target, frozen=True, kw_only=True):
     """What a screenshot and a PDF have in common."""
 
     wait_for_selector: Annotated[
@@ -46,14 +48,7 @@ class CaptureRequest(CacheOptions, Target, frozen=True, kw_only=True):
         raise NotImplementedError
 
     def visit(self, tenant: str = "") -> Visit:
-        return Visit(
-            url=self.address,
-            caller=tenant,
-            timeout=self.seconds,
-            wait_for=self.wait_for,
-            headers=self.header_pairs,
-            capture=self.capture,
-        )
+        return visit_of(self, tenant, self.seconds, self.capture)
 
     def parameters(self) -> dict[str, object]:
         """Everything that the answer depends on, as it is sent."""
@@ -62,6 +57,7 @@ class CaptureRequest(CacheOptions, Target, frozen=True, kw_only=True):
             "capture": msgspec.to_builtins(self.capture),
             "waitForSelector": self.wait_for,
             "headers": self.header_pairs,
+            **self.visit_parameters(),
         }
 
 
@@ -76,7 +72,10 @@ class ScreenshotRequest(CaptureRequest, frozen=True):
     """Of which page to take a picture, and how."""
 
     url: PageUrl
-    viewport: Viewport = msgspec.field(default_factory=Viewport)
+    viewport: Annotated[
+        Viewport | UnsetType,
+        Meta(description="The window. By default 1280 by 720 pixels, on a mobile device 412 by 915."),
+    ] = UNSET
     selector: Annotated[
         Selector | UnsetType,
         Meta(description="Capture only the first element that matches, whatever its size."),
@@ -94,8 +93,9 @@ class ScreenshotRequest(CaptureRequest, frozen=True):
         Annotated[int, Meta(ge=1, le=100)] | UnsetType, Meta(description="Of jpeg and webp.")
     ] = UNSET
     device_scale_factor: Annotated[
-        float, Meta(ge=1, le=3, description="Pixels of the picture for each of the page's.")
-    ] = 1.0
+        Annotated[float, Meta(ge=1, le=3)] | UnsetType,
+        Meta(description="Pixels of the picture for each of the page's. By default 1, on a mobile device 2."),
+    ] = UNSET
     dark_mode: Annotated[
         bool, Meta(description="Show the page as to a visitor who prefers dark colours.")
     ] = False
@@ -110,11 +110,12 @@ class ScreenshotRequest(CaptureRequest, frozen=True):
 
     @property
     def capture(self) -> Screenshot:
-        format_ = self.format or "png"
+        format_, window = self.format or "png", SEEN_MOBILE if self.device == "mobile" else SEEN
+        viewport = self.viewport or Viewport(window.width, window.height)
         return Screenshot(
-            width=self.viewport.width,
-            height=self.viewport.height,
-            scale=self.device_scale_factor,
+            width=viewport.width,
+            height=viewport.height,
+            scale=self.device_scale_factor or window.scale,
             full_page=self.full_page,
             selector=self.selector or None,
             max_height=self.max_height or None,

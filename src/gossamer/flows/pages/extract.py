@@ -6,7 +6,6 @@
 4  values that do not fit the schema are left out, and missing ones are named (`fitting`)
 """
 
-import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -26,17 +25,18 @@ from gossamer.flows.pages.caching import (
     has,
     to_shared,
 )
-from gossamer.flows.pages.obtain import Obtainer
+from gossamer.flows.pages.obtain import Obtained, Obtainer
+from gossamer.flows.pages.page_model import PageModel, no_model
 from gossamer.flows.parsers.parser_pool import ParserPool
 from gossamer.flows.tenants.admit import Caller
-from gossamer.observe.logs import Log
-from gossamer.problems import UNPROCESSABLE_ENTITY, Problem, Unavailable
-from gossamer.reach.services.llm import Model
+from gossamer.problems import Unavailable
+from gossamer.reach.services.llm import SERVICE
 from gossamer.state.cache import Cache
 from gossamer.web.extract import model_form
 from gossamer.web.extract.extraction import Extraction
 from gossamer.web.extract.grounding import Ground
 from gossamer.web.extract.model_form import ModelAnswer
+from gossamer.web.extract.model_use import ModelUse
 from gossamer.web.extract.schema import fitting
 from gossamer.web.extract.schema.coercion import ValueReader
 from gossamer.web.extract.schema.fitting import Fitted
@@ -45,9 +45,9 @@ from gossamer.web.extract.value_spec import ValueSpec, selectors_of, spec_of
 from gossamer.web.html.links import Addresses
 from gossamer.web.outcome.outcome import Outcome
 from gossamer.web.pages.cache_options import CachePart
-from gossamer.web.pages.extract_request import ANYTHING, ExtractRequest, ExtractResult, ModelUse
+from gossamer.web.pages.extract_request import ANYTHING, ExtractRequest, ExtractResult
 from gossamer.web.pages.page import Page
-from gossamer.web.pages.reading import ReadingOptions
+from gossamer.web.pages.reading_options import ReadingOptions
 
 # Pages that stand in the place of the one that was asked for: they have none of its data.
 _ANOTHER_PAGE: Final = frozenset({Outcome.BLOCKED, Outcome.SOFT_404, Outcome.PARKED, Outcome.ERROR})
@@ -58,23 +58,26 @@ class Extractor:
     obtainer: Obtainer
     parsers: ParserPool
     cache: Cache
-    log: Log
-    model: Model | None = None
+    model: PageModel | None = None
     clock: Callable[[], float] = field(default=time.time)
-    boundary: Callable[[], str] = field(default=lambda: f"page-{secrets.token_hex(16)}")
 
     async def extract(self, request: ExtractRequest, caller: Caller) -> ExtractResult:
         """Fetch or render the page, and extract from it."""
         wanted = spec_of(request.data_schema)
         if request.data_schema is ANYTHING and self._model(request) is None:
-            raise _no_model()
+            raise no_model(
+                "Instructions alone need a language model, and none takes part here.",
+                "Say what is wanted as `schema` or `fields`.",
+            )
         await self.parsers.check_selectors(ReadingOptions(include=selectors_of(wanted)))
-        page, extraction = await self._extract(request, caller)
+        obtained = await self._extract(request, caller)
+        page, extraction = obtained.page, obtained.made
         if extraction.judgement.outcome in _ANOTHER_PAGE:
             extraction = replace(extraction, data=[] if wanted.is_list else {}, sources={})
         fitted = fitting.fit(request.data_schema, wanted, extraction.data, extraction.sources, complete=False)
         fitted, used = await self._fill_in(request, wanted, page, extraction, fitted)
-        return _to_result(request, page, extraction, fitted, used, self.clock())
+        result = _to_result(request, page, extraction, fitted, used, self.clock())
+        return msgspec.structs.replace(result, actions=obtained.actions, cookies=obtained.cookies)
 
     async def extract_cached(
         self, request: ExtractRequest, caller: Caller, caching: Caching, admit: Admit = admit_always
@@ -103,17 +106,19 @@ class Extractor:
 
     # The page.
 
-    async def _extract(self, request: ExtractRequest, caller: Caller) -> tuple[Page, Extraction]:
+    async def _extract(self, request: ExtractRequest, caller: Caller) -> Obtained[Extraction]:
         with_text = self._model(request) is not None
 
         async def extract(page: Page) -> Extraction:
             return await self.parsers.extract(page, request.data_schema, with_text=with_text)
 
-        return await self.obtainer.obtain(request, caller, extract, lambda found: found.judgement)
+        return await self.obtainer.obtain(
+            request, caller, extract, lambda found: found.judgement.reason == "script_needed"
+        )
 
     # The model.
 
-    def _model(self, request: ExtractRequest) -> Model | None:
+    def _model(self, request: ExtractRequest) -> PageModel | None:
         return self.model if request.model else None
 
     async def _fill_in(
@@ -129,28 +134,17 @@ class Extractor:
             instructions=request.instructions,
             url=page.final_url,
             text=extraction.text,
-            boundary=self.boundary(),
+            boundary=model.boundary(),
         )
         if form is None:
             return _finish(request, wanted, found), None
-        try:
-            answer = await model.answer(form.system, form.prompt, form.schema)
-        except Unavailable as away:
+        said, used = await model.ask(form)
+        if used.status == "failed":
             if request.data_schema is ANYTHING:
-                raise
-            why = away.reason or ""
-            self.log.warning("model_away", "what a model was to fill in is missing", why=why)
-            return _finish(request, wanted, found), ModelUse(
-                name=model.name, status="failed", input_tokens=0, output_tokens=0, reason=why
-            )
+                raise Unavailable(SERVICE, used.reason)
+            return _finish(request, wanted, found), used
         reader = ValueReader(Addresses(page.final_url), extraction.language)
-        answered = model_form.read_answer(answer.value, form, wanted, Ground(extraction.text), reader)
-        used = ModelUse(
-            name=model.name,
-            status="ok",
-            input_tokens=answer.input_tokens,
-            output_tokens=answer.output_tokens,
-        )
+        answered = model_form.read_answer(said, form, wanted, Ground(extraction.text), reader)
         return _finish(request, wanted, _join(found, answered)), used
 
 
@@ -166,15 +160,6 @@ def _finish(request: ExtractRequest, wanted: ValueSpec, found: Fitted) -> Fitted
     """Fit the data for the last time: an object that lacks something required is left out."""
     fitted = fitting.fit(request.data_schema, wanted, found.data, found.sources, complete=True)
     return replace(fitted, rejected=(*found.rejected, *fitted.rejected))
-
-
-def _no_model() -> Problem:
-    return Problem(
-        UNPROCESSABLE_ENTITY,
-        "Instructions alone need a language model, and none takes part here.",
-        hint="Say what is wanted as `schema` or `fields`. The operator can set ANTHROPIC_API_KEY.",
-        details={"reason": "no_model"},
-    )
 
 
 def _to_result(

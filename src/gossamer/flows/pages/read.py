@@ -1,10 +1,8 @@
 """Read: a URL in, what the page says out; from the cache if the request asks for it."""
 
-import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from string import ascii_lowercase
 from typing import Final
 
 import msgspec
@@ -22,13 +20,14 @@ from gossamer.flows.pages.caching import (
     has,
     to_shared,
 )
-from gossamer.flows.pages.obtain import Obtainer
+from gossamer.flows.pages.obtain import Obtained, Obtainer
+from gossamer.flows.pages.page_model import PageModel, no_model
 from gossamer.flows.parsers.parser_pool import ParserPool
 from gossamer.flows.tenants.admit import Caller
 from gossamer.state.cache import Cache
 from gossamer.state.search.search_document import MAX_TEXT_CHARS, IndexedDocument
 from gossamer.state.search.search_index import SearchIndex
-from gossamer.web.content.brief import BOUNDARY_CHARS
+from gossamer.web.content.marked import new_boundary
 from gossamer.web.outcome.outcome import Outcome
 from gossamer.web.pages.page import Page
 from gossamer.web.pages.page_request import ATTEMPTS, PageRequest
@@ -39,35 +38,34 @@ from gossamer.web.url.url import Url, is_tracked
 INDEXED_CHARS: Final = 2 * MAX_TEXT_CHARS  # of a page's text, which searches look through
 
 
-def new_boundary() -> str:
-    """Letters that nobody can guess, all of one case, so that they always count the same."""
-    return "".join(secrets.choice(ascii_lowercase) for _ in range(BOUNDARY_CHARS))
-
-
 @dataclass(frozen=True, slots=True)
 class Reader:
     obtainer: Obtainer
     parsers: ParserPool
     cache: Cache
     index: SearchIndex | None = None
+    model: PageModel | None = None
     clock: Callable[[], float] = field(default=time.time)
     boundary: Callable[[], str] = field(default=new_boundary)
 
     async def read(self, request: PageRequest, caller: Caller, attempts: int = ATTEMPTS) -> ReadResult:
         """Fetch or render the page, and read it."""
+        if request.summary and self.model is None:
+            raise no_model("A summary needs a language model, and none takes part here.", "Leave it out.")
         options = request.reading_options(INDEXED_CHARS)
         await self.parsers.check_selectors(options)
 
         async def read(page: Page) -> Reading:
             return await self.parsers.read(page, options)
 
-        page, reading = await self.obtainer.obtain(
-            request, caller, read, lambda reading: reading.judgement, attempts
+        obtained = await self.obtainer.obtain(
+            request, caller, read, lambda reading: reading.needs_browser, attempts
         )
-        result = _to_result(request, page, reading, self.clock())
+        reading = obtained.made
+        result = _to_result(request, obtained, self.clock())
         if request.is_public and result.outcome is Outcome.OK:
             self._index(caller, result, reading)
-        return result
+        return await self._add_summary(request, result)
 
     async def read_cached(
         self,
@@ -79,18 +77,33 @@ class Reader:
     ) -> ReadReply:
         """From the cache, or read and kept there. Only a good result is kept."""
         common = to_shared(request)
-        key = _key(common, caching, attempts, caller.tier)
+        key = self._key(common, caching, attempts, caller.tier)
 
         async def make() -> MadeAnswer:
             await admit_or_pass(admit)
             made = await self.read(common, caller, attempts)
-            return MadeAnswer(msgspec.msgpack.encode(made), made.fetched_at, made.outcome is Outcome.OK)
+            return MadeAnswer(msgspec.msgpack.encode(made), made.fetched_at, made.is_good)
 
         read, part = await get_or_make(self.cache, caching, key, ReadResult, make, patience=request.seconds)
         return ReadReply(replace(read, url=request.address.href), part)
 
     async def has(self, request: PageRequest, caching: Caching) -> bool:
-        return await has(self.cache, caching, _key(to_shared(request), caching))
+        return await has(self.cache, caching, self._key(to_shared(request), caching))
+
+    def _key(
+        self, request: PageRequest, caching: Caching, attempts: int = ATTEMPTS, tier: str = ""
+    ) -> CacheKey:
+        parameters = request.parameters(self.model.name if self.model else "")
+        return CacheKey.of("fetch", caching.tenant, parameters, (request.seconds, attempts, tier))
+
+    async def _add_summary(self, request: PageRequest, read: ReadResult) -> ReadResult:
+        """Only of the page that was asked for, not of one that stands in its place."""
+        if not request.summary or self.model is None or not read.llm or read.outcome is not Outcome.OK:
+            return read
+        said, used = await self.model.summarise(
+            url=read.final_url, text=read.llm.text, query=request.llm_query
+        )
+        return replace(read, summary=said or UNSET, model=used)
 
     def _index(self, caller: Caller, read: ReadResult, reading: Reading) -> None:
         """Let later searches find the page. The index knows it by its cache form, so a page whose URL has
@@ -109,12 +122,8 @@ class Reader:
         self.index.note(caller.tenant_id, document)
 
 
-def _key(request: PageRequest, caching: Caching, attempts: int = ATTEMPTS, tier: str = "") -> CacheKey:
-    return CacheKey.of("fetch", caching.tenant, request.parameters(), (request.seconds, attempts, tier))
-
-
-def _to_result(request: PageRequest, page: Page, reading: Reading, now: float) -> ReadResult:
-    wanted = set(request.formats)
+def _to_result(request: PageRequest, obtained: Obtained[Reading], now: float) -> ReadResult:
+    wanted, page, reading = set(request.formats), obtained.page, obtained.made
     return ReadResult(
         url=page.url,
         final_url=page.final_url,
@@ -130,8 +139,11 @@ def _to_result(request: PageRequest, page: Page, reading: Reading, now: float) -
         metadata=reading.metadata,
         words=reading.words,
         fallback=reading.fallback,
+        confidence=UNSET if reading.confidence is None else reading.confidence,
+        warning=reading.warning or UNSET,
         cut=reading.cut,
         page_count=UNSET if reading.page_count is None else reading.page_count,
+        recognised=reading.recognised,
         fetched_at=now,
         markdown=reading.markdown if "markdown" in wanted else UNSET,
         llm=reading.brief or UNSET,
@@ -139,4 +151,8 @@ def _to_result(request: PageRequest, page: Page, reading: Reading, now: float) -
         raw_html=UNSET if reading.raw_html is None else reading.raw_html,
         text=reading.text if "text" in wanted else UNSET,
         links=reading.links if "links" in wanted else UNSET,
+        images=reading.images if "images" in wanted else UNSET,
+        actions=obtained.actions,
+        cookies=obtained.cookies,
+        visit=obtained.visit if request.return_visit else UNSET,
     )

@@ -8,7 +8,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final, Literal, Protocol
+from typing import Any, ClassVar, Final, Protocol
 
 import msgspec
 
@@ -31,6 +31,7 @@ from gossamer.state.search.search_index import SearchIndex
 from gossamer.web.pages.cache_options import CachePart
 from gossamer.web.search.fusion import Ranked, SearchHit, fuse
 from gossamer.web.search.question import Question
+from gossamer.web.search.search_answer import AccountStatus
 from gossamer.web.url.url import Url
 
 SECONDS: Final = 10.0  # for each source, whatever its own deadline
@@ -89,9 +90,6 @@ class ProviderSource:
 
     async def find(self, tenant: str, question: Question) -> Hits:
         return Hits(await self.provider.search(question))
-
-
-AccountStatus = Literal["ok", "partial", "busy", "failed", "skipped"]
 
 
 @dataclass(frozen=True, slots=True)

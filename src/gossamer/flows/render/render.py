@@ -22,14 +22,15 @@ from gossamer.state.render import renders
 from gossamer.web.outcome.outcome import Outcome
 from gossamer.web.pages.page import Page
 from gossamer.web.render.request import Bot, RenderErrorCode, RenderRequest, RenderResult
+from gossamer.web.render.visitor import Visitor
 from gossamer.web.url.url import Url, digest, shared_url
 
 KIND: Final = renders.KIND
 MAX_HTML_BYTES: Final = 10_000_000
 GONE: Final = (404, 410)  # a page may declare one of these as its status and is still kept
 
-# A site's own middleware knows our request by this header, and does not ask us for the page again.
-MARK: Final = (("X-Gossamer", "render"),)
+# A site's middleware, ours or Prerender's, knows our request by these headers and does not ask us again.
+MARK: Final = (("X-Gossamer", "render"), ("X-Prerender", "1"))
 
 # The word in the User-Agent by which a site recognises each bot. The rest of the User-Agent stays our own:
 # we do not pretend to be another client.
@@ -108,6 +109,7 @@ class Renderer:
             wait_for=request.wait_for_selector,
             user_agent=self._user_agent(request.bot),
             headers=MARK,
+            visitor=Visitor(device=request.device),
         )
         return await self.browsers.visit(visit, step)
 

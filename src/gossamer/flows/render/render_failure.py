@@ -134,6 +134,7 @@ class RenderFailure:
     detail: str
     cause: str | None = None  # what was behind the reason
     awaited: Awaited | None = None  # what the page was still waited for when time was up
+    status: int | None = None  # of the page, if that is the reason
 
     @classmethod
     def of(cls, job: Job) -> "RenderFailure | None":
@@ -146,6 +147,7 @@ class RenderFailure:
         kind = _KINDS.get(error.code, problems.RENDER_FAILED)
         code = _BY_KIND.get(kind.code) or _code_named(error.reason)
         cause, awaited = error.details.get("cause"), error.details.get("awaited")
+        status = error.details.get("status")
         return cls(
             kind=kind,
             code=code,
@@ -153,6 +155,7 @@ class RenderFailure:
             detail=error.detail,
             cause=None if cause is None else str(cause),
             awaited=Awaited(awaited) if awaited in tuple(Awaited) else None,
+            status=status if isinstance(status, int) else None,
         )
 
     @property
@@ -164,10 +167,10 @@ class RenderFailure:
     def problem(self, job: Job) -> Problem:
         """For a request that waited: a fault of the request as itself, everything else as a failed render."""
         kind = self.kind if self.kind in _FAULTS_OF_REQUEST else problems.RENDER_FAILED
-        known = {} if self.awaited is None else {"awaited": self.awaited.value}
+        known = {"awaited": self.awaited and self.awaited.value, "status": self.status}
         details = {
             "reason": self.reason,
-            **known,
+            **{name: value for name, value in known.items() if value is not None},
             "jobId": job.job_id,
             "statusUrl": f"/api/status/{job.job_id}",
         }

@@ -144,6 +144,7 @@ class Warmer:
             url=text,
             bot=request.bot,
             keep_scripts=request.keep_scripts,
+            device=request.device,
             timeout=request.timeout,
             max_age=request.max_age,
         )

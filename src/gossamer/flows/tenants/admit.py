@@ -35,6 +35,9 @@ class Caller:
     name: str = ""  # the key's display prefix, the wallet in short, or the person's email
     via: Via = Via.NONE
     csrf_secret: str = field(default="", repr=False)  # of a session: requests that change something name it
+    opens: frozenset[str] | None = (
+        None  # the ids that a capability opens, and nothing else; None: no such bound
+    )
 
     # The limits that apply, each with the subject that it is counted for.
 
@@ -60,7 +63,11 @@ NOBODY: Final = Caller(Role.NOBODY)
 
 def wallet(address: str) -> Caller:
     """A caller that pays by the call. All wallets share one tenant, and no tier limits what is paid for."""
-    return Caller(Role.USER, address, PUBLIC, Tier.ENTERPRISE, f"{address[:6]}…{address[-4:]}", Via.WALLET)
+    return Caller(Role.USER, address, PUBLIC, Tier.ENTERPRISE, wallet_name(address), Via.WALLET)
+
+
+def wallet_name(address: str) -> str:
+    return f"{address[:6]}…{address[-4:]}"
 
 
 class Admission:

@@ -20,7 +20,7 @@ from gossamer.state.db.database import Database
 from gossamer.state.jobs import heartbeats, job_table, work_now
 from gossamer.state.jobs.job import JobState, QueueDepth
 from gossamer.state.jobs.work_now import RunningCrawls
-from gossamer.state.pay import ledger
+from gossamer.state.pay import payment_list
 from gossamer.state.tenants import usage_rows
 from gossamer.state.tenants.usage import DAY
 from gossamer.state.tenants.usage_rows import UsageDay
@@ -166,8 +166,8 @@ class Overviews:
         if known.sums is None or now >= known.until:
             try:
                 async with self.database.scan() as connection:
-                    proven = await ledger.revenue(connection)
-                    unproven = await ledger.revenue(connection, proven=False)
+                    proven = await payment_list.revenue(connection)
+                    unproven = await payment_list.revenue(connection, proven=False)
             except Unavailable:  # too busy for a long sum: the last one is good enough
                 return known.sums
             known.sums = RevenueOverview(

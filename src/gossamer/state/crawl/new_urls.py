@@ -16,6 +16,7 @@ from gossamer.state.crawl import crawl_counts
 from gossamer.state.crawl.crawl_counts import CountChange
 from gossamer.state.db.bulk import bulk
 from gossamer.state.db.single import Rows
+from gossamer.state.operations import subscriptions
 
 LOW, MEDIUM, HIGH = 1, 2, 3
 
@@ -76,7 +77,8 @@ FROM {{given}} WHERE hosts.host = given.host AND lease_token IS NULL
 _REOPEN: Final = bulk(
     """
 UPDATE crawls SET state = 'running', finished_at = NULL
-FROM {given} WHERE crawls.id = given.crawl_id AND state = 'done'""",
+FROM {given} WHERE crawls.id = given.crawl_id AND state = 'done'
+RETURNING crawls.id""",
     rows={"crawl_id": "text"},
 )
 
@@ -113,7 +115,8 @@ async def add(connection: AsyncConnection, crawl_id: str, urls: Iterable[NewUrl]
         return 0
     await lock_hosts(connection, hosts, now)
     await wake(connection, hosts, now)
-    await crawl_counts.lock_all(connection, [crawl_id])
+    told = await crawl_counts.lock_all(connection, [crawl_id])
     await tally.write(connection, now)
-    await _REOPEN(connection, now, [(crawl_id,)])
+    if await _REOPEN(connection, now, [(crawl_id,)]) and told:
+        await subscriptions.reopen(connection, crawl_id)
     return tally.by_crawl[crawl_id]["added"]

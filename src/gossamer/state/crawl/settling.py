@@ -16,7 +16,9 @@ from gossamer.state.crawl.new_urls import NewUrl
 from gossamer.state.crawl.removal import crawl_blobs, removed_pages
 from gossamer.state.db.bulk import bulk
 from gossamer.state.jobs.job import clean
+from gossamer.state.operations import subscriptions
 from gossamer.state.search import index_queue
+from gossamer.web.outcome.webhook import EventPage
 
 End = Literal["pending", "completed", "failed", "blocked"]
 MAX_REASON_CHARS: Final = 500
@@ -166,9 +168,11 @@ async def settle(
     await new_urls.wake(connection, awake - own.keys(), now)
     ended = await _end_tasks(connection, [end for _, batch in batches for end in batch.ends], now)
     _count(ended, tally)
-    await crawl_counts.lock_all(connection, tally.crawls)
+    told = await crawl_counts.lock_all(connection, tally.crawls)
     await _keep(connection, ended, blobs, now)
     await tally.write(connection, now)
+    if told:
+        await _tell(connection, told, ended, now)
     await _NEWS(connection, now, _news(batches, ended))
     return held
 
@@ -215,6 +219,18 @@ async def _keep(
         if end.page is not None and end.page.blob is not None
     ]
     await index_queue.add(connection, readable)
+
+
+async def _tell(
+    connection: AsyncConnection, crawl_ids: Collection[str], ended: Sequence[TaskEnd], now: int | None
+) -> None:
+    for crawl_id, to in (await subscriptions.some(connection, crawl_ids)).items():
+        pages = [
+            EventPage(end.task.url_hash, end.task.url, end.page.outcome == "ok", end.page.blob is not None)
+            for end in ended
+            if end.page is not None and end.task.crawl_id == crawl_id
+        ]
+        await subscriptions.tell_pages(connection, to, pages, now=now)
 
 
 def _count(ended: Sequence[TaskEnd], tally: CountChange) -> None:

@@ -99,6 +99,11 @@ async def get(connection: AsyncConnection, audit_id: str) -> Audit | None:
     return None if row is None else _audit(row._mapping)
 
 
+async def job_id_of(connection: AsyncConnection, audit_id: str) -> str | None:
+    job_id: str | None = await connection.scalar(select(audits.c.job_id).where(audits.c.id == audit_id))
+    return job_id
+
+
 async def take(connection: AsyncConnection, audit_id: str) -> Audit | None:
     """Remove an audit, and return what it was."""
     gone = delete(audits).where(audits.c.id == audit_id).returning(*audits.c)

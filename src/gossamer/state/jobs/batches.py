@@ -8,7 +8,7 @@ the job, but the headers of the requests only until the job is over, because the
 import asyncio
 import itertools
 import zlib
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
@@ -22,6 +22,7 @@ from gossamer.state.blobs import orphan_blobs
 from gossamer.state.blobs.blobs import Blobs
 from gossamer.state.db.database import Database, clock
 from gossamer.state.db.tables import batch_results, batches, jobs
+from gossamer.state.operations import subscriptions
 
 MAX_ROW_BYTES: Final = 32_768  # of a compressed line in a row; a larger one becomes a blob
 MAX_INLINE_BYTES: Final = 65_536  # of a line; larger ones are compressed and decompressed in a thread
@@ -31,6 +32,8 @@ FORGET_BATCH: Final = 10
 RESULTS_AT_ONCE: Final = 100
 MEDIA_TYPE: Final = "application/json"
 _WINDOW: Final = 31  # for zlib: with gzip's header and trailer
+
+OnWritten = Callable[[AsyncConnection], Awaitable[None]]
 
 _results: Final = batch_results.c
 _HEAD: Final = (
@@ -154,6 +157,7 @@ async def forget(connection: AsyncConnection) -> int:
         theirs = _results.job_id.in_(ids)
         blobs = select(_results.blob).where(theirs, _results.blob.is_not(None))
         await orphan_blobs.mark(connection, [str(blob) for blob in await connection.scalars(blobs)])
+        await subscriptions.remove(connection, ids)
         await connection.execute(delete(batch_results).where(theirs))
         await connection.execute(delete(batches).where(batches.c.job_id.in_(ids)))
     return len(ids)
@@ -202,6 +206,7 @@ async def forget_headers_of(connection: AsyncConnection, job_id: str) -> None:
 
 async def drop_row(connection: AsyncConnection, job_id: str) -> None:
     """The last step: the batch has no results any more."""
+    await subscriptions.remove(connection, [job_id])
     await connection.execute(delete(batches).where(batches.c.job_id == job_id))
 
 
@@ -217,8 +222,9 @@ class BatchLines:
         job_id: str,
         lines: Sequence[Line],
         holding: AbstractAsyncContextManager[AsyncConnection],
+        also: OnWritten | None = None,
     ) -> None:
-        """Write all lines or none, in the transaction that holds the job's lease."""
+        """Write all lines or none, in the transaction that holds the job's lease, which `also` joins."""
         packed = [await _pack(job_id, line) for line in lines]
         large = [each for each in packed if each.blob is not None]
         await self._upload(large)
@@ -227,6 +233,8 @@ class BatchLines:
                 if not await orphan_blobs.claim(connection, str(each.blob)):
                     raise Unavailable("blobs", "an upload took too long")
             await connection.execute(insert(batch_results), [each.as_row(job_id) for each in packed])
+            if also is not None:
+                await also(connection)
 
     async def read(
         self, job_id: str, first: int, *, before: int | None = None, limit: int, most_bytes: int

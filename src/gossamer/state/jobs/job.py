@@ -18,29 +18,17 @@ import secrets
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
-from enum import StrEnum
 from typing import Any, Final
 
 import msgspec
 
 from gossamer.observe.redaction import redact, redact_values
 from gossamer.problems import INTERNAL_ERROR, SERVICE_UNAVAILABLE, Problem
+from gossamer.web.outcome.job_state import JobState as JobState  # a part of what is told here
 
 MAX_ATTEMPTS: Final = 3
 MAX_ERROR_CHARS: Final = 2_000
 MAX_ERROR_VALUE_CHARS: Final = 500
-
-
-class JobState(StrEnum):
-    QUEUED = "queued"  # waits for a worker, or for its time
-    RUNNING = "running"  # a worker has a lease on it
-    DONE = "done"  # it has a result
-    FAILED = "failed"  # it is not tried again; `last_error` says why
-    CANCELED = "canceled"  # on request
-
-    @property
-    def is_over(self) -> bool:
-        return self not in (JobState.QUEUED, JobState.RUNNING)
 
 
 ErrorValue = str | int | float | bool | None

@@ -30,12 +30,14 @@ from gossamer.state.db.tables import (
     usage_days,
     users,
 )
+from gossamer.state.operations.operation_tables import webhook_subscriptions
 from gossamer.state.tenants.tenants import Key, list_all_keys
 
 ROWS_AT_ONCE: Final = 500
 
 PEOPLE: Final = (sessions, sign_in_links, users, api_keys)  # in an order that foreign keys allow
-RECORDS: Final = (audits, past_usage, tenant_days, usage_days)  # nothing else hangs on them
+# Nothing else hangs on them.
+RECORDS: Final = (audits, past_usage, tenant_days, usage_days, webhook_subscriptions)
 _INDEX: Final = (search_drops, search_tenants)
 _EVERYTHING: Final = (jobs, crawls, archives, batches, cached_pages, search_pages, *RECORDS, *PEOPLE)
 

@@ -120,7 +120,7 @@ class CrawlPreviewer:
         verdict = _verdict(rules, url)
         if verdict != "allowed":
             return SeedPreview(url=url.href, robots=verdict)
-        page = await self.fetcher.fetch(url, spec, FETCH_SECONDS)
+        page = await self.fetcher.fetch(url, spec, "", FETCH_SECONDS)
         known = SeedPreview(url=url.href, robots=verdict, status_code=page.status)
         if is_redirect(page):
             target = redirect_target(page)

@@ -24,7 +24,8 @@ from gossamer.state.crawl.reading.trail import Trail
 from gossamer.state.db.database import Database
 from gossamer.web.html.links import Link
 from gossamer.web.pages.page import Page, is_text
-from gossamer.web.pages.reading import ReadingOptions
+from gossamer.web.pages.reading import Reading
+from gossamer.web.pages.reading_options import ReadingOptions
 
 Shape = Literal["markdown", "text", "html", "raw"]
 POLL_SECONDS: Final = 0.5  # how often a follower looks for new pages
@@ -47,16 +48,37 @@ class StoredContent:
 
 
 @dataclass(frozen=True, slots=True)
+class WantedContent:
+    """What to read from stored pages: the content in one format, all parts that the options name, or both."""
+
+    shape: Shape | None = None
+    options: ReadingOptions | None = None
+
+    def __bool__(self) -> bool:
+        return self.shape is not None or self.options is not None
+
+
+NOTHING: Final = WantedContent()
+
+
+@dataclass(frozen=True, slots=True)
 class PageWithContent:
     """A stored page, with its content if the caller asked for it."""
 
     page: StoredPage
     content: str | None = None
+    reading: Reading | None = None  # everything else that the caller asked for
     unread: str = ""  # why there is no content
 
     @property
     def position(self) -> Position:
         return Position(self.page.crawled_at, self.page.url_hash, self.page.crawl_id)
+
+    @property
+    def chars(self) -> int:
+        """About how much content it has."""
+        texts = (self.reading.markdown, self.reading.html, self.reading.raw_html) if self.reading else ()
+        return sum(len(text or "") for text in (self.content, *texts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,22 +123,22 @@ class CrawlResults:
                 await asyncio.sleep(POLL_SECONDS)
 
     async def read(
-        self, found: Sequence[PageWithContent], shape: Shape | None
+        self, found: Sequence[PageWithContent], wanted: WantedContent
     ) -> AsyncGenerator[PageWithContent]:
         """The pages with their content, one by one, because each may take long. A caller that stops early
         must close it."""
         name, whole = None, None
         for stored in found:
-            blob = None if shape is None else stored.page.blob
+            blob = stored.page.blob if wanted else None
             if blob is not None and blob != name:  # pages that were stored together share a blob
                 name, whole = blob, await self.blobs.get(blob)
-            if shape is None or (blob is None and not stored.page.content_hash):
+            if not wanted or (blob is None and not stored.page.content_hash):
                 yield stored
             else:
-                yield await self._with_content(stored, whole if blob is not None else None, shape)
+                yield await self._with_content(stored, whole if blob is not None else None, wanted)
 
     async def follow(
-        self, which: PageFilter, after: Position | None = None, shape: Shape | None = None
+        self, which: PageFilter, after: Position | None = None, wanted: WantedContent = NOTHING
     ) -> AsyncGenerator[list[PageWithContent]]:
         """All pages stored after `after`, until the crawl stops running; of a tenant, those stored by now.
         Yields an empty list now and then, so that the caller can do something else. A caller that stops early
@@ -126,7 +148,7 @@ class CrawlResults:
             crawl = await self.crawls.get(which.crawl_id) if which.crawl_id else None
             runs = crawl is not None and crawl.state == "running"
             found = await self.listing_when_free(which, after, MAX_PAGES_AT_ONCE, settled=runs)
-            async with aclosing(self.chunks(found, shape)) as chunks:
+            async with aclosing(self.chunks(found, wanted)) as chunks:
                 async for chunk in chunks:
                     yield chunk
             if found:
@@ -138,16 +160,16 @@ class CrawlResults:
             await asyncio.sleep(POLL_SECONDS)
 
     async def chunks(
-        self, found: Sequence[PageWithContent], shape: Shape | None
+        self, found: Sequence[PageWithContent], wanted: WantedContent
     ) -> AsyncGenerator[list[PageWithContent]]:
         """The pages with their content, in lists. A list ends when it is long or has taken a while."""
         clock = asyncio.get_running_loop().time
         chunk: list[PageWithContent] = []
         size, until = 0, clock() + POLL_SECONDS
-        async with aclosing(self.read(found, shape)) as reading:
+        async with aclosing(self.read(found, wanted)) as reading:
             async for stored in reading:
                 chunk.append(stored)
-                size += len(stored.content or "")
+                size += stored.chars
                 if size > MAX_CHUNK_CHARS or clock() > until:
                     yield chunk
                     chunk, size, until = [], 0, clock() + POLL_SECONDS
@@ -159,7 +181,8 @@ class CrawlResults:
         page = await self._stored(row)
         if shape == "raw":
             return StoredContent(page.body, _media_type(page))
-        return StoredContent((await self._read_content(page, shape)).encode(), _MEDIA_TYPES[shape])
+        reading = await self.parsers.read(page, ReadingOptions())
+        return StoredContent(_content(reading, shape).encode(), _MEDIA_TYPES[shape])
 
     async def links(self, row: StoredPage) -> Sequence[Link]:
         """What a page links to. Raises `Problem` if it is not stored or cannot be read."""
@@ -189,20 +212,26 @@ class CrawlResults:
         return unpack_row(whole, row)
 
     async def _with_content(
-        self, stored: PageWithContent, whole: bytes | None, shape: Shape
+        self, stored: PageWithContent, whole: bytes | None, wanted: WantedContent
     ) -> PageWithContent:
         if whole is None:
             return replace(stored, unread="not_kept")
         try:
-            return replace(stored, content=await self._read_content(unpack_row(whole, stored.page), shape))
+            page = unpack_row(whole, stored.page)
+            reading = await self.parsers.read(page, wanted.options or ReadingOptions())
         except Unavailable:
             raise
         except Problem as problem:  # an image, or too large to read: the other pages follow
             return replace(stored, unread=problem.reason or problem.kind.code.lower())
+        return replace(
+            stored,
+            content=None if wanted.shape is None else _content(reading, wanted.shape),
+            reading=None if wanted.options is None else reading,
+        )
 
-    async def _read_content(self, page: Page, shape: Shape) -> str:
-        reading = await self.parsers.read(page, ReadingOptions())
-        return {"markdown": reading.markdown, "text": reading.text, "html": reading.html}[shape]
+
+def _content(reading: Reading, shape: Shape) -> str:
+    return {"markdown": reading.markdown, "text": reading.text, "html": reading.html}[shape]
 
 
 def unpack_row(whole: bytes, row: StoredPage) -> Page:

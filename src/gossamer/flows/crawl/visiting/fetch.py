@@ -27,8 +27,15 @@ class CrawlFetcher:
     fetcher: Fetcher
     browsing: Browsing | None
 
-    async def fetch(self, url: Url, spec: CrawlSpec, timeout: float = TIMEOUT) -> Page:
-        ask = FetchSpec(url=url, headers=_headers(url, spec), timeout=timeout, attempts=1, max_redirects=0)
+    async def fetch(self, url: Url, spec: CrawlSpec, tenant: str, timeout: float = TIMEOUT) -> Page:
+        ask = FetchSpec(
+            url=url,
+            headers=_headers(url, spec),
+            timeout=timeout,
+            attempts=1,
+            max_redirects=0,
+            tenant=tenant,
+        )
         return await self.fetcher.fetch(ask)
 
     async def render(self, url: Url, plan: CrawlPlan) -> VisitResult | None:

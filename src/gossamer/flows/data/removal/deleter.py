@@ -19,6 +19,7 @@ from gossamer.state.jobs import deletions, job_table
 from gossamer.state.jobs.deletions import Deletion, DeletionKind
 from gossamer.state.jobs.job import Job, NewJob
 from gossamer.state.jobs.jobs import Jobs
+from gossamer.state.pay import orders
 from gossamer.state.tenants import activity
 from gossamer.state.tenants.activity import Action, ActivityEntry, Actor
 from gossamer.web.url.url import digest
@@ -148,6 +149,7 @@ class Deleter:
     async def _accept(
         self, connection: AsyncConnection, deletion: Deletion, seen_by: str | None, by: Actor
     ) -> AcceptedDeletion | None:
+        await orders.count_deleted(connection, deletion.subject, seen_by)
         accepted = await self.removals[deletion.kind].accept(connection, deletion, seen_by)
         if accepted is None:
             return None
