@@ -1,0 +1,1 @@
+"""The library: one interface to a server, over HTTP or in the same process."""

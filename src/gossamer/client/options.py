@@ -1,0 +1,178 @@
+"""The options of each call, as keyword arguments with types.
+
+The server declares and checks the same options, under the names that JSON uses: `max_tokens` is `maxTokens`.
+A test compares both.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Required, TypedDict
+
+from gossamer.web.crawl.scope import Reach
+from gossamer.web.pages.capture_answer import Paper, PictureFormat
+from gossamer.web.pages.map_request import SitemapUse
+from gossamer.web.pages.page_request import Format, Rendering
+from gossamer.web.render.actions import BrowserAction
+from gossamer.web.render.cookies import PageCookie
+from gossamer.web.render.request import Bot
+from gossamer.web.render.visitor import BlockedKind, Device
+from gossamer.web.search.question import Recency
+
+
+class CacheKeywords(TypedDict, total=False):
+    cache: bool | None  # answer from the cache if possible, and keep the answer there
+    cache_ttl: int  # seconds
+    max_age: int | None  # seconds
+
+
+class VisitKeywords(CacheKeywords, total=False):
+    actions: Sequence[BrowserAction | Mapping[str, Any]]  # steps in the browser
+    cookies: Sequence[PageCookie | Mapping[str, Any]]
+    return_cookies: bool
+    device: Device
+    locale: str
+    timezone: str
+    block: Sequence[BlockedKind]
+
+
+class PageKeywords(VisitKeywords, total=False):
+    formats: Sequence[Format]
+    main_content: bool
+    include: Sequence[str]  # CSS selectors
+    exclude: Sequence[str]
+    max_tokens: int
+    query: str  # which parts of the page the format llm keeps first
+    headers: Mapping[str, str]
+    timeout: int  # milliseconds
+    render: Rendering
+    wait_for_selector: str
+    return_visit: bool  # what the browser's visit took
+
+
+class FetchKeywords(PageKeywords, total=False):
+    summary: bool  # by the server's language model, of the format llm
+
+
+class ExtractKeywords(VisitKeywords, total=False):
+    schema: Mapping[str, Any] | None  # JSON Schema
+    fields: Sequence[str] | Mapping[str, str] | None
+    instructions: str  # for a language model
+    model: bool
+    render: Rendering
+    timeout: int  # milliseconds
+    headers: Mapping[str, str]
+
+
+class SearchKeywords(CacheKeywords, total=False):
+    limit: int
+    site: str | None
+    recency: Recency | None
+    language: str | None
+
+
+class MapKeywords(CacheKeywords, total=False):
+    search: str | None  # only links with one of these words
+    limit: int
+    sitemap: SitemapUse
+    include_subdomains: bool
+    ignore_query: bool
+    timeout: int  # milliseconds
+
+
+class CaptureKeywords(VisitKeywords, total=False):
+    wait_for_selector: str
+    timeout: int  # milliseconds
+    headers: Mapping[str, str]
+
+
+class ViewportSize(TypedDict, total=False):
+    width: int
+    height: int
+
+
+class ScreenshotKeywords(CaptureKeywords, total=False):
+    viewport: ViewportSize
+    selector: str
+    full_page: bool
+    max_height: int
+    format: PictureFormat
+    quality: int
+    device_scale_factor: float
+    dark_mode: bool
+
+
+class MarginSizes(TypedDict, total=False):
+    top: str
+    right: str
+    bottom: str
+    left: str
+
+
+class PdfKeywords(CaptureKeywords, total=False):
+    format: Paper
+    landscape: bool
+    print_background: bool
+    scale: float
+    margins: MarginSizes
+    page_ranges: str
+
+
+class RenderKeywords(TypedDict, total=False):
+    wait_for_selector: str | None
+    timeout: int  # milliseconds
+    max_age: int | None  # seconds
+    stale_while_revalidate: int
+    stale_if_error: int
+    bot: Bot
+    device: Device
+    keep_scripts: bool
+
+
+class WebhookKeywords(TypedDict, total=False):
+    url: Required[str]
+    events: Sequence[Literal["started", "page", "completed", "failed", "canceled"]]
+    headers: Mapping[str, str]
+    metadata: Mapping[str, str]
+    shape: str
+
+
+class BatchKeywords(PageKeywords, total=False):
+    tier: Literal["basic", "pro", "auto"]
+    webhook: WebhookKeywords | None  # whom to tell of its results
+
+
+class CrawlKeywords(TypedDict, total=False):
+    name: str
+    scope: Reach
+    include: Sequence[str]
+    exclude: Sequence[str]
+    max_pages: int
+    max_depth: int
+    max_urls_per_page: int
+    delay: float | None  # seconds
+    render: Rendering
+    screenshots: bool
+    sitemaps: bool
+    ignore_parameters: Sequence[str]
+    ignore_trailing_slash: bool
+    headers: Mapping[str, str]
+    webhook: WebhookKeywords | None  # whom to tell of its pages
+
+
+class AuditKeywords(TypedDict, total=False):
+    max_links: int
+    max_pages: int
+    timeout: int  # milliseconds
+
+
+def body_of(call: str, keywords: type, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON of these options. An option that does not exist is an error before anything is sent."""
+    known = keywords.__annotations__
+    for name in options:
+        if name not in known:
+            raise TypeError(f"{call}() got an unexpected keyword argument {name!r}")
+    return {_camel(name): value for name, value in options.items()}
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)

@@ -1,0 +1,189 @@
+"""SyncClient: the same calls for programs that do not use asyncio.
+
+Every call is declared once, by `Client`. It runs on an event loop in a thread that belongs to the client.
+"""
+
+import asyncio
+import threading
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterator
+from concurrent.futures import CancelledError
+from functools import wraps
+from types import TracebackType
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
+
+from gossamer.client.client import Client
+from gossamer.client.runs import BatchRun, CrawlRun, LongRun
+from gossamer.web.crawl.shown_page import ShownPage
+from gossamer.web.pages.batch_result import BatchResult
+
+P = ParamSpec("P")
+T = TypeVar("T")
+R = TypeVar("R", bound=LongRun[Any])
+S = TypeVar("S")
+_END: Any = object()
+
+
+class LoopThread:
+    """An event loop in a thread of its own."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="gossamer", daemon=True)
+        self._thread.start()
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Wait for the result. Whatever interrupts the wait cancels the work."""
+        if self._loop.is_closed():
+            work.close()
+            raise RuntimeError("The client is closed.")
+        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return future.result()
+        except CancelledError as error:
+            raise RuntimeError("The client was closed during the call.") from error
+        except BaseException:
+            future.cancel()
+            raise
+
+    @property
+    def is_closed(self) -> bool:
+        return self._loop.is_closed()
+
+    def close(self) -> None:
+        self.run(self._finish())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    async def _finish(self) -> None:
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+        await self._loop.shutdown_asyncgens()
+        await self._loop.shutdown_default_executor()
+
+
+def _blocking(
+    call: Callable[Concatenate[Client, P], Awaitable[T]],
+) -> Callable[Concatenate["SyncClient", P], T]:
+    @wraps(call)
+    def wait(self: "SyncClient", /, *arguments: P.args, **options: P.kwargs) -> T:
+        async def work() -> T:
+            return await call(self.client, *arguments, **options)
+
+        return self.loop.run(work())
+
+    return wait
+
+
+def _blocking_run(
+    call: Callable[Concatenate[Client, P], R], shape: "Callable[[LoopThread, R], S]"
+) -> Callable[Concatenate["SyncClient", P], S]:
+    @wraps(call)
+    def begin(self: "SyncClient", /, *arguments: P.args, **options: P.kwargs) -> S:
+        return shape(self.loop, call(self.client, *arguments, **options))
+
+    return begin
+
+
+def _controlling(call: Callable[[R], Coroutine[Any, Any, T]]) -> "Callable[[SyncRun[R, Any]], T]":
+    @wraps(call)
+    def wait(self: "SyncRun[R, Any]") -> T:
+        return self.loop.run(call(self.run))
+
+    return wait
+
+
+class SyncRun(Generic[R, T]):
+    """Long work whose results arrive one after the other."""
+
+    def __init__(self, loop: LoopThread, run: R) -> None:
+        self.loop = loop
+        self.run = run
+
+    def __enter__(self) -> Self:
+        self.loop.run(self.run.start())
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.loop.run(self.run.__aexit__(kind, error, traceback))
+
+    def __iter__(self) -> Iterator[T]:
+        return self._each(aiter(self.run))
+
+    def _each(self, results: AsyncGenerator[T]) -> Iterator[T]:
+        try:
+            while (result := self.loop.run(anext(results, _END))) is not _END:
+                yield result
+        finally:
+            self.loop.run(results.aclose())
+
+    @property
+    def id(self) -> str:
+        """Empty until the work has begun."""
+        return self.run.id
+
+
+class SyncCrawlRun(SyncRun[CrawlRun, ShownPage]):
+    """A crawl: its pages as they are stored, and its control."""
+
+    status = _controlling(CrawlRun.status)
+    pause = _controlling(CrawlRun.pause)
+    resume = _controlling(CrawlRun.resume)
+    stop = _controlling(CrawlRun.stop)
+    delete = _controlling(CrawlRun.delete)
+
+    def stored(self) -> Iterator[ShownPage]:
+        """The pages that are stored by now."""
+        return self._each(self.run.stored())
+
+    def guide(self, *, full: bool = False) -> str:
+        """The llms.txt of the site, once the crawl is over."""
+        return self.loop.run(self.run.guide(full=full))
+
+
+class SyncBatchRun(SyncRun[BatchRun, BatchResult]):
+    """Many pages: the result for each URL, in the order of the list."""
+
+    status = _controlling(BatchRun.status)
+    delete = _controlling(BatchRun.delete)
+
+
+class SyncClient:
+    """The web, for programs that wait for each call. Threads may share it."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.loop = LoopThread()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        if self.loop.is_closed:
+            return
+        try:
+            self.loop.run(self.client.close())
+        finally:
+            self.loop.close()
+
+    fetch = _blocking(Client.fetch)
+    extract = _blocking(Client.extract)
+    search = _blocking(Client.search)
+    map = _blocking(Client.map)
+    screenshot = _blocking(Client.screenshot)
+    pdf = _blocking(Client.pdf)
+    render = _blocking(Client.render)
+    audit = _blocking(Client.audit)
+    crawls = _blocking(Client.crawls)
+    crawl = _blocking_run(Client.crawl, SyncCrawlRun)
+    crawl_with_id = _blocking_run(Client.crawl_with_id, SyncCrawlRun)
+    batch = _blocking_run(Client.batch, SyncBatchRun)
