@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import shutil
 import socket
 import time
 from collections.abc import Collection, Iterable
@@ -13,7 +14,7 @@ from typing import Self
 from starlette.types import ASGIApp
 
 from gossamer import __version__
-from gossamer.choices import (
+from gossamer.assembly.choices import (
     facilitator_probes,
     open_browsers,
     open_hot,
@@ -25,36 +26,31 @@ from gossamer.choices import (
     open_telemetry,
     open_watch,
     sources,
+    upstream_probes,
 )
-from gossamer.doors import cli
+from gossamer.assembly.layers import asgi, embedded_asgi, operations_asgi
+from gossamer.assembly.workers import open_crawl_worker, open_worker
 from gossamer.doors.http.core.routing import Route
 from gossamer.doors.http.server.fast_path import HitFastPath
-from gossamer.doors.worker.kinds import KINDS, handlers
+from gossamer.doors.worker.kinds import KINDS
 from gossamer.doors.worker.worker import Worker
 from gossamer.flows.alerts.alerts import Alerts
 from gossamer.flows.audit.audit import Auditor
 from gossamer.flows.audit.audits import Audits
 from gossamer.flows.audit.probe import SiteProbe
 from gossamer.flows.batch.batch import Batcher
-from gossamer.flows.batch.batch_job import Batches, BatchRunner
+from gossamer.flows.batch.batch_job import Batches
 from gossamer.flows.crawl.frontier_batcher import FrontierBatcher
-from gossamer.flows.crawl.host import CrawlParts
 from gossamer.flows.crawl.indexing import Indexing
 from gossamer.flows.crawl.managing.control import CrawlControl
 from gossamer.flows.crawl.managing.crawl_feed import CrawlFeed
 from gossamer.flows.crawl.managing.preview import CrawlPreviewer
-from gossamer.flows.crawl.plan import Plans
-from gossamer.flows.crawl.politeness.gate import Gates
 from gossamer.flows.crawl.politeness.robots import RobotsFiles
 from gossamer.flows.crawl.reading.results import CrawlResults
 from gossamer.flows.crawl.seeds import Seeder
 from gossamer.flows.crawl.visiting.fetch import CrawlFetcher
-from gossamer.flows.crawl.visiting.known_urls import KnownUrls
-from gossamer.flows.crawl.visiting.page_parser import PageParser
-from gossamer.flows.crawl.visiting.page_processor import PageProcessor
 from gossamer.flows.crawl.watch import CrawlWatch
 from gossamer.flows.crawl.worker import CrawlWorker
-from gossamer.flows.crawl.writer import Writer
 from gossamer.flows.data.archive.archiver import Archiver
 from gossamer.flows.data.archive.restorer import ArchiveRestorer
 from gossamer.flows.data.removal.deleter import Deleter
@@ -67,14 +63,17 @@ from gossamer.flows.doctor.doctor import Doctor
 from gossamer.flows.pages.browse import Browsing
 from gossamer.flows.pages.capture import Capturer
 from gossamer.flows.pages.extract import Extractor
+from gossamer.flows.pages.mapping.known import KnownPages
+from gossamer.flows.pages.mapping.mapper import SiteMapper
+from gossamer.flows.pages.mapping.polite import PoliteFetcher
 from gossamer.flows.pages.obtain import Obtainer
 from gossamer.flows.pages.read import Reader
 from gossamer.flows.pages.search import Finder
 from gossamer.flows.parsers.parser_pool import ParserPool
+from gossamer.flows.pay.capability import open_capabilities
 from gossamer.flows.render.pace import RenderPace
 from gossamer.flows.render.render import Renderer
 from gossamer.flows.render.render_capacity import RenderCapacity
-from gossamer.flows.render.render_job import RenderWork
 from gossamer.flows.render.serve import RenderService, restore_limits
 from gossamer.flows.render.warm import Warmer
 from gossamer.flows.tenants import keys
@@ -92,14 +91,16 @@ from gossamer.flows.upkeep.overview import Overviews
 from gossamer.flows.upkeep.stopping import Stopping
 from gossamer.flows.upkeep.supervision import Supervisor
 from gossamer.flows.upkeep.workers import Workers
-from gossamer.layers import asgi, operations_asgi
+from gossamer.flows.webhooks.subscribing import WebhookSubscriber
+from gossamer.flows.webhooks.webhook_keys import WebhookKeys
 from gossamer.observe.logs import Log
 from gossamer.observe.metrics import Metrics
-from gossamer.problems import Damaged, Unavailable
+from gossamer.problems import Damaged, Unavailable, UnusableDatabase
 from gossamer.reach.http.body_budget import BodyBudget
 from gossamer.reach.http.fetch import Fetcher
 from gossamer.reach.net.dial import Dialer
 from gossamer.reach.net.names import Names
+from gossamer.reach.net.upstreams import Upstreams
 from gossamer.reach.proxy.proxy import Proxy
 from gossamer.reach.sandbox import allocator
 from gossamer.settings.extras import check_extras
@@ -110,7 +111,7 @@ from gossamer.state.crawl.crawl_stats import CrawlStats
 from gossamer.state.crawl.crawls import Crawls
 from gossamer.state.crawl.frontier import Frontier
 from gossamer.state.crawl.hosts import Hosts
-from gossamer.state.db.database import Database, UnusableDatabase, open_database
+from gossamer.state.db.database import Database, open_database
 from gossamer.state.jobs.batches import BatchLines
 from gossamer.state.jobs.job_waiter import JobWaiter
 from gossamer.state.jobs.jobs import Jobs
@@ -125,8 +126,8 @@ from gossamer.state.tenants.usage import Usage
 from gossamer.state.wakeups.wakeups import open_wakeups
 
 RETRY_SECONDS = (0.5, 1.0, 2.0, 5.0)
-WORK_SHARE = 0.8  # of the drain time, in which jobs may run; in the rest they are given back
 SETTLE_SECONDS = 2.0  # of the ten that containers are given to stop
+MAP_PAUSE = 0.25  # seconds at most between two requests of a map to one host
 BROWSER_SECONDS = 10.0  # for a browser to start, when its health is checked
 
 
@@ -152,11 +153,25 @@ class Service:
         self.tenant_list = TenantList(self.database, time.time)
         self.activity_log = ActivityLog(self.database)
         self.names = Names(settings.dns_servers)
-        self.dialer = Dialer(self.names, allow=settings.egress_allow, ports=settings.egress_ports, log=log)
+        self.upstreams = Upstreams(settings.upstream_proxies, log) if settings.upstream_proxies else None
+        self.dialer = Dialer(
+            self.names,
+            allow=settings.egress_allow,
+            ports=settings.egress_ports,
+            upstreams=self.upstreams,
+            log=log,
+        )
         bodies = BodyBudget(settings.body_megabytes * 1024**2)
-        self.fetcher = Fetcher(self.dialer, settings.user_agent, bodies=bodies, count=self.metrics.fetch)
+        self.fetcher = Fetcher(
+            self.dialer,
+            settings.user_agent,
+            bodies=bodies,
+            count=self.metrics.fetch,
+            lane=self.dialer.lane,
+        )
         memory = settings.reading_megabytes * 1024**2
-        self.parsers = ParserPool(settings.reading_processes, memory=memory)
+        tesseract = (shutil.which("tesseract") if settings.ocr else None) or ""
+        self.parsers = ParserPool(settings.reading_processes, memory=memory, tesseract=tesseract)
         # Apart from the one above, so that a crawl does not delay requests for single pages.
         self.crawl_parsers = ParserPool(settings.reading_processes, memory=memory)
         self.wakeups = open_wakeups(settings.database_url)
@@ -186,18 +201,22 @@ class Service:
         self.browsers = open_browsers(settings, self.proxy, self.launcher, log, self.metrics)
         self.render_capacity = RenderCapacity(self.browsers, self.database)
         self.renderer = Renderer(self.browsers, self.parsers, settings.user_agent)
-        self.model = open_model(settings)
+        self.model = open_model(settings, log)
         self.browsing = Browsing(self.browsers, self.limits, self.usage)
         self.obtainer = Obtainer(self.fetcher, self.browsing)
         self.cache = Cache(self.hot, log, time.time, self.metrics.answer_cache)
         self.index = SearchIndex(self.database, log, max_pages=settings.search_index_pages)
         self.search_engines = open_search_engines(settings)
         self.finder = Finder(sources(settings, self.index, self.search_engines), self.cache, log)
-        self.reader = Reader(self.obtainer, self.parsers, self.cache, self.index)
-        self.extractor = Extractor(self.obtainer, self.parsers, self.cache, log, self.model)
+        self.reader = Reader(self.obtainer, self.parsers, self.cache, self.index, self.model)
+        self.extractor = Extractor(self.obtainer, self.parsers, self.cache, self.model)
         self.capturer = Capturer(self.browsing, self.parsers, self.cache)
-        self.batcher = Batcher(self.reader, log, renders_at_once=settings.browser_places)
+        self.batcher = Batcher(
+            self.reader, log, at_once=settings.batch_pages, renders_at_once=settings.browser_places
+        )
         self.batch_lines = BatchLines(self.database, self.blobs)
+        self.webhook_keys = WebhookKeys(self.database)
+        self.subscriber = WebhookSubscriber(self.dialer, self.webhook_keys)
         self.crawls = Crawls(self.database)
         self.quotas = Quotas(
             self.database, self.crawls, quota_table(settings), log, upgrade_url=settings.upgrade_url
@@ -225,6 +244,10 @@ class Service:
         self.crawl_previewer = CrawlPreviewer(
             plain, self.robots_files, self.hosts, self.dialer, self.parsers, agent
         )
+        pause = min(settings.crawl_delay, MAP_PAUSE)
+        polite = PoliteFetcher(self.fetcher, self.robots_files, self.hosts, pause)
+        known = KnownPages(self.database)
+        self.mapper = SiteMapper(polite, known, self.parsers, self.dialer, self.cache)
         self.indexing = Indexing(self.database, self.index, self.crawls, self.blobs, self.crawl_parsers, log)
         self.crawl_stats = CrawlStats(self.database)
         self.crawl_results = CrawlResults(self.database, self.crawls, self.blobs, self.parsers)
@@ -247,6 +270,7 @@ class Service:
         )
         rendering = (self.page_cache, self.render_service, self.parsers, self.quotas)
         self.warmer = Warmer(self.fetcher, self.dialer, *rendering)
+        self.capabilities = open_capabilities(settings, self.database)
         self.payments = open_payments(settings, self.hot, self.limits, self.database, log, self.metrics)
         self.checkup = Checkup(
             {
@@ -259,6 +283,7 @@ class Service:
                 "search": Probe(self.finder.states),
                 "background": Probe(self.supervisor.ask),
                 **facilitator_probes(self.payments),
+                **upstream_probes(self.upstreams),
             },
             self.metrics,
         )
@@ -302,6 +327,8 @@ class Service:
         start("crawl_metrics", CrawlWatch(self.crawl_stats, self.metrics, self.log).run)
         if self.payments is not None:
             start("payments", self.payments.keep_up)
+        if self.upstreams is not None:
+            start("upstreams", self.upstreams.keep_checked)
         return self
 
     async def __aexit__(
@@ -325,61 +352,19 @@ class Service:
         await upkeep.settle_index(self.index, self.log)
 
     def worker(self, kinds: Collection[str] = KINDS) -> Worker:
-        rendering = RenderWork(
-            self.renderer,
-            self.page_cache,
-            self.limits,
-            self.usage,
-            self.render_pace,
-            self.render_failures,
-            self.job_waiter,
-        )
-        places = self.settings.browser_places
-        batches = BatchRunner(
-            self.batcher, self.reader, self.database, self.batch_lines, self.settings.upgrade_url
-        )
-        stored = (self.deleter, self.archive_restorer, self.replayer)
-        done = handlers(self.auditor, rendering, self.warmer, batches, *stored, places=places, kinds=kinds)
-        return Worker(
-            self.jobs,
-            done,
-            name=self.worker_name,
-            log=self.log,
-            metrics=self.metrics,
-            stop_seconds=self.settings.drain_seconds * WORK_SHARE,
-        )
+        return open_worker(self, kinds)
 
     def crawl_worker(self) -> CrawlWorker:
-        settings, known = self.settings, KnownUrls()
-        shared = self.hot if settings.is_hot_shared else None
-        parts = CrawlParts(
-            frontier=self.frontier,
-            hosts=self.hosts,
-            plans=Plans(self.crawls, time.monotonic),
-            batcher=self.frontier_batcher,
-            robots=self.robots_files,
-            fetcher=CrawlFetcher(self.fetcher, self.browsing),
-            parser=PageParser(self.crawl_parsers, settings.user_agent),
-            processor=PageProcessor(known, settings.user_agent),
-            writer=Writer(self.database, self.frontier, self.blobs, known, self.log),
-            log=self.log,
-        )
-        return CrawlWorker(
-            parts,
-            self.crawls,
-            self.database,
-            Gates(self.dialer, shared, settings.crawl_address_connections, settings.egress_allow),
-            self.log,
-            name=self.worker_name,
-            most_hosts=settings.crawl_hosts,
-            usual_delay=settings.crawl_delay,
-        )
+        return open_crawl_worker(self)
 
     def fast_path(self) -> HitFastPath:
         return HitFastPath(self.hot, self.render_service, self.admission, self.limits, self.log, self.metrics)
 
     def app(self, more: Iterable[Route] = ()) -> ASGIApp:
         return asgi(self, more)
+
+    def embedded_app(self) -> ASGIApp:
+        return embedded_asgi(self)
 
     def operations_app(self) -> ASGIApp:
         return operations_asgi(self)
@@ -435,8 +420,3 @@ class Service:
             else:
                 self.log.info("database_ready", "the database is there")
                 return
-
-
-def main() -> None:
-    """The command `gossamer`."""
-    cli.run(Service)

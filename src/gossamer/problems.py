@@ -5,6 +5,7 @@
         ├── Busy                the service works, but is overloaded: 503 with Retry-After
         ├── Damaged             its stored data is damaged: 503, until an operator repairs it
         └── NoBrowser           there is no Chromium to render with (`reach.launcher`)
+    UnusableDatabase            no process may start on this database, and the operator is told why
 
 Every error answer of every door is made from a `ProblemKind` in `KINDS`. A foreign error is translated into a
 `Problem` once, where the foreign code is called. Any other exception that reaches the door is a defect: it is
@@ -131,6 +132,10 @@ class Busy(Unavailable):
     @classmethod
     def _row(cls) -> "ProblemKind":
         return SERVER_BUSY
+
+
+class UnusableDatabase(Exception):
+    """Nothing may start on this database; its text says why, and what to do."""
 
 
 class Damaged(Unavailable):
@@ -327,6 +332,27 @@ NOT_FOUND = ProblemKind(
     causes=("The path is misspelt.", "The id belongs to another tenant, or was deleted."),
     fixes=("Compare the path with the API documentation.", "List your items and use an id from there."),
     detail="There is nothing at /api/keyz",
+)
+ACTION_FAILED = ProblemKind(
+    code="ACTION_FAILED",
+    name="action-failed",
+    status=422,
+    title="Action Failed",
+    when="One of the `actions` could not be taken on the page, so the visit ended. `details.action` is its "
+    "number, counted from 0, `details.reason` says why, and `details.actions` has the reports of all steps "
+    "so far.",
+    causes=(
+        "The selector matches nothing, or something that cannot be seen.",
+        "An earlier step did not lead where it should.",
+        "The script of the step throws an error, or its result is too large.",
+    ),
+    fixes=(
+        "Wait for the element first, or give the step a longer `timeout`.",
+        "Take a screenshot before the step to see the page.",
+        "Mark a step that may fail as `optional`.",
+    ),
+    detail="The step 2 (click) failed: no element matches '#more'",
+    extra={"details": {"action": 2, "type": "click", "reason": "element_not_found"}},
 )
 ELEMENT_NOT_FOUND = ProblemKind(
     code="ELEMENT_NOT_FOUND",

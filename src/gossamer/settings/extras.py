@@ -18,9 +18,14 @@ EXTRAS: Final = (
     Extra("postgres", "asyncpg", "database_url", lambda known: known.database_url.startswith("postgres")),
     Extra("redis", "hiredis", "redis_url", lambda known: known.redis_url.startswith("redis")),
     Extra("s3", "obstore", "blobs_url", lambda known: known.blobs_url.startswith("s3:")),
-    Extra("llm", "anthropic", "anthropic_api_key", lambda known: bool(known.anthropic_api_key)),
+    Extra(
+        "llm",
+        "anthropic",
+        "anthropic_api_key",
+        lambda known: bool(known.anthropic_api_key and not known.openai_model),
+    ),
     Extra("oidc", "authlib", "oidc_issuer", lambda known: bool(known.oidc_issuer)),
-    Extra("browser", "websockets", "browser_url", lambda known: bool(known.browser_url)),
+    Extra("proxies", "python_socks", "upstream_proxies", lambda known: bool(known.upstream_proxies)),
     Extra("otel", "opentelemetry", "otel_endpoint", lambda known: bool(known.otel_endpoint)),
     Extra("sentry", "sentry_sdk", "sentry_dsn", lambda known: bool(known.sentry_dsn)),
 )

@@ -16,6 +16,7 @@ from typing import Any, Final, Literal, NamedTuple, Self
 from urllib.parse import urlsplit
 
 from gossamer import __version__
+from gossamer.settings.upstream import Upstream, upstream
 from gossamer.settings.values import (
     Expected,
     Lifetime,
@@ -34,6 +35,7 @@ from gossamer.settings.values import (
     list_of,
     matching,
     money,
+    money_or_none,
     or_all,
     origin,
     path,
@@ -55,6 +57,7 @@ __all__ = [
 
 PREFIX: Final = "GOSSAMER_"
 MASK: Final = "********"
+DROP_IN: Final = ("firecrawl", "prerender", "jina", "crawl4ai", "tavily", "browserless")
 CDP_FACILITATOR: Final = "https://api.cdp.coinbase.com/platform/v2/x402"
 DAY: Final = 86_400  # seconds
 TEST_FACILITATOR: Final = "https://x402.org/facilitator"  # for test networks only
@@ -178,6 +181,10 @@ class Settings:
 
     trusted_proxies: tuple[Network, ...] | Literal["*"] = setting((), "Networks whose X-Forwarded-For is trusted; * if a platform overwrites the header", parse=or_all(list_of(address_block)))
     cors_origins: tuple[str, ...] = setting((), "Origins whose pages may call the API from a browser; empty turns CORS off", parse=list_of(origin))
+    drop_in: tuple[str, ...] = setting(DROP_IN, "Other products whose clients are served, each by its own paths; empty serves none", parse=list_of(choice(*DROP_IN)))
+    prerender_host: str = setting("", "Host name of its own for Prerender's clients, which then need no path: https://name/https://site/page; empty serves them at /prerender only", parse=matching(r"[a-z0-9.-]+", "a host name in lower case, without a port"))
+    prerender_seconds: float = setting(5.0, "Seconds for which a robot waits there for a page that is not cached; then it gets the page as its own server sends it", parse=duration(0, 30))
+    mcp: bool = setting(True, "Serve tools over MCP at /mcp, if gossamer[mcp] is installed", parse=switch)
     max_request_bytes: int = setting(1_000_000, "Largest request body, in bytes", parse=whole(1_000, 1_000_000_000))
     max_requests: int = setting(500, "Requests in progress; further ones get 503", parse=whole(1, 1_000_000))
     request_deadline: float = setting(30.0, "Seconds after which a request gets 503", parse=duration(1, 3600))
@@ -187,10 +194,12 @@ class Settings:
 
     egress_allow: tuple[Network, ...] = setting((), "Private networks that fetches and renders may reach", parse=list_of(address_block))
     egress_ports: tuple[int, ...] | Literal["*"] = setting((80, 443, 8080, 8443), "Ports that fetches and renders may reach; * for all", parse=or_all(list_of(whole(1, 65535))))
+    upstream_proxies: tuple[Upstream, ...] = setting((), "Proxies of your own that fetches and renders go through, as http:// or socks5:// URLs; behind ? options choose for whom: host=, tenant=; resolve=proxy tells the proxy names, not judged addresses", parse=list_of(upstream))
     dns_servers: tuple[str, ...] = setting((), "Name servers, as address or address:port; empty uses the system's", parse=list_of(matching(r"[0-9a-fA-F.:\[\]]+", "addresses of name servers, separated by commas")))
     user_agent: str = setting("Gossamer/{version} (+{public_url})", "User-Agent that Gossamer sends to sites; include a contact address. The default contains the public URL unless it is private", parse=matching(r"[\x20-\x7e]{1,200}", "at most 200 ASCII characters"), derive=_user_agent)
     reading_processes: int = setting(2, "Processes that parse large pages and PDFs, so that none of them stalls the server", parse=whole(1, 64))
     reading_megabytes: int = setting(512, "Memory for each of these processes; a page that needs more fails", parse=whole(128, 1_000_000))
+    ocr: bool = setting(True, "Recognise the text of scanned PDFs, if tesseract is installed", parse=switch)
     body_megabytes: int = setting(256, "Memory for large pages that are being fetched or wait to be parsed, in each process; a page that finds no room in time gets 503", parse=whole(32, 1_000_000))
     chromium: str = setting("", "Path of the Chromium to use; empty searches for one")
     browser_places: int = setting(4, "Pages rendered at the same time; use about two for each core", parse=whole(1, 64))
@@ -245,6 +254,7 @@ class Settings:
     search_index_pages: int = setting(1_000_000, "Pages that a tenant's search index keeps; new pages replace the oldest", parse=whole(0, 1_000_000_000))
 
     crawl_processes: int = setting(1, "Processes that serve starts while there are crawls; 0 leaves crawls to gossamer worker", parse=whole(0, 64))
+    batch_pages: int = setting(8, "Pages of a batch that are read at the same time; of one host never more than two", parse=whole(1, 64))
     crawl_hosts: int = setting(200, "Hosts that a process crawls at the same time", parse=whole(1, 10_000))
     crawl_delay: float = setting(1.0, "Seconds between two requests to a host, unless the crawl or its robots.txt says otherwise", parse=duration(0, 3600))
     crawl_longest_delay: float = setting(300.0, "Longest Crawl-delay in robots.txt that is honoured, in seconds; a longer one counts as this", parse=duration(0, 86_400))
@@ -280,11 +290,22 @@ class Settings:
     price_screenshot: Money = setting(Money(20_000), "Price of a picture or PDF of a page", parse=money)
     price_search: Money = setting(Money(5_000), "Price of a search", parse=money)
     price_extract: Money = setting(Money(20_000), "Price of an extraction", parse=money)
+    price_map: Money = setting(Money(10_000), "Price of a map of a site", parse=money)
+    price_render: Money = setting(Money(15_000), "Price of a rendered page", parse=money)
+    price_crawl: Money = setting(Money(5_000), "Price of each page that a crawl may store, without a browser", parse=money)
+    price_crawl_rendered: Money = setting(Money(15_000), "The same for a crawl that may use a browser", parse=money)
+    price_audit: Money = setting(Money(10_000), "Price of each page that an audit may look at", parse=money)
+    pay_max_pages: int = setting(1_000, "Pages that a wallet may buy in one batch, crawl or audit", parse=whole(1, 1_000_000))
     cache_discount: float = setting(0.7, "Discount on these prices for answers from the cache, as a fraction", parse=share)
     quote_seconds: int = setting(300, "Seconds for which a quoted price is honoured", parse=whole(60, 3_600))
-    anthropic_api_key: str = setting("", "Key for extraction with a language model; empty turns it off", secret=True, alias="ANTHROPIC_API_KEY")
+    openai_model: str = setting("", "Name of a language model behind an API like OpenAI's, for extraction and summaries; empty turns it off", parse=matching(r"[\w.:@/-]{1,200}", "the name of a model"))
+    openai_base_url: str = setting("https://api.openai.com/v1", "Address of that API, such as http://localhost:11434/v1 for Ollama", parse=base)
+    openai_api_key: str = setting("", "Key for that API; a server of your own may need none", secret=True, parse=matching(r"[!-~]{1,1000}", "a key, in visible ASCII"))
+    anthropic_api_key: str = setting("", "Key for a language model of Anthropic, for the same; used if openai_model is empty", secret=True, alias="ANTHROPIC_API_KEY")
     anthropic_base_url: str = setting("https://api.anthropic.com", "Address of that model's API", parse=base, alias="ANTHROPIC_BASE_URL")
     anthropic_model: str = setting("claude-haiku-5-5", "Name of that model", parse=matching(r"[\w.:@/-]{1,200}", "the name of a model"))
+    model_price_input: Money = setting(Money(0), "What a million tokens that the language model reads cost you; answers tell costs if this or the next is set", parse=money_or_none)
+    model_price_output: Money = setting(Money(0), "What a million tokens that it writes cost you", parse=money_or_none)
     # fmt: on
 
     sources: Mapping[str, str] = field(compare=False)  # setting → the source of its value
@@ -377,9 +398,11 @@ def _variables(environ: Mapping[str, str], dotenv: Mapping[str, _Text]) -> dict[
     return {name: text for name, text in found.items() if text.text and not _foreign(name, text.text)}
 
 
-# Not settings: switches of the test suite and the benchmarks, and variables that Kubernetes injects for a
+# Not settings: which server the command line asks, switches of the test suite and the benchmarks, and variables that Kubernetes injects for a
 # Service whose name begins with "gossamer" (GOSSAMER_SERVICE_HOST, GOSSAMER_PORT_8080_TCP, GOSSAMER_PORT=tcp://…).
-_FOREIGN: Final = re.compile(r"GOSSAMER_(TEST|BENCH)_|\w+_(SERVICE_(HOST|PORT)|PORT_\d+_(TCP|UDP))(_|$)")
+_FOREIGN: Final = re.compile(
+    r"GOSSAMER_(SERVER|KEY)$|GOSSAMER_(TEST|BENCH)_|\w+_(SERVICE_(HOST|PORT)|PORT_\d+_(TCP|UDP))(_|$)"
+)
 
 
 def _foreign(name: str, text: str) -> bool:

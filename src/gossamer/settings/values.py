@@ -69,7 +69,11 @@ class Money:
     millionths: int
 
     def __str__(self) -> str:
-        return f"${self.millionths / MILLION:.6f}".rstrip("0").rstrip(".")
+        return f"${self.dollars:.6f}".rstrip("0").rstrip(".")
+
+    @property
+    def dollars(self) -> float:
+        return self.millionths / MILLION
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +192,10 @@ def money(text: str) -> Money:
         if amount:
             return Money(amount)
     raise Expected("dollars with at most six decimals, at least $0.000001, such as $0.005")
+
+
+def money_or_none(text: str) -> Money:
+    return Money(0) if re.fullmatch(r"\$?0(\.0{1,6})?", text) else money(text)
 
 
 def share(text: str) -> float:

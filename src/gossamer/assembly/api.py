@@ -12,15 +12,16 @@ from gossamer.doors.http.api.admin.keys import KeysEndpoints
 from gossamer.doors.http.api.admin.operations import OperationsEndpoints
 from gossamer.doors.http.api.admin.overview import OverviewEndpoints
 from gossamer.doors.http.api.admin.own_keys import OwnKeysEndpoints
-from gossamer.doors.http.api.admin.prices import PaymentsEndpoints, PricesEndpoints
 from gossamer.doors.http.api.admin.settings import SettingsEndpoints
 from gossamer.doors.http.api.admin.tenants import TenantsEndpoints
 from gossamer.doors.http.api.admin.usage import UsageEndpoints
+from gossamer.doors.http.api.admin.webhook_secret import WebhookSecretEndpoints
 from gossamer.doors.http.api.admin.workers import WorkersEndpoints
 from gossamer.doors.http.api.audit.audits import AuditsEndpoints
 from gossamer.doors.http.api.auth.people import PeopleEndpoints
 from gossamer.doors.http.api.auth.sign_in import SignInEndpoints
 from gossamer.doors.http.api.crawl.crawl_events import CrawlEventsEndpoints
+from gossamer.doors.http.api.crawl.crawl_guide import CrawlGuideEndpoints
 from gossamer.doors.http.api.crawl.crawl_page_links import PageLinksEndpoints
 from gossamer.doors.http.api.crawl.crawl_pages import CrawlPagesEndpoints
 from gossamer.doors.http.api.crawl.crawl_preview import CrawlPreviewEndpoints
@@ -33,7 +34,11 @@ from gossamer.doors.http.api.pages.batch import BatchEndpoints
 from gossamer.doors.http.api.pages.capture import CaptureEndpoints
 from gossamer.doors.http.api.pages.extract import ExtractEndpoints
 from gossamer.doors.http.api.pages.fetch import FetchEndpoints
+from gossamer.doors.http.api.pages.map import MapEndpoints
 from gossamer.doors.http.api.pages.search import SearchEndpoints
+from gossamer.doors.http.api.pay.orders import OrdersEndpoints
+from gossamer.doors.http.api.pay.payments import PaymentsEndpoints
+from gossamer.doors.http.api.pay.prices import PricesEndpoints
 from gossamer.doors.http.api.render.cached_pages import CachedPagesEndpoints
 from gossamer.doors.http.api.render.page_cache import PageCacheEndpoints
 from gossamer.doors.http.api.render.render import RenderEndpoints
@@ -43,6 +48,7 @@ from gossamer.doors.http.api.upkeep.storage import StorageEndpoints
 from gossamer.doors.http.core.cookies import SessionCookie
 from gossamer.doors.http.core.metrics_access import MetricsAccess
 from gossamer.doors.http.core.routing import Route
+from gossamer.flows.crawl.reading.crawl_guide import CrawlGuides
 from gossamer.flows.crawl.reading.links_in import LinksInFinder
 from gossamer.flows.pay.quotes import prices
 from gossamer.flows.render.clear import CacheClearer
@@ -64,18 +70,21 @@ class Api:
     fetch: FetchEndpoints
     extract: ExtractEndpoints
     search: SearchEndpoints
+    map: MapEndpoints
     capture: CaptureEndpoints
     render: RenderEndpoints
     page_cache: PageCacheEndpoints
     cached_pages: CachedPagesEndpoints
     usage: UsageEndpoints
     payments: PaymentsEndpoints
+    orders: OrdersEndpoints
     batch: BatchEndpoints
     crawls: CrawlsEndpoints
     crawl_pages: CrawlPagesEndpoints
     page_links: PageLinksEndpoints
     crawl_events: CrawlEventsEndpoints
     crawl_preview: CrawlPreviewEndpoints
+    crawl_guide: CrawlGuideEndpoints
     domains: DomainsEndpoints
     stats: StatsEndpoints
     frontier: FrontierEndpoints
@@ -87,6 +96,7 @@ class Api:
     jobs: JobsEndpoints
     keys: KeysEndpoints
     own_keys: OwnKeysEndpoints
+    webhook_secret: WebhookSecretEndpoints
     sign_in: SignInEndpoints
     people: PeopleEndpoints
     tenants: TenantsEndpoints
@@ -110,18 +120,23 @@ def open_api(service: "Service") -> Api:
         fetch=FetchEndpoints(service.reader, upgrade_url),
         extract=ExtractEndpoints(service.extractor, upgrade_url),
         search=SearchEndpoints(service.finder),
+        map=MapEndpoints(service.mapper),
         capture=CaptureEndpoints(service.capturer, service.dialer, upgrade_url),
         render=RenderEndpoints(service.render_service, service.jobs, service.render_pace, upgrade_url),
         page_cache=PageCacheEndpoints(service.render_service, clearer, service.warmer),
         cached_pages=CachedPagesEndpoints(service.page_cache.listing),
         usage=UsageEndpoints(service.usage, service.database, service.limits, service.quotas),
         payments=PaymentsEndpoints(service.database),
-        batch=BatchEndpoints(service.batches, service.jobs, service.batch_lines, service.deleter),
-        crawls=CrawlsEndpoints(crawls, service.seeder, control, service.deleter),
+        orders=OrdersEndpoints(service.database),
+        batch=BatchEndpoints(
+            service.batches, service.jobs, service.batch_lines, service.deleter, service.subscriber
+        ),
+        crawls=CrawlsEndpoints(crawls, service.seeder, control, service.deleter, service.subscriber),
         crawl_pages=pages,
         page_links=PageLinksEndpoints(pages, LinksInFinder(service.crawl_results)),
         crawl_events=CrawlEventsEndpoints(crawls, service.crawl_feed),
         crawl_preview=CrawlPreviewEndpoints(service.crawl_previewer, service.seeder),
+        crawl_guide=CrawlGuideEndpoints(crawls, CrawlGuides(service.crawl_results)),
         domains=DomainsEndpoints(crawls, service.hosts, control),
         stats=StatsEndpoints(crawls, service.crawl_stats, time.time),
         frontier=FrontierEndpoints(crawls, service.frontier, service.seeder, control),
@@ -133,6 +148,7 @@ def open_api(service: "Service") -> Api:
         jobs=JobsEndpoints(service.jobs),
         keys=KeysEndpoints(service.keys),
         own_keys=OwnKeysEndpoints(OwnKeys(service.keys)),
+        webhook_secret=WebhookSecretEndpoints(service.webhook_keys),
         sign_in=SignInEndpoints(service.sign_in, SessionCookie.of(public_url), upgrade_url),
         people=PeopleEndpoints(service.people, public_url),
         tenants=TenantsEndpoints(

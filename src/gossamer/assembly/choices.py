@@ -7,10 +7,14 @@ from typing import Protocol
 from urllib.parse import unquote, urlsplit
 
 from gossamer import __version__
+from gossamer.assembly.dropin import event_shapes
 from gossamer.flows.alerts.evaluator import SENDER, AlertEvaluator
 from gossamer.flows.alerts.rules import Thresholds
 from gossamer.flows.alerts.situation import Surveyor
+from gossamer.flows.crawl.reading.results import CrawlResults
+from gossamer.flows.pages.page_model import PageModel
 from gossamer.flows.pages.search import Finder, IndexSource, ProviderSource, SearchSource
+from gossamer.flows.pay.orders import Orders
 from gossamer.flows.pay.owed import OwedPayments
 from gossamer.flows.pay.pay import Payments
 from gossamer.flows.pay.payee import check_wallets, open_payees
@@ -25,6 +29,8 @@ from gossamer.flows.upkeep.gauges import Gauges
 from gossamer.flows.upkeep.health import Checkup, Probe
 from gossamer.flows.upkeep.watch import Watch
 from gossamer.flows.webhooks.delivery import Webhooks
+from gossamer.flows.webhooks.webhook_keys import WebhookKeys
+from gossamer.flows.webhooks.work_sender import WorkSender
 from gossamer.observe import traces
 from gossamer.observe.logs import Log
 from gossamer.observe.metrics import Metrics
@@ -35,19 +41,24 @@ from gossamer.reach.browser.launcher import Launcher, LocalLauncher
 from gossamer.reach.http.post import PostClient
 from gossamer.reach.net.certificates import Certificates
 from gossamer.reach.net.dial import Dialer
+from gossamer.reach.net.upstreams import Upstreams
 from gossamer.reach.proxy.proxy import Proxy
 from gossamer.reach.sandbox.fence import Fence
 from gossamer.reach.services.llm import Model
+from gossamer.reach.services.llm_anthropic import AnthropicModel
+from gossamer.reach.services.llm_openai import OpenAiModel
 from gossamer.reach.services.oidc import OidcProvider
 from gossamer.reach.services.search import Brave, Provider, SearXNG
 from gossamer.settings.settings import SettingError, Settings
 from gossamer.state.crawl.crawl_stats import CrawlStats
 from gossamer.state.db.database import Database
+from gossamer.state.jobs.batches import BatchLines
 from gossamer.state.kv.hot import Hot
 from gossamer.state.kv.hot_memory import MemoryHot
 from gossamer.state.pages.page_cache import PageCache
 from gossamer.state.search.search_index import SearchIndex
 from gossamer.state.tenants.limits import Limits
+from gossamer.web.extract.model_use import TokenPrices
 
 
 class WatchedService(Protocol):
@@ -61,6 +72,9 @@ class WatchedService(Protocol):
     page_cache: PageCache
     finder: Finder
     payments: Payments | None
+    crawl_results: CrawlResults
+    batch_lines: BatchLines
+    webhook_keys: WebhookKeys
     dialer: Dialer
     metrics: Metrics
     log: Log
@@ -74,10 +88,20 @@ def open_hot(settings: Settings) -> Hot:
     return RedisHot(settings.redis_url)
 
 
-def open_model(settings: Settings) -> Model | None:
-    if not settings.anthropic_api_key:
+def open_model(settings: Settings, log: Log) -> PageModel | None:
+    """A model that is named wins over a key that may be in the environment for another program."""
+    if settings.openai_model:
+        model: Model = OpenAiModel(
+            settings.openai_model, base_url=settings.openai_base_url, key=settings.openai_api_key
+        )
+    elif settings.anthropic_api_key:
+        model = AnthropicModel(
+            settings.anthropic_api_key, settings.anthropic_model, base_url=settings.anthropic_base_url
+        )
+    else:
         return None
-    return Model(settings.anthropic_api_key, settings.anthropic_model, base_url=settings.anthropic_base_url)
+    prices = TokenPrices(settings.model_price_input.dollars, settings.model_price_output.dollars)
+    return PageModel(model, log, prices if any(prices) else None)
 
 
 def open_search_engines(settings: Settings) -> dict[str, Provider]:
@@ -134,7 +158,9 @@ def open_payments(
     taken = {payee.network.id: payee for payee in open_payees(settings, log)}
     settling = PaymentSettler(taken, database, log, metrics)
     proving = PaymentProver(taken, database, log, metrics, time.monotonic)
-    return Payments(settling, OwedPayments(settling), proving, AllTerms(database, log), quotes, database, log)
+    orders = Orders(database, log, settings.pay_max_pages)
+    owed, terms = OwedPayments(settling), AllTerms(database, log)
+    return Payments(settling, owed, proving, terms, quotes, orders, database, log)
 
 
 def facilitator_probes(payments: Payments | None) -> dict[str, Probe]:
@@ -145,6 +171,10 @@ def facilitator_probes(payments: Payments | None) -> dict[str, Probe]:
     return asked | {
         f"chains.{payee.network.name}": Probe(payee.chain.ping) for payee in payees if payee.chain
     }
+
+
+def upstream_probes(upstreams: Upstreams | None) -> dict[str, Probe]:
+    return {} if upstreams is None else {"upstreamProxies": Probe(upstreams.ask)}
 
 
 def open_telemetry(settings: Settings, log: Log, name: str) -> Telemetry:
@@ -176,6 +206,8 @@ def open_watch(service: WatchedService) -> Watch:
     )
     client = PostClient(service.dialer, settings.user_agent)
     secrets = {SENDER: settings.alert_webhook_secret}
+    shapes = event_shapes(settings, service.crawl_results, service.batch_lines)
+    work = WorkSender(database, service.webhook_keys, shapes)
     breakers = {
         "database": database.breaker,
         "blobs": service.page_cache.cold_breaker,
@@ -184,7 +216,7 @@ def open_watch(service: WatchedService) -> Watch:
     }
     return Watch(
         evaluator,
-        Webhooks(database, client, secrets, metrics, log),
+        Webhooks(database, client, secrets, work, metrics, log),
         Gauges(metrics, surveyor, evaluator, breakers),
     )
 

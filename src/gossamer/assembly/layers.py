@@ -7,10 +7,16 @@ from typing import TYPE_CHECKING
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
-from gossamer.doors.http.api.admin.prices import with_price
+from gossamer.assembly.api import open_api, open_operations, routes
+from gossamer.assembly.dashboard import dashboard_routes, open_dashboard
+from gossamer.assembly.dropin import dropin_routes
+from gossamer.assembly.mcp import mcp_routes
+from gossamer.doors.http.api.pay.prices import with_price
 from gossamer.doors.http.core.cookies import SessionCookie
 from gossamer.doors.http.core.exchange import Exchange
+from gossamer.doors.http.core.relay import Relay
 from gossamer.doors.http.core.routing import Route, Router, endpoint
+from gossamer.doors.http.docs.agent_files import MCP
 from gossamer.doors.http.docs.pages import DocsEndpoints
 from gossamer.doors.http.layers.access import Authenticate, Authorise
 from gossamer.doors.http.layers.clients import Clients
@@ -19,6 +25,7 @@ from gossamer.doors.http.layers.deadlines import Deadlines
 from gossamer.doors.http.layers.failure_backoff import FailurePauses
 from gossamer.doors.http.layers.idempotency import Idempotency
 from gossamer.doors.http.layers.limiting import Limiting
+from gossamer.doors.http.layers.ordering import OrderDesk
 from gossamer.doors.http.layers.paying import TakePayment
 from gossamer.doors.http.layers.problem_documents import Problems
 from gossamer.doors.http.layers.request_log import RequestLog
@@ -27,8 +34,6 @@ from gossamer.doors.http.layers.shedding import Shedding
 from gossamer.flows.pay.pay import Payments
 from gossamer.flows.pay.quotes import prices
 from gossamer.problems import Problem
-from gossamer.routes.api import open_api, open_operations, routes
-from gossamer.routes.dashboard import dashboard_routes, open_dashboard
 
 if TYPE_CHECKING:
     from gossamer.app import Service
@@ -52,9 +57,16 @@ def asgi(service: "Service", more: Iterable[Route] = ()) -> ASGIApp:
         idempotency_seconds=settings.idempotency_ttl_seconds,
         networks=networks,
         quote_seconds=settings.quote_seconds,
+        has_mcp=lambda: any(route.path == MCP for route in shown_pages),
     )
     dashboard = open_dashboard(service)
-    shown_pages = [*pages.routes(), *dashboard_routes(service, dashboard, api)]
+    relay = Relay()
+    shown_pages = [
+        *pages.routes(),
+        *dashboard_routes(service, dashboard, api),
+        *dropin_routes(service, relay),
+        *mcp_routes(service, relay),
+    ]
 
     async def show_problem(problem: Problem, exchange: Exchange) -> Response | None:
         return await dashboard.problem_page(problem, exchange) or await pages.not_found(problem, exchange)
@@ -77,7 +89,13 @@ def asgi(service: "Service", more: Iterable[Route] = ()) -> ASGIApp:
         partial(Routing, router=Router([*shown, *shown_pages])),
         partial(Shedding, max_requests=settings.max_requests),
         partial(Deadlines, seconds=settings.request_deadline, stopping=service.stopping),
-        partial(Authenticate, admission=service.admission, sign_in=service.sign_in, cookie=cookie),
+        partial(
+            Authenticate,
+            admission=service.admission,
+            sign_in=service.sign_in,
+            cookie=cookie,
+            capabilities=service.capabilities,
+        ),
         partial(
             Limiting,
             limits=service.limits,
@@ -92,11 +110,23 @@ def asgi(service: "Service", more: Iterable[Route] = ()) -> ASGIApp:
         partial(Idempotency, hot=service.hot, ttl=settings.idempotency_ttl_seconds, log=log, metrics=metrics),
         problem_documents,
     ]
-    return _wrap(layers)
+    app = _wrap(layers)
+    relay.reach(app)
+    return app
 
 
 def operations_asgi(service: "Service") -> ASGIApp:
     """Health and metrics alone, for processes that serve nothing else."""
+    return _unlimited(service, open_operations(service).routes())
+
+
+def embedded_asgi(service: "Service") -> ASGIApp:
+    """The API alone, for callers in this process."""
+    return _unlimited(service, routes(service))
+
+
+def _unlimited(service: "Service", shown: Sequence[Route]) -> ASGIApp:
+    """Without limits, payments and stored answers."""
     settings, log, metrics = service.settings, service.log, service.metrics
 
     async def show_document(_problem: Problem, _exchange: Exchange) -> Response | None:
@@ -107,7 +137,7 @@ def operations_asgi(service: "Service") -> ASGIApp:
             partial(RequestLog, log=log, metrics=metrics, max_body=settings.max_request_bytes, https=False),
             partial(Problems, public_url=settings.public_url, page=show_document, log=log, metrics=metrics),
             partial(Clients, trusted=settings.trusted_proxies),
-            partial(Routing, router=Router(open_operations(service).routes())),
+            partial(Routing, router=Router(shown)),
             partial(Shedding, max_requests=settings.max_requests),
             partial(Deadlines, seconds=settings.request_deadline, stopping=service.stopping),
             partial(
@@ -115,6 +145,7 @@ def operations_asgi(service: "Service") -> ASGIApp:
                 admission=service.admission,
                 sign_in=service.sign_in,
                 cookie=SessionCookie.of(settings.public_url),
+                capabilities=service.capabilities,
             ),
             Authorise,
         ]
@@ -137,4 +168,5 @@ def paying_layer(service: "Service", payments: Payments) -> Callable[[ASGIApp], 
         public_url=service.settings.public_url,
         repeat_seconds=service.settings.quote_seconds,
         metrics=service.metrics,
+        desk=OrderDesk(payments.orders, service.capabilities, payments.settling),
     )

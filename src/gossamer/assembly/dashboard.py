@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from gossamer.assembly.api import Api, Endpoints
 from gossamer.doors.http.api.pages.search import SearchEndpoints
 from gossamer.doors.http.core.cookies import SessionCookie
 from gossamer.doors.http.core.routing import Route
@@ -33,7 +34,6 @@ from gossamer.doors.http.dashboard.work.domains import DomainPages
 from gossamer.doors.http.dashboard.work.stored_page import StoredPagePages
 from gossamer.flows.pages.search import Finder, IndexSource
 from gossamer.flows.pay.quotes import prices
-from gossamer.routes.api import Api, Endpoints
 
 if TYPE_CHECKING:
     from gossamer.app import Service

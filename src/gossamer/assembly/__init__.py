@@ -1,0 +1,1 @@
+"""How the parts become one service: the choices of settings, the routes, the layers, the workers."""
