@@ -1,9 +1,6 @@
 """`gossamer batch`, as a person or a script would use it."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 from tests.doors.cli.commands import gossamer
@@ -48,15 +45,8 @@ def test_what_fails_is_a_line_too_and_the_exit_code_tells(tmp_path: Path, site: 
 
 
 def test_urls_can_be_piped_in(tmp_path: Path, site: Site) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "gossamer", "batch", *OPEN, "-", "--format", "llm", "--max-tokens", "200"],
-        input="\n".join(pages(site)),
-        env={**os.environ, "GOSSAMER_DATA_DIR": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert done.returncode == 0, done.stderr
+    options = ("--format", "llm", "--max-tokens", "200")
+    done = gossamer("batch", *OPEN, "-", *options, folder=tmp_path, given="\n".join(pages(site)))
     results = [json.loads(line)["result"] for line in done.stdout.splitlines()]
     assert len(results) == 3
     assert all(result["untrusted"] and result["llm"]["tokens"] <= 200 for result in results)

@@ -2,18 +2,17 @@
 
 import csv
 import json
-import os
 import re
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
-from tests.doors.cli.commands import gossamer
+from tests.doors.cli.commands import gossamer, own_environment
 from tests.doors.crawls import PROSE, ROBOTS, Web, page
 from tests.doors.fetches import say
+from tests.forks.forked import Forked
 from tests.site.server import Site
 
 from gossamer.settings.settings import Settings
@@ -58,13 +57,12 @@ def test_ctrl_c_leaves_a_crawl_that_goes_on_where_it_was(tmp_path: Path, site: S
     origin = site.origins(1)[0]
     leaf, last = page("A leaf"), say("", pause=3600)  # the last one cannot be had before it is interrupted
     root = page("The root", leaf, last)
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("GOSSAMER_")}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "gossamer", "crawl", *FAST, origin + root, "--no-sitemaps"],
-        env={**clean, "GOSSAMER_DATA_DIR": str(tmp_path)},
+    process = Forked(
+        "gossamer",
+        *("crawl", *FAST, origin + root, "--no-sitemaps"),
+        env=own_environment(tmp_path),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        text=True,
     )
     try:
         until = time.monotonic() + 60

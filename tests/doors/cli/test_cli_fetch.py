@@ -4,14 +4,14 @@ import json
 import os
 import pty
 import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from tests.doors.cli.commands import gossamer
+from tests.doors.cli.commands import gossamer, own_environment
 from tests.doors.fetches import say
 from tests.doors.renders import APP
+from tests.forks.forked import Forked
 from tests.site.server import Site
 
 ARTICLE = """<!doctype html><html lang="en"><title>Orb webs</title><nav><a href="/home">Navigation</a></nav>
@@ -86,6 +86,16 @@ def test_for_a_language_model_and_by_a_browser(tmp_path: Path, site: Site, artic
     assert "# Rendered by a script" in shown
     refused = fetch(tmp_path, "--wait-for", "h1", article, code=2)
     assert "--render" in refused.stderr
+
+
+def test_a_query_for_the_format_llm_alone(tmp_path: Path, site: Site, article: str) -> None:
+    parts = "".join(f"<h2>Part {number}</h2><p>{'Orb weavers spin. ' * 40}</p>" for number in range(20))
+    page = site.url(say(f"<!doctype html><title>Webs</title><h1>Webs</h1>{parts}"))
+    (about,) = fetch_all(tmp_path, ("--format", "llm", "--max-tokens", "500", "--query", "part 13", page))
+    assert "## Part 13\n\nOrb weavers" in about
+    assert "--format llm" in fetch(tmp_path, "--query", "webs", article, code=2).stderr
+    too_long = fetch(tmp_path, "--format", "llm", "--query", "w" * 401, article, code=2)
+    assert "400" in too_long.stderr
 
 
 def test_the_full_page_or_parts_of_it(tmp_path: Path, article: str) -> None:
@@ -194,14 +204,13 @@ def test_what_takes_long_to_read_leaves_nothing_behind(tmp_path: Path, site: Sit
 
 
 def test_a_reader_that_has_seen_enough(tmp_path: Path, article: str) -> None:
-    command = [sys.executable, "-m", "gossamer", "fetch", *OPEN, "--format", "rawHtml", *[article] * 20]
-    process = subprocess.Popen(
-        command,
+    process = Forked(
+        "gossamer",
+        *("fetch", *OPEN, "--format", "rawHtml", *[article] * 20),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         cwd=tmp_path,
-        env={**os.environ, "GOSSAMER_DATA_DIR": str(tmp_path)},
-        text=True,
+        env=own_environment(tmp_path),
     )
     assert process.stdout is not None
     assert process.stderr is not None
@@ -215,9 +224,9 @@ def test_on_a_terminal(tmp_path: Path, site: Site, article: str) -> None:
     """Progress is shown, and no page speaks to the terminal."""
     rude = site.url(say("before \x1b[2J after", "Content-Type: text/plain"))
     master, terminal = pty.openpty()
-    command = [sys.executable, "-m", "gossamer", "fetch", *OPEN, article, rude]
-    here = {**os.environ, "GOSSAMER_DATA_DIR": str(tmp_path)}
-    process = subprocess.Popen(command, stdout=terminal, stderr=terminal, cwd=tmp_path, env=here)
+    words = ("gossamer", "fetch", *OPEN, article, rude)
+    here = own_environment(tmp_path)
+    process = Forked(*words, stdout=terminal, stderr=terminal, cwd=tmp_path, env=here)
     os.close(terminal)
     shown = b""
     try:

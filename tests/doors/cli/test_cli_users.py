@@ -6,14 +6,15 @@ import pty
 import re
 import select
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import httpx
 import pytest
-from tests.doors.cli.commands import gossamer
+from tests.doors.cli.commands import gossamer, own_environment
+from tests.forks.forked import Forked
 
+SERVE = ("gossamer", "serve", "--port", "0")
 SECONDS = 60.0
 PASSWORD = "several words in a row"
 
@@ -65,11 +66,8 @@ def read_until(master: int, pattern: str) -> re.Match[str]:
 
 def test_the_first_start_in_a_terminal_prints_a_link_that_signs_in_once(tmp_path: Path) -> None:
     master, terminal = pty.openpty()
-    environment = {**os.environ, "GOSSAMER_DATA_DIR": str(tmp_path), "GOSSAMER_SERVE_WORKER": "no"}
-    command = [sys.executable, "-m", "gossamer", "serve", "--port", "0"]
-    serving = subprocess.Popen(
-        command, stdout=terminal, stderr=subprocess.DEVNULL, cwd=tmp_path, env=environment
-    )
+    environment = own_environment(tmp_path, GOSSAMER_SERVE_WORKER="no")
+    serving = Forked(*SERVE, stdout=terminal, stderr=subprocess.DEVNULL, cwd=tmp_path, env=environment)
     try:
         link = read_until(master, r"(http://127\.0\.0\.1:\d+)/app/link\?token=([\w-]{43})")
         with httpx.Client(base_url=link[1]) as client:
@@ -87,11 +85,8 @@ def test_the_first_start_in_a_terminal_prints_a_link_that_signs_in_once(tmp_path
 
 def test_a_first_start_whose_output_is_kept_prints_no_link(tmp_path: Path) -> None:
     with Path(tmp_path, "out").open("w") as out:
-        environment = {**os.environ, "GOSSAMER_DATA_DIR": str(tmp_path), "GOSSAMER_SERVE_WORKER": "no"}
-        command = [sys.executable, "-m", "gossamer", "serve", "--port", "0"]
-        serving = subprocess.Popen(
-            command, stdout=out, stderr=subprocess.DEVNULL, cwd=tmp_path, env=environment
-        )
+        environment = own_environment(tmp_path, GOSSAMER_SERVE_WORKER="no")
+        serving = Forked(*SERVE, stdout=out, stderr=subprocess.DEVNULL, cwd=tmp_path, env=environment)
         try:
             end = time.monotonic() + SECONDS
             while "Try it:" not in Path(tmp_path, "out").read_text() and time.monotonic() < end:

@@ -2,179 +2,132 @@
 
 import os
 import sys
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
-from starlette.types import ASGIApp
 
 from gossamer import __version__
-from gossamer.doors.http.server.fast_path import HitFastPath
-from gossamer.doors.worker.worker import Worker
-from gossamer.flows.audit.audits import Audits
-from gossamer.flows.crawl.indexing import Indexing
-from gossamer.flows.crawl.managing.control import CrawlControl
-from gossamer.flows.crawl.reading.results import CrawlResults
-from gossamer.flows.crawl.seeds import Seeder
-from gossamer.flows.crawl.worker import CrawlWorker
-from gossamer.flows.data.archive.restorer import ArchiveRestorer
-from gossamer.flows.data.removal.deleter import Deleter
-from gossamer.flows.data.removal.removals import Removals
-from gossamer.flows.data.removal.retention import Retention
-from gossamer.flows.data.repair.replayer import Replayer
-from gossamer.flows.data.repair.verifier import Verifier
-from gossamer.flows.doctor.doctor import Doctor
-from gossamer.flows.pages.capture import Capturer
-from gossamer.flows.pages.read import Reader
-from gossamer.flows.pages.search import Finder
-from gossamer.flows.render.render import Renderer
-from gossamer.flows.tenants.keys import IssuedKey, Keys
-from gossamer.flows.tenants.people import InvitedUser, People
-from gossamer.flows.tenants.sign_in import SignIn
-from gossamer.flows.upkeep.stopping import Stopping
-from gossamer.flows.upkeep.supervision import Supervisor
-from gossamer.flows.upkeep.watch import Watch
+from gossamer.client.errors import GossamerError
 from gossamer.observe import logs
 from gossamer.observe.logs import Log
-from gossamer.observe.metrics import Metrics
-from gossamer.problems import Damaged, Problem
-from gossamer.reach.browser.browser import Browsers
-from gossamer.reach.net.dial import Dialer
+from gossamer.problems import Damaged, Problem, UnusableDatabase
 from gossamer.settings import settings
 from gossamer.settings.settings import SettingError, Settings
-from gossamer.state.blobs.blobs import Blobs
-from gossamer.state.crawl.crawls import Crawls
-from gossamer.state.crawl.hosts import Hosts
-from gossamer.state.db.database import Database, UnusableDatabase
-from gossamer.state.kv.hot import Hot
+
+if TYPE_CHECKING:
+    from gossamer.doors.cli.shared.service import CommandService
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class CommandService(Protocol):
-    """The parts of `app.py` that the commands use."""
+Build = Callable[[Settings, Log], "CommandService"]
 
-    settings: Settings
-    log: Log
-    database: Database
-    hot: Hot
-    blobs: Blobs
-    keys: Keys
-    people: People
-    sign_in: SignIn
-    first_key: IssuedKey | None
-    first_link: InvitedUser | None
-    bootstrap_key_is_unknown: bool
-    metrics: Metrics
-    stopping: Stopping
-    supervisor: Supervisor
-    worker_name: str
-    watch: Watch
-    hosts: Hosts
-    reader: Reader
-    audits: Audits
-    dialer: Dialer
-    browsers: Browsers
-    renderer: Renderer
-    capturer: Capturer
-    finder: Finder
-    indexing: Indexing
-    crawls: Crawls
-    seeder: Seeder
-    crawl_control: CrawlControl
-    deleter: Deleter
-    removals: Removals
-    retention: Retention
-    archive_restorer: ArchiveRestorer
-    replayer: Replayer
-    verifier: Verifier
-    crawl_results: CrawlResults
-    doctor: Doctor
-
-    def app(self) -> ASGIApp: ...
-
-    def operations_app(self) -> ASGIApp: ...
-
-    def fast_path(self) -> HitFastPath: ...
-
-    def worker(self, kinds: Collection[str] = ...) -> Worker: ...
-
-    def crawl_worker(self) -> CrawlWorker: ...
-
-    async def open_proxy(self) -> None: ...
-
-    async def prepare(self) -> None: ...
-
-    async def close(self) -> None: ...
-
-    async def __aenter__(self) -> Self: ...
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None: ...
-
-
-Build = Callable[[Settings, Log], CommandService]
+# Where each command is, and what it does: only the one that is asked for is imported.
+COMMANDS: Final = {
+    "serve": ("gossamer.doors.cli.serve:serve", "Run the server."),
+    "worker": ("gossamer.doors.cli.worker:worker", "Run jobs until stopped."),
+    "mcp": (
+        "gossamer.doors.mcp.stdio.command:mcp",
+        "Serve tools to an MCP client over standard input and output.",
+    ),
+    "fetch": ("gossamer.doors.cli.pages.fetch:fetch", "Fetch pages and print them as clean content."),
+    "batch": (
+        "gossamer.doors.cli.pages.batch:batch",
+        "Fetch the pages in FILE, which has one URL a line (- reads...",
+    ),
+    "crawl": (
+        "gossamer.doors.cli.crawl.crawl:crawl",
+        "Crawl sites, beginning with these pages, and print the...",
+    ),
+    "crawls": (
+        "gossamer.doors.cli.crawl.crawls:crawls_group",
+        "List crawls, print their pages, and pause, resume, stop or...",
+    ),
+    "render": (
+        "gossamer.doors.cli.pages.render:render",
+        "Render a page with a browser and print its HTML, without...",
+    ),
+    "screenshot": ("gossamer.doors.cli.pages.capture:screenshot", "Take a picture of a page."),
+    "pdf": ("gossamer.doors.cli.pages.capture:pdf", "Print a page to PDF."),
+    "search": (
+        "gossamer.doors.cli.pages.search:search",
+        "Search the pages that were read here, and with the...",
+    ),
+    "extract": ("gossamer.doors.cli.pages.extract:extract", "Get data out of a page, as JSON."),
+    "map": (
+        "gossamer.doors.cli.pages.map:map_site",
+        "Print the addresses of a site's pages, one a line; with...",
+    ),
+    "llms": (
+        "gossamer.doors.cli.pages.llms:llms",
+        "Write an llms.txt for a site: a guide to its pages for...",
+    ),
+    "audit": (
+        "gossamer.doors.cli.audit.audit:audit",
+        "Audit a page: status, content, metadata, links, speed,...",
+    ),
+    "keys": ("gossamer.doors.cli.keys:keys_group", "Create, list, disable and rotate API keys."),
+    "users": (
+        "gossamer.doors.cli.people:users_group",
+        "Add people who may sign in, list and disable them, and make...",
+    ),
+    "alerts": (
+        "gossamer.doors.cli.alerts:alerts_group",
+        "Write what Prometheus and Grafana need to watch Gossamer.",
+    ),
+    "migrate": ("gossamer.doors.cli.migrate:migrate", "Bring the schema of the database to this release."),
+    "doctor": (
+        "gossamer.doors.cli.operations.doctor:doctor",
+        "Examine this installation: everything it depends on, this...",
+    ),
+    "delete": (
+        "gossamer.doors.cli.operations.delete:delete_group",
+        "Delete a crawl, an audit, a batch, stored pages or a tenant...",
+    ),
+    "archive": (
+        "gossamer.doors.cli.operations.archive:archive_group",
+        "List, restore, export or delete archives of crawled pages.",
+    ),
+    "replay": (
+        "gossamer.doors.cli.operations.replay:replay",
+        "Read the content of stored pages again, and update what the...",
+    ),
+    "upkeep": (
+        "gossamer.doors.cli.operations.upkeep:upkeep",
+        "Remove now what was kept long enough, as a server does from...",
+    ),
+    "backup": (
+        "gossamer.doors.cli.operations.backup:backup",
+        "Back up the database and all page bodies into a folder or a...",
+    ),
+    "restore": (
+        "gossamer.doors.cli.operations.restore:restore",
+        "Restore a backup into the database and the store of blobs...",
+    ),
+    "move": (
+        "gossamer.doors.cli.operations.move:move",
+        "Move everything to another database, such as from SQLite...",
+    ),
+    "config": (
+        "gossamer.doors.cli.config:config",
+        "Print the settings in force, where each comes from, and...",
+    ),
+}
 
 
 def run(build: Build) -> None:
     """Run the command line. An error is one line on stderr and an exit code."""
-    from gossamer.doors.cli.alerts import alerts_group
-    from gossamer.doors.cli.audit.audit import audit
-    from gossamer.doors.cli.config import config
-    from gossamer.doors.cli.crawl.crawl import crawl
-    from gossamer.doors.cli.crawl.crawls import crawls_group
-    from gossamer.doors.cli.keys import keys_group
-    from gossamer.doors.cli.migrate import migrate
-    from gossamer.doors.cli.operations.archive import archive_group
-    from gossamer.doors.cli.operations.backup import backup
-    from gossamer.doors.cli.operations.delete import delete_group
-    from gossamer.doors.cli.operations.doctor import doctor
-    from gossamer.doors.cli.operations.move import move
-    from gossamer.doors.cli.operations.replay import replay
-    from gossamer.doors.cli.operations.restore import restore
-    from gossamer.doors.cli.operations.upkeep import upkeep
-    from gossamer.doors.cli.pages.batch import batch
-    from gossamer.doors.cli.pages.capture import pdf, screenshot
-    from gossamer.doors.cli.pages.fetch import fetch
-    from gossamer.doors.cli.pages.render import render
-    from gossamer.doors.cli.pages.search import search
-    from gossamer.doors.cli.people import users_group
-    from gossamer.doors.cli.serve import serve
-    from gossamer.doors.cli.worker import worker
+    from gossamer.doors.cli.shared.lazy import LazyGroup
+    from gossamer.doors.cli.shared.remote import with_server
 
-    group = click.Group(
+    group = LazyGroup(
         "gossamer",
         help="Self-hosted web access for AI agents, bots and the teams that serve them.",
-        commands=[
-            serve,
-            worker,
-            fetch,
-            batch,
-            crawl,
-            crawls_group,
-            render,
-            screenshot,
-            pdf,
-            search,
-            audit,
-            keys_group,
-            users_group,
-            alerts_group,
-            migrate,
-            doctor,
-            delete_group,
-            archive_group,
-            replay,
-            upkeep,
-            backup,
-            restore,
-            move,
-            config,
-        ],
+        places=COMMANDS,
     )
+    with_server(group)
     click.version_option(__version__, prog_name="gossamer")(group)
     try:
         try:
@@ -194,6 +147,8 @@ def run(build: Build) -> None:
         fail(str(damaged))
     except Problem as problem:
         fail(problem.detail, problem.hint)
+    except GossamerError as error:
+        fail(error.detail, error.hint)
     except OSError as error:
         _discard_output()
         where = f"{error.filename}: " if error.filename else "the output cannot be written: "

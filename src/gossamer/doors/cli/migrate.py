@@ -5,8 +5,9 @@ from typing import Any
 
 import click
 
-from gossamer.doors.cli import Build, CommandService, load, quiet_log, with_settings
+from gossamer.doors.cli import Build, load, quiet_log, with_settings
 from gossamer.doors.cli.shared.running import WHERE
+from gossamer.doors.cli.shared.service import CommandService
 from gossamer.state.db.revisions import MigrationPlan
 
 

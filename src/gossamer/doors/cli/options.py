@@ -69,10 +69,13 @@ class FieldOption:
 
 
 def options_of(shape: type[msgspec.Struct]) -> Iterator[FieldOption]:
-    """An option for each field with a default. The other fields are set by arguments."""
+    """An option for each field with a default, unless it is a structure that a line has no room for. The
+    fields without one are set by arguments."""
     for field in cast(inspect.StructType, inspect.type_info(shape)).fields:
         if not field.required:
             kind, notes, extra = _unwrap(field.type)
+            if isinstance(kind, inspect.StructType):
+                continue
             default = field.default if field.default is not NODEFAULT else field.default_factory()
             metavar = extra.get("metavar")
             if isinstance(kind, inspect.DictType):

@@ -5,10 +5,11 @@ from typing import Any, Literal
 import click
 import msgspec
 
-from gossamer.doors.cli import Build, CommandService, with_settings
+from gossamer.doors.cli import Build, with_settings
 from gossamer.doors.cli.shared.actor import command_actor
 from gossamer.doors.cli.shared.columns import minute, print_table
 from gossamer.doors.cli.shared.running import WHERE, run_with
+from gossamer.doors.cli.shared.service import CommandService
 from gossamer.flows.tenants.people import LINK_PATH, MAX_PEOPLE_LISTED, InvitedUser, NewUser
 from gossamer.state.tenants.tenants import Role
 from gossamer.state.tenants.users import User

@@ -15,10 +15,11 @@ import click
 import uvloop
 
 from gossamer import __version__
-from gossamer.doors.cli import Build, CommandService, load, with_settings
+from gossamer.doors.cli import Build, load, with_settings
 from gossamer.doors.cli.processes import check_processes, serve_together
 from gossamer.doors.cli.shared.descriptors import raise_limit
 from gossamer.doors.cli.shared.listening import open_listening, port_of
+from gossamer.doors.cli.shared.service import CommandService
 from gossamer.doors.cli.shared.systemd import notify
 from gossamer.doors.http.server.fast_path_protocol import fast_path_protocol
 from gossamer.doors.http.server.server import MAX_ACCEPTS, Server, StopTimes, server

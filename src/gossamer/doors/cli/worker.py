@@ -12,9 +12,10 @@ from typing import Any, Final
 import click
 import uvloop
 
-from gossamer.doors.cli import Build, CommandService, load, with_settings
+from gossamer.doors.cli import Build, load, with_settings
 from gossamer.doors.cli.shared.descriptors import raise_limit
 from gossamer.doors.cli.shared.listening import listen
+from gossamer.doors.cli.shared.service import CommandService
 from gossamer.doors.worker.children import Children
 from gossamer.doors.worker.handover import hand_metrics_over
 from gossamer.doors.worker.kinds import KINDS

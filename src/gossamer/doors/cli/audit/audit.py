@@ -1,4 +1,4 @@
-"""`gossamer audit URL`: reports what search engines and agents see of a page or a site, without a server."""
+"""`gossamer audit URL`: reports what search engines and agents see of a page or a site."""
 
 import asyncio
 import shutil
@@ -9,17 +9,19 @@ from typing import Any, Final
 import click
 import msgspec
 
-from gossamer.doors.cli import Build, load, quiet_log, with_settings
+from gossamer.client.auditing import audit_page
+from gossamer.client.client import Client
+from gossamer.doors.cli import Build, with_settings
 from gossamer.doors.cli.audit import report as terminal
+from gossamer.doors.cli.shared.access import web_access
 from gossamer.doors.cli.shared.progress import ProgressLine
 from gossamer.doors.cli.shared.writing import reserve, write
 from gossamer.doors.http.api.audit import report as page
 from gossamer.doors.http.api.audit.audit_shapes import comparison_to_api, report_to_api
-from gossamer.flows.upkeep import upkeep
+from gossamer.web.audit.audit_answer import AuditAnswer
 from gossamer.web.audit.check import SEVERITIES, Severity
 from gossamer.web.audit.comparison import Comparison
 from gossamer.web.audit.report import MAX_LINKS, MAX_PAGES, AuditOptions, AuditReport
-from gossamer.web.url.url import Url
 
 FOUND: Final = 3  # the exit code
 _SETTINGS: Final = (
@@ -90,29 +92,19 @@ def audit(
 
     Exit code: 0 if no finding is as severe as --fail-on, 3 if one is, 1 if the page could not be fetched.
     """
-    settings = load(flags)
-    target = Url.parse(url)
+    access = web_access(build, flags, in_any_folder=True)
     options = AuditOptions(max_links=max_links, timeout=round(timeout * 1000), max_pages=max_pages)
     if output is not None:
         reserve(output)
-
     line = ProgressLine(is_wanted=True)
 
-    async def show_progress(step: str, percent: int) -> None:
-        line.show(f"{percent:3} %  {step}", is_last=percent >= 90)
+    async def ask(web: Client) -> AuditAnswer:
+        body = {"url": url, "options": msgspec.to_builtins(options)}
+        return await audit_page(web, body, lambda step, percent: line.show(f"{percent:3} %  {step}"))
 
-    async def work() -> tuple[AuditReport, Comparison | None]:
-        service = build(settings, quiet_log(settings))
-        try:
-            if options.scope == "site":
-                await service.database.migrate()
-            return await service.audits.audit_here(target, options, show_progress, service.crawl_worker)
-        finally:
-            if options.scope == "site":
-                await upkeep.settle_crawled(service.indexing, service.log)
-            await service.close()
-
-    report, comparison = asyncio.run(work())
+    answer = asyncio.run(access.ask(ask))
+    line.clear()
+    report, comparison = answer.to_report(), answer.to_comparison()
     _print(report, comparison, shape, output, full=full)
     sys.exit(FOUND if _is_found(report, fail_on) else 0)
 

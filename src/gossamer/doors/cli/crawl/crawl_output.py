@@ -10,13 +10,12 @@ from typing import Final, Literal, Protocol, TextIO
 import click
 import msgspec
 
-from gossamer.doors.cli.pages.fetch import file_name
-from gossamer.doors.cli.shared.writing import report_failure, write
-from gossamer.doors.http.api.crawl.crawl_page_lines import csv_head, csv_lines, json_line
-from gossamer.doors.http.core import timestamps
-from gossamer.flows.crawl.reading.results import PageWithContent, Shape
+from gossamer.doors.cli.shared.writing import file_name, report_failure, write
+from gossamer.web.crawl.page_table import csv_head, csv_lines
+from gossamer.web.crawl.shown_page import ShownPage
 from gossamer.web.outcome.outcome import Outcome
 
+Content = Literal["markdown", "text", "html"]
 OutputFormat = Literal["jsonl", "csv", "markdown"]
 _SUFFIXES: Final[dict[str, OutputFormat]] = {
     ".csv": "csv",
@@ -28,7 +27,7 @@ _SUFFIXES: Final[dict[str, OutputFormat]] = {
 
 class Output(Protocol):
     @property
-    def content(self) -> Shape | None:
+    def content(self) -> Content | None:
         """The format of content that each page needs, if any."""
 
     @property
@@ -37,12 +36,12 @@ class Output(Protocol):
     def open(self) -> None:
         """Overwrite the existing output. Call it only when there is something to write."""
 
-    def put(self, pages: Sequence[PageWithContent]) -> None: ...
+    def put(self, pages: Sequence[ShownPage]) -> None: ...
 
     def close(self) -> None: ...
 
 
-def output_for(path: str | None, shape: OutputFormat | None, content: Shape | None) -> Output:
+def output_for(path: str | None, shape: OutputFormat | None, content: Content | None) -> Output:
     """Choose by the format, or by the name of the file. A folder gets markdown files."""
     shape = shape or _shape_of(path)
     if content is not None and shape != "jsonl":
@@ -100,12 +99,12 @@ class _File:
 
 
 class JsonLinesFile(_File):
-    def __init__(self, path: str | None, content: Shape | None) -> None:
+    def __init__(self, path: str | None, content: Content | None) -> None:
         super().__init__(path)
         self.content = content
 
-    def put(self, pages: Sequence[PageWithContent]) -> None:
-        self._write(json_line(stored).decode() for stored in pages)
+    def put(self, pages: Sequence[ShownPage]) -> None:
+        self._write(f"{msgspec.json.encode(page).decode()}\n" for page in pages)
 
 
 class CsvFile(_File):
@@ -115,7 +114,7 @@ class CsvFile(_File):
         super().open()
         self._write([csv_head()])
 
-    def put(self, pages: Sequence[PageWithContent]) -> None:
+    def put(self, pages: Sequence[ShownPage]) -> None:
         self._write([csv_lines(pages)])
 
 
@@ -124,34 +123,30 @@ class MarkdownFolder:
     """Writes a file for each page with the outcome `ok`: front matter, and then the content."""
 
     folder: Path
-    content: Shape = "markdown"
+    content: Content = "markdown"
     is_terminal: bool = False
 
     def open(self) -> None:
         with report_failure(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
 
-    def put(self, pages: Sequence[PageWithContent]) -> None:
-        for stored in pages:
-            if stored.content and stored.page.outcome == Outcome.OK:
-                self._write(stored)
+    def put(self, pages: Sequence[ShownPage]) -> None:
+        for page in pages:
+            if page.content and page.outcome == Outcome.OK:
+                text = _front_matter(page) + page.content
+                write(self.folder / file_name(page.url, "markdown"), text.encode())
 
     def close(self) -> None:
         """Each file was closed when it was written."""
 
-    def _write(self, stored: PageWithContent) -> None:
-        text = _front_matter(stored) + (stored.content or "")
-        write(self.folder / file_name(stored.page.url, "markdown"), text.encode())
 
-
-def _front_matter(stored: PageWithContent) -> str:
-    page = stored.page
+def _front_matter(page: ShownPage) -> str:
     known = {
         "title": page.title,
         "url": page.final_url,
         "description": page.description,
         "language": page.language,
-        "crawledAt": timestamps.from_ms(page.crawled_at),
+        "crawledAt": page.crawled_at,
     }
     # Every JSON string is a YAML string too.
     lines = [f"{name}: {msgspec.json.encode(value).decode()}\n" for name, value in known.items() if value]

@@ -1,27 +1,28 @@
 """`gossamer crawls list|pages|pause|resume|stop|delete`: manages crawls that began here or on a server."""
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal, TypeVar, get_args
 
 import click
 import msgspec
 
-from gossamer.doors.cli import Build, CommandService, with_settings
+from gossamer.client.client import Client
+from gossamer.client.runs import CrawlRun
+from gossamer.doors.cli import Build, with_settings
 from gossamer.doors.cli.crawl.crawl_output import Output, OutputFormat, output_for
 from gossamer.doors.cli.operations.delete import QUIET, delete_here
-from gossamer.doors.cli.shared.actor import command_actor
-from gossamer.doors.cli.shared.columns import minute, print_table
-from gossamer.doors.cli.shared.running import run_on_data
-from gossamer.doors.http.api.crawl.crawl_shapes import to_line
-from gossamer.flows.crawl.managing.control import CrawlControl
-from gossamer.state.crawl.crawled_pages import PageFilter
-from gossamer.state.crawl.crawls import Crawl
+from gossamer.doors.cli.shared.access import web_access
+from gossamer.doors.cli.shared.columns import print_table
+from gossamer.doors.cli.shared.remote import named_server
+from gossamer.doors.cli.shared.service import CommandService
+from gossamer.doors.embedded.owner import as_owner
 from gossamer.state.jobs.deletions import Deletion, DeletionKind
-from gossamer.state.tenants.activity import Actor
+from gossamer.web.crawl.crawl_answer import CrawlLine, ShownCrawl
 from gossamer.web.crawl.progress import CrawlState
 
-AT_ONCE: Final = 100
+T = TypeVar("T")
 MAX_NAME_CHARS: Final = 60
 _WHERE: Final = ("data_dir", "database_url", "redis_url", "blobs_url")
 _JSON: Final = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
@@ -42,10 +43,11 @@ def crawls_group() -> None:
 @click.pass_obj
 def list_crawls(build: Build, /, status: CrawlState | None, limit: int, as_json: bool, **flags: Any) -> None:
     """List the crawls, newest first."""
-    _print(
-        run_on_data(build, flags, lambda service: service.crawls.listing(None, limit=limit, state=status)),
-        as_json,
-    )
+
+    async def ask(web: Client) -> list[CrawlLine]:
+        return await web.crawls(status=status, limit=limit)
+
+    _print(_run(build, flags, ask), as_json)
 
 
 @crawls_group.command()
@@ -76,7 +78,7 @@ def pages(
     """Print the pages that the crawl with this ID has stored so far. Nothing is fetched."""
     written = output_for(output, shape, content)
     try:
-        run_on_data(build, flags, lambda service: _print_pages(service, id, written))
+        _run(build, flags, lambda web: _print_pages(web, id, written))
     finally:
         written.close()
 
@@ -88,7 +90,7 @@ def pages(
 @click.pass_obj
 def pause(build: Build, /, id: str, as_json: bool, **flags: Any) -> None:
     """Pause the crawl with this ID. Pages that are being fetched are still stored."""
-    _print([run_on_data(build, flags, lambda service: _change(service, id, CrawlControl.pause))], as_json)
+    _print([_change(build, flags, id, CrawlRun.pause)], as_json)
 
 
 @crawls_group.command()
@@ -98,7 +100,7 @@ def pause(build: Build, /, id: str, as_json: bool, **flags: Any) -> None:
 @click.pass_obj
 def resume(build: Build, /, id: str, as_json: bool, **flags: Any) -> None:
     """Let a server or worker continue the crawl with this ID; `gossamer crawl --resume` does it here."""
-    _print([run_on_data(build, flags, lambda service: _change(service, id, CrawlControl.resume))], as_json)
+    _print([_change(build, flags, id, CrawlRun.resume)], as_json)
 
 
 @crawls_group.command()
@@ -108,7 +110,7 @@ def resume(build: Build, /, id: str, as_json: bool, **flags: Any) -> None:
 @click.pass_obj
 def stop(build: Build, /, id: str, as_json: bool, **flags: Any) -> None:
     """Stop the crawl with this ID for good. Stored pages stay."""
-    _print([run_on_data(build, flags, lambda service: _change(service, id, CrawlControl.stop))], as_json)
+    _print([_change(build, flags, id, CrawlRun.stop)], as_json)
 
 
 @crawls_group.command()
@@ -118,6 +120,10 @@ def stop(build: Build, /, id: str, as_json: bool, **flags: Any) -> None:
 @click.pass_obj
 def delete(build: Build, /, id: str, quiet: bool, **flags: Any) -> None:
     """Delete the crawl with this ID and everything that it has stored. A crawl that runs is stopped first."""
+    if named_server(flags) is not None:
+        _run(build, flags, lambda web: web.crawl_with_id(id).delete())
+        click.echo(f"Deleted {id}.")
+        return
 
     async def find(service: CommandService) -> Deletion:
         return Deletion(DeletionKind.CRAWL, id)
@@ -125,48 +131,46 @@ def delete(build: Build, /, id: str, quiet: bool, **flags: Any) -> None:
     delete_here(build, flags, find, quiet=quiet)
 
 
-async def _change(
-    service: CommandService, crawl_id: str, change: Callable[[CrawlControl, Crawl, Actor], Awaitable[bool]]
-) -> Crawl:
-    await change(service.crawl_control, await find_crawl(service, crawl_id), command_actor())
-    return await find_crawl(service, crawl_id)
+def _run(build: Build, /, flags: dict[str, Any], ask: Callable[[Client], Awaitable[T]]) -> T:
+    """Nothing is crawled by this: the crawls are those of a server, or of other processes here."""
+    return asyncio.run(web_access(build, flags, acting=as_owner, works=False).ask(ask))
 
 
-async def _print_pages(service: CommandService, crawl_id: str, written: Output) -> None:
-    which = PageFilter(crawl_id=(await find_crawl(service, crawl_id)).id)
+def _change(
+    build: Build,
+    /,
+    flags: dict[str, Any],
+    crawl_id: str,
+    change: Callable[[CrawlRun], Awaitable[ShownCrawl]],
+) -> CrawlLine:
+    async def ask(web: Client) -> CrawlLine:
+        return (await change(web.crawl_with_id(crawl_id))).line
+
+    return _run(build, flags, ask)
+
+
+async def _print_pages(web: Client, crawl_id: str, written: Output) -> None:
+    run = web.crawl_with_id(crawl_id, content=written.content)
+    await run.status()  # before the output is overwritten: it may not exist
     written.open()
-    after = None
-    while found := await service.crawl_results.listing_when_free(which, after, AT_ONCE):
-        async with aclosing(service.crawl_results.chunks(found, written.content)) as chunks:
-            async for chunk in chunks:
-                written.put(chunk)
-        after = found[-1].position
+    async with aclosing(run.stored()) as pages:
+        async for page in pages:
+            written.put([page])
 
 
-async def find_crawl(service: CommandService, crawl_id: str) -> Crawl:
-    crawl = await service.crawls.get(crawl_id)
-    if crawl is None:
-        raise _unknown(crawl_id)
-    return crawl
-
-
-def _unknown(crawl_id: str) -> click.ClickException:
-    return click.ClickException(f"There is no crawl {crawl_id}.")
-
-
-def _print(found: list[Crawl], as_json: bool) -> None:
+def _print(found: Sequence[CrawlLine], as_json: bool) -> None:
     if as_json:
-        click.echo(msgspec.json.encode([to_line(crawl) for crawl in found]))
+        click.echo(msgspec.json.encode(found))
         return
     rows = [("ID", "STATE", "PAGES", "LEFT", "FAILED", "CREATED", "NAME OR FIRST SEED")]
     rows += [
         (
-            crawl.id,
-            crawl.state,
+            crawl.crawl_id,
+            crawl.status,
             f"{crawl.counts.pages:,}",
             f"{crawl.counts.left:,}",
             f"{crawl.counts.failed:,}",
-            minute(crawl.created_at),
+            crawl.created_at[:16].replace("T", " "),
             _title(crawl),
         )
         for crawl in found
@@ -174,7 +178,7 @@ def _print(found: list[Crawl], as_json: bool) -> None:
     print_table(rows)
 
 
-def _title(crawl: Crawl) -> str:
+def _title(crawl: CrawlLine) -> str:
     """One line without control characters, because the name may come from other people."""
-    name = crawl.name or next(iter(crawl.spec.seeds), "")
+    name = crawl.name or next(iter(crawl.seeds), "")
     return "".join(each if each.isprintable() else "?" for each in name[:MAX_NAME_CHARS])

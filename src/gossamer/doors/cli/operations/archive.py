@@ -7,12 +7,13 @@ from typing import Any
 import click
 import msgspec
 
-from gossamer.doors.cli import Build, CommandService, with_settings
+from gossamer.doors.cli import Build, with_settings
 from gossamer.doors.cli.operations.delete import QUIET, WHERE
 from gossamer.doors.cli.shared.actor import command_actor
 from gossamer.doors.cli.shared.columns import minute, print_table
 from gossamer.doors.cli.shared.progress import ProgressLine
 from gossamer.doors.cli.shared.running import run_with
+from gossamer.doors.cli.shared.service import CommandService
 from gossamer.flows.data.archive.restorer import RestoreResult
 from gossamer.state.crawl.upkeep.archives import Archive
 

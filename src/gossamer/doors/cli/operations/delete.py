@@ -6,12 +6,13 @@ from typing import Any, Final
 
 import click
 
-from gossamer.doors.cli import Build, CommandService, with_settings
+from gossamer.doors.cli import Build, with_settings
 from gossamer.doors.cli.shared.actor import command_actor
 from gossamer.doors.cli.shared.moment import parse_moment
-from gossamer.doors.cli.shared.owner import owner_of
 from gossamer.doors.cli.shared.progress import ProgressLine
 from gossamer.doors.cli.shared.running import run_on_data
+from gossamer.doors.cli.shared.service import CommandService
+from gossamer.doors.embedded.owner import owner_of
 from gossamer.doors.http.api.crawl.host_names import host_names
 from gossamer.flows.data.removal.deleter import DeleteResult
 from gossamer.flows.data.removal.page_removal import purging

@@ -7,7 +7,8 @@ from typing import Any, Final
 import click
 import msgspec
 
-from gossamer.doors.cli import Build, CommandService, load, quiet_log, with_settings
+from gossamer.doors.cli import Build, load, quiet_log, with_settings
+from gossamer.doors.cli.shared.service import CommandService
 from gossamer.flows.doctor.diagnosis import Condition, Diagnosis, worst
 from gossamer.settings.settings import SettingError
 

@@ -9,7 +9,8 @@ from typing import Any, Final, TypeVar
 import click
 import msgspec
 
-from gossamer.doors.cli import Build, CommandService, load, quiet_log
+from gossamer.doors.cli import Build, load, quiet_log
+from gossamer.doors.cli.shared.service import CommandService
 from gossamer.settings.settings import Settings
 from gossamer.state.backup.backup_place import BackupPlace, open_place
 from gossamer.state.backup.manifest import BackupFault, Manifest

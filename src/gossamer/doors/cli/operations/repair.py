@@ -7,10 +7,11 @@ from typing import Any
 import click
 import msgspec
 
-from gossamer.doors.cli import Build, CommandService, with_settings
+from gossamer.doors.cli import Build, with_settings
 from gossamer.doors.cli.operations.delete import WHERE
 from gossamer.doors.cli.shared.columns import print_table
 from gossamer.doors.cli.shared.running import run_with
+from gossamer.doors.cli.shared.service import CommandService
 from gossamer.flows.data.repair.recounter import Recounter
 from gossamer.flows.data.repair.verifier import Verification
 from gossamer.state.crawl.upkeep import storage as storage_rows

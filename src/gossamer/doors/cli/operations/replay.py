@@ -6,11 +6,12 @@ from typing import Any
 import click
 import msgspec
 
-from gossamer.doors.cli import Build, CommandService, with_settings
+from gossamer.doors.cli import Build, with_settings
 from gossamer.doors.cli.operations.delete import QUIET, WHERE
 from gossamer.doors.cli.shared.moment import parse_moment
 from gossamer.doors.cli.shared.progress import ProgressLine
 from gossamer.doors.cli.shared.running import run_with
+from gossamer.doors.cli.shared.service import CommandService
 from gossamer.doors.http.api.crawl.host_names import host_names
 from gossamer.flows.data.repair.replayer import ReplayResult
 from gossamer.state.crawl.removal.purge import PurgeFilter

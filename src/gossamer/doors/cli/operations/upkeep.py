@@ -7,13 +7,14 @@ from typing import Any, Final
 import click
 import msgspec
 
-from gossamer.doors.cli import Build, CommandService, with_settings
+from gossamer.doors.cli import Build, with_settings
 from gossamer.doors.cli.operations.delete import QUIET, WHERE
 from gossamer.doors.cli.operations.repair import recount, reindex, storage, verify
 from gossamer.doors.cli.shared.columns import print_table
 from gossamer.doors.cli.shared.moment import parse_moment
 from gossamer.doors.cli.shared.progress import ProgressLine
 from gossamer.doors.cli.shared.running import run_on_data
+from gossamer.doors.cli.shared.service import CommandService
 from gossamer.flows.data.removal.retention import DueData, Retention
 
 COUNT_SECONDS: Final = 600.0  # for each kind: nobody waits for a command but who started it

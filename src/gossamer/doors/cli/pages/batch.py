@@ -2,20 +2,24 @@
 
 import asyncio
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any, Final, TextIO, get_args
 
 import click
+import msgspec
+from msgspec.structs import replace
 
-from gossamer.doors.cli import Build, CommandService, load, quiet_log, with_settings
-from gossamer.doors.cli.shared.owner import reading
+from gossamer.client.client import Client
+from gossamer.client.runs import BatchRun
+from gossamer.doors.cli import Build, with_settings
+from gossamer.doors.cli.pages.llm_query import check_query, llm_query
+from gossamer.doors.cli.shared.access import web_access
 from gossamer.doors.cli.shared.progress import PageProgress
-from gossamer.doors.http.core.exchange import new_request_id
-from gossamer.flows.batch.batch import MAX_PAGES_AT_ONCE, Batcher, BatchTier
-from gossamer.flows.batch.batch_line import LineEncoder
-from gossamer.flows.tenants.admit import Caller
-from gossamer.web.pages.page_request import FORMATS, Format, PageOptions, Rendering
+from gossamer.flows.batch.batch import MAX_URLS, BatchTier
+from gossamer.web.outcome.outcome import Outcome
+from gossamer.web.pages.batch_result import BatchResult
+from gossamer.web.pages.page_request import FORMATS, Format, PageOptions
 
 FAILED: Final = 1
 NOT_OK: Final = 3
@@ -28,7 +32,6 @@ _SETTINGS: Final = (
     "database_url",
     "browser_places",
 )
-_RENDERS: Final[dict[BatchTier, Rendering]] = {"basic": "never", "pro": "always", "auto": "auto"}
 
 
 @click.command("batch")
@@ -56,6 +59,7 @@ _RENDERS: Final[dict[BatchTier, Rendering]] = {"basic": "never", "pro": "always"
     show_default=True,
     help="The most tokens that the format llm may have.",
 )
+@llm_query
 @click.option("--full", is_flag=True, help="The full pages instead of their main content.")
 @click.option("--include", multiple=True, metavar="CSS", help="Only what matches; may be repeated.")
 @click.option("--exclude", multiple=True, metavar="CSS", help="Without what matches; may be repeated.")
@@ -68,9 +72,7 @@ _RENDERS: Final[dict[BatchTier, Rendering]] = {"basic": "never", "pro": "always"
 @click.option(
     "--at-once",
     type=click.IntRange(1, 64),
-    default=MAX_PAGES_AT_ONCE,
-    show_default=True,
-    help="Pages at the same time; of one host never more than two.",
+    help="Pages at the same time (8); of one host never more than two.",
 )
 @click.option("--quiet", "-q", is_flag=True, help="No progress on the terminal.")
 @with_settings(_SETTINGS)
@@ -82,33 +84,36 @@ def batch(
     tier: BatchTier,
     formats: tuple[Format, ...],
     max_tokens: int,
+    query: str,
     full: bool,
     include: tuple[str, ...],
     exclude: tuple[str, ...],
     output: TextIO,
     timeout: float,
-    at_once: int,
+    at_once: int | None,
     quiet: bool,
     **flags: Any,
 ) -> None:
     """Fetch the pages in FILE, which has one URL a line (- reads the standard input).
 
-    Each result is printed as a line of JSON as soon as it is ready; its `index` is the number of the URL.
+    Each result is printed as a line of JSON, in the order of the list; its `index` is the number of the URL.
     Empty lines and lines that begin with # are ignored. Exit code: 0 if all are the requested pages, 3 if one
     of them is something else, 1 if one could not be fetched.
     """
-    settings = load(flags)
+    own = {**flags, "batch_pages": None if at_once is None else str(at_once)}
+    access = web_access(build, own, "at_once", in_any_folder=True)
     urls = [line.strip() for line in file if line.strip() and not line.lstrip().startswith("#")]
     if not urls:
         raise click.UsageError(f"There is no URL in {file.name}.")
+    check_query(query, formats)
     options = PageOptions(
         formats=formats,
         main_content=not full,
         include=include,
         exclude=exclude,
         max_tokens=max_tokens,
+        query=query,
         timeout=round(timeout * 1000),
-        render=_RENDERS[tier],
     )
     progress = PageProgress(len(urls), is_wanted=not quiet and not output.isatty())
 
@@ -116,36 +121,30 @@ def batch(
         click.echo(line, file=output)
         progress.step()
 
-    async def work() -> int:
-        service = build(settings, quiet_log(settings))
-        try:
-            if options.render != "never":
-                await service.open_proxy()
-            batcher = Batcher(
-                service.reader, service.log, at_once=at_once, renders_at_once=settings.browser_places
-            )
-            async with reading(service) as owner:
-                return await _fetch_all(service, owner, batcher, urls, options, put)
-        finally:
-            await service.close()
+    async def work(web: Client) -> int:
+        return await _read_all(web, urls, {**msgspec.to_builtins(options), "tier": tier}, put)
 
-    sys.exit(asyncio.run(work()))
+    sys.exit(asyncio.run(access.ask(work)))
 
 
-async def _fetch_all(
-    service: CommandService,
-    owner: Caller,
-    batcher: Batcher,
-    urls: Sequence[str],
-    options: PageOptions,
-    put: Callable[[str], None],
+async def _read_all(
+    web: Client, urls: Sequence[str], asked: Mapping[str, Any], put: Callable[[str], None]
 ) -> int:
-    encoder = LineEncoder(service.reader, "", new_request_id())
+    """At most a thousand URLs at once: a longer list is several batches. What was printed is deleted."""
     codes = {0}
-    async with aclosing(batcher.read_all(dict(enumerate(urls)), options, owner)) as arriving:
-        async for arrived in arriving:
-            for outcome in arrived:
-                line = await encoder.encode(outcome)
-                put(line.text.decode())
-                codes.add(FAILED if line.status == "failed" else 0 if line.ok else NOT_OK)
+    for first in range(0, len(urls), MAX_URLS):
+        async with (
+            BatchRun(web, urls[first : first + MAX_URLS], asked) as running,
+            aclosing(aiter(running)) as lines,
+        ):
+            async for line in lines:
+                put(msgspec.json.encode(replace(line, index=first + line.index)).decode())
+                codes.add(_code(line))
+        await running.delete()
     return FAILED if FAILED in codes else max(codes)
+
+
+def _code(line: BatchResult) -> int:
+    if not line.result:
+        return FAILED
+    return 0 if line.result.outcome is Outcome.OK else NOT_OK

@@ -8,11 +8,18 @@ from typing import Any, get_args
 import click
 from msgspec import UNSET
 
-from gossamer.doors import wording
-from gossamer.doors.cli import Build, CommandService, fail, load, quiet_log, with_settings
-from gossamer.doors.cli.pages.render import FORMATS, NOT_OK, SETTINGS
+from gossamer.client.client import Client
+from gossamer.doors.cli import Build, fail, with_settings
+from gossamer.doors.cli.pages.captured_file import (
+    BROWSER_SETTINGS,
+    NOT_OK,
+    CapturedFile,
+    ask_for_file,
+    picture_format,
+)
+from gossamer.doors.cli.shared.access import web_access
 from gossamer.doors.cli.shared.writing import reserve, write
-from gossamer.flows.pages.capture import CaptureResult
+from gossamer.doors.embedded.owner import as_stranger
 from gossamer.flows.pages.capture_request import (
     CaptureRequest,
     Margins,
@@ -28,13 +35,13 @@ from gossamer.web.outcome.outcome import Outcome
 def _with_capture_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options that both commands have."""
     for option in (
-        with_settings(SETTINGS),
+        with_settings(BROWSER_SETTINGS),
         click.option(
             "--timeout",
-            type=click.FloatRange(0.1, 120),
+            type=click.FloatRange(5, 120),
             default=30.0,
             show_default=True,
-            help="Seconds for the whole visit.",
+            help="Seconds for the whole visit; a server may allow less.",
         ),
         click.option("--wait-for", metavar="CSS", help="Wait until an element matches."),
         click.argument("url"),
@@ -72,19 +79,16 @@ def screenshot(
 ) -> None:
     """Take a picture of a page.
 
-    Works without a server. Exit code: 0 if this is the requested page, 3 if it is something else (a captcha,
+    Exit code: 0 if this is the requested page, 3 if it is something else (a captcha,
     a log-in, an error page), 1 if it could not be fetched.
     """
-    kind = FORMATS.get(output.suffix.lower())
-    if kind is None:
-        raise click.BadParameter("the name must end in .png, .jpg or .webp", param_hint="--output")
     request = ScreenshotRequest(
         url,
         viewport=Viewport(options.pop("width"), options.pop("height")),
         selector=options.pop("selector") or UNSET,
         full_page=options.pop("full_page"),
         max_height=options.pop("max_height") or UNSET,
-        format=kind,
+        format=picture_format(output, "--output"),
         quality=options.pop("quality") or UNSET,
         device_scale_factor=options.pop("scale"),
         dark_mode=options.pop("dark"),
@@ -143,38 +147,18 @@ def pdf(
 
 
 def _capture(build: Build, request: CaptureRequest, output: Path, flags: dict[str, Any]) -> None:
-    settings = load(flags)
+    access = web_access(build, flags, acting=as_stranger)
     request.check()
     reserve(output)
 
-    async def work() -> CaptureResult:
-        service = build(settings, quiet_log(settings))
-        try:
-            return await _visit(service, request)
-        finally:
-            await service.close()
+    async def ask(web: Client) -> CapturedFile:
+        return await ask_for_file(web, request)
 
-    captured = asyncio.run(work())
+    captured = asyncio.run(access.ask(ask))
     write(output, captured.body)
-    click.echo(f"{output}: {_describe(captured)}", err=True)
+    click.echo(f"{output}: {captured.description}", err=True)
     if captured.missing_scripts:
-        click.echo(
-            f"  No font here has {', '.join(captured.missing_scripts)}: those letters are boxes.", err=True
-        )
-    if captured.outcome is not Outcome.OK:
+        click.echo(f"  No font here has {captured.missing_scripts}: those letters are boxes.", err=True)
+    if captured.outcome != Outcome.OK:
         why = f" ({captured.reason})" if captured.reason else ""
         fail(f"{captured.outcome}{why}, status {captured.status}", code=NOT_OK)
-
-
-async def _visit(service: CommandService, request: CaptureRequest) -> CaptureResult:
-    service.dialer.admit(request.address.host, request.address.port)
-    await service.open_proxy()
-    return await service.capturer.to_result(request, await service.browsers.visit(request.visit()))
-
-
-def _describe(captured: CaptureResult) -> str:
-    size = wording.size(len(captured.body))
-    if captured.size is not None:
-        cut = ", cut" if captured.cut else ""
-        return f"{captured.size.width} x {captured.size.height} pixels{cut}, {size}"
-    return size if captured.pages is None else f"pages: {captured.pages}, {size}"

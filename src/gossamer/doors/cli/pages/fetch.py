@@ -12,18 +12,17 @@ import msgspec
 from msgspec import UNSET
 from msgspec.structs import asdict
 
-from gossamer.doors.cli import Build, CommandService, load, quiet_log, with_settings
-from gossamer.doors.cli.shared.owner import reading
+from gossamer.client.client import Client
+from gossamer.client.errors import GossamerError
+from gossamer.doors.cli import Build, with_settings
+from gossamer.doors.cli.pages.llm_query import check_query, llm_query
+from gossamer.doors.cli.shared.access import web_access
 from gossamer.doors.cli.shared.progress import PageProgress
-from gossamer.doors.cli.shared.writing import write
-from gossamer.flows.pages.read import new_boundary
-from gossamer.flows.tenants.admit import Caller
-from gossamer.problems import Problem
-from gossamer.web.content.brief import DEFAULT_TOKENS, MAX_TOKENS, MIN_TOKENS, envelop
+from gossamer.doors.cli.shared.writing import file_name, write
+from gossamer.web.content.brief import DEFAULT_TOKENS, MAX_TOKENS, MIN_TOKENS
 from gossamer.web.outcome.outcome import Outcome
-from gossamer.web.pages.page_request import FORMATS, Format, PageOptions, Rendering
-from gossamer.web.pages.read_result import ReadResult
-from gossamer.web.url.url import Url, digest
+from gossamer.web.pages.page_request import FORMATS, Format, PageOptions, PageRequest, Rendering
+from gossamer.web.pages.read_result import FetchAnswer
 
 _SETTINGS: Final = (
     "egress_allow",
@@ -37,14 +36,6 @@ _SETTINGS: Final = (
     "data_dir",
     "database_url",
 )
-_SUFFIXES: Final = {
-    "markdown": ".md",
-    "llm": ".md",
-    "text": ".txt",
-    "html": ".html",
-    "rawHtml": ".html",
-    "links": ".tsv",
-}
 _CONTROL: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f]"
 )  # control characters, which must not reach a terminal
@@ -59,14 +50,13 @@ class FetchedLine:
     """The outcome for one URL."""
 
     url: str
-    read: ReadResult | None = None
-    problem: Problem | None = None
+    answer: FetchAnswer | GossamerError
 
     @property
     def code(self) -> int:
-        if self.read is None:
+        if isinstance(self.answer, GossamerError):
             return FAILED
-        return 0 if self.read.outcome is Outcome.OK else NOT_OK
+        return 0 if self.answer.outcome is Outcome.OK else NOT_OK
 
 
 @click.command("fetch")
@@ -86,6 +76,7 @@ class FetchedLine:
     show_default=True,
     help="The most tokens that the format llm may have.",
 )
+@llm_query
 @click.option(
     "--render",
     type=click.Choice(get_args(Rendering)),
@@ -118,6 +109,7 @@ def fetch(
     urls: tuple[str, ...],
     shape: str,
     max_tokens: int,
+    query: str,
     render: Rendering,
     wait_for: str | None,
     full: bool,
@@ -135,15 +127,17 @@ def fetch(
     pages, 3 if one of them is something else (a captcha, a log-in, an error page), 1 if one could not be
     fetched.
     """
-    settings = load(flags)
+    access = web_access(build, flags)
     if wait_for is not None and render == "never":
         raise click.UsageError("--wait-for needs a browser: add --render auto or --render always")
+    check_query(query, (shape,))
     options = PageOptions(
         formats=_ALL if shape == "json" else (cast("Format", shape), "metadata"),
         main_content=not full,
         include=include,
         exclude=exclude,
         max_tokens=max_tokens,
+        query=query,
         timeout=round(timeout * 1000),
         render=render,
         wait_for_selector=wait_for or UNSET,
@@ -151,22 +145,14 @@ def fetch(
     printer = Printer(shape, output, many=len(urls) > 1)
     progress = PageProgress(len(urls), is_wanted=not quiet and len(urls) > 1)
 
-    async def work() -> int:
-        service = build(settings, quiet_log(settings))
-        try:
-            if render != "never":
-                await service.open_proxy()
-            async with reading(service) as owner:
-                return await _fetch_all(service, owner, urls, options, at_once, printer, progress)
-        finally:
-            await service.close()
+    async def work(web: Client) -> int:
+        return await _fetch_all(web, urls, options, at_once, printer, progress)
 
-    sys.exit(asyncio.run(work()))
+    sys.exit(asyncio.run(access.ask(work)))
 
 
 async def _fetch_all(
-    service: CommandService,
-    owner: Caller,
+    web: Client,
     urls: tuple[str, ...],
     options: PageOptions,
     at_once: int,
@@ -177,12 +163,9 @@ async def _fetch_all(
 
     async def one(url: str) -> FetchedLine:
         async with places:
-            try:
-                result = FetchedLine(url, await service.reader.read(options.at(url), owner))
-            except Problem as problem:
-                result = FetchedLine(url, problem=problem)
+            line = await _fetch(web, options.at(url))
         progress.step()
-        return result
+        return line
 
     tasks = [asyncio.create_task(one(url)) for url in urls]
     worst = 0
@@ -193,6 +176,13 @@ async def _fetch_all(
     return worst
 
 
+async def _fetch(web: Client, request: PageRequest) -> FetchedLine:
+    try:
+        return FetchedLine(request.url, await web.ask("POST", "/fetch", FetchAnswer, request))
+    except GossamerError as problem:
+        return FetchedLine(request.url, problem)
+
+
 class Printer:
     def __init__(self, shape: str, output: str | None, *, many: bool) -> None:
         self._shape = shape
@@ -201,15 +191,15 @@ class Printer:
         self._to_terminal = sys.stdout.isatty()
         self._printed = 0
 
-    def show(self, result: FetchedLine) -> None:
-        if result.read is None:
-            assert result.problem is not None  # noqa: S101  (one of the two)
-            _complain(f"{result.url}: {_sentence(result.problem)}")
+    def show(self, line: FetchedLine) -> None:
+        answer = line.answer
+        if isinstance(answer, GossamerError):
+            _complain(f"{line.url}: {_sentence(answer)}")
             return
-        if result.read.outcome is not Outcome.OK:
-            why = f" ({result.read.reason})" if result.read.reason else ""
-            _complain(f"{result.url}: {result.read.outcome}{why}, status {result.read.status}")
-        self._put(result.url, _format(result.read, self._shape))
+        if answer.outcome is not Outcome.OK:
+            why = f" ({answer.reason})" if answer.reason else ""
+            _complain(f"{line.url}: {answer.outcome}{why}, status {answer.status}")
+        self._put(line.url, _format(answer, self._shape))
 
     def _put(self, url: str, text: str) -> None:
         if self._output is None:
@@ -230,33 +220,23 @@ def _complain(message: str) -> None:
     click.echo(f"gossamer: {_CONTROL.sub(' ', message)}", err=True)
 
 
-def _sentence(problem: Problem) -> str:
+def _sentence(problem: GossamerError) -> str:
     sentence = problem.detail if problem.detail.endswith((".", "?", "!")) else f"{problem.detail}."
     return f"{sentence} {problem.hint}" if problem.hint else sentence
 
 
-def _format(read: ReadResult, shape: str) -> str:
+def _format(answer: FetchAnswer, shape: str) -> str:
     """One page in the requested format. JSON is one object a line, so that several pages are JSON lines."""
     if shape == "json":
+        read = answer.to_read_result()
         fields = {name: None if value is UNSET else value for name, value in asdict(read).items()}
         return msgspec.json.encode(fields).decode() + "\n"
     if shape == "metadata":
-        return msgspec.json.format(msgspec.json.encode(read.metadata), indent=2).decode() + "\n"
+        metadata = msgspec.json.encode(answer.to_read_result().metadata)
+        return msgspec.json.format(metadata, indent=2).decode() + "\n"
     if shape == "links":
-        return "".join(f"{link.url}\t{' '.join(link.text.split())}\n" for link in read.links or ())
-    llm = envelop(read.llm, new_boundary()) if read.llm else None
-    texts = {
-        "markdown": read.markdown,
-        "llm": llm,
-        "html": read.html,
-        "rawHtml": read.raw_html,
-        "text": read.text,
-    }
-    return texts[shape] or ""
-
-
-def file_name(url: str, shape: str) -> str:
-    """A recognisable name that differs for different URLs."""
-    parsed = Url.parse(url)
-    name = "".join(c if c.isalnum() or c in ".-" else "-" for c in f"{parsed.host}{parsed.path}").strip("-.")
-    return f"{name[:100]}-{digest(url)[:8]}{_SUFFIXES.get(shape, '.json')}"
+        return "".join(f"{link.url}\t{' '.join(link.text.split())}\n" for link in answer.links or ())
+    if shape == "images":
+        return "".join(f"{url}\n" for url in answer.images or ())
+    texts = {"html": answer.html, "rawHtml": answer.raw_html, "text": answer.text}
+    return texts.get(shape, answer.content) or ""

@@ -7,13 +7,13 @@ from typing import Any, Final, get_args
 import click
 import msgspec
 
-from gossamer.doors.cli import Build, CommandService, load, quiet_log, with_settings
-from gossamer.flows.pages.search import SearchResults
+from gossamer.client.client import Client
+from gossamer.doors.cli import Build, with_settings
+from gossamer.doors.cli.shared.access import web_access
+from gossamer.doors.embedded.owner import as_tenant
 from gossamer.flows.tenants.keys import FIRST_EMAIL
-from gossamer.state.tenants import tenants
-from gossamer.web.pages.timestamps import iso
-from gossamer.web.search.fusion import Ranked
-from gossamer.web.search.question import Question, Recency
+from gossamer.web.search.question import Recency
+from gossamer.web.search.search_answer import SearchAnswer, SearchResult
 from gossamer.web.search.snippet import MARK
 
 NOTHING: Final = 3
@@ -56,58 +56,36 @@ def search(
     Words (all of them), "phrases", -not, this OR that: best as one argument in single quotes. Exit code: 0 if
     something was found, 3 if nothing was found, 1 if the search failed.
     """
-    settings = load(flags)
     text = " ".join(query)
     if not text.strip():
         raise click.UsageError("The query is blank.")
-    question = Question.parse(text, site=site, recency=recency, language=language, limit=limit)
+    access = web_access(build, flags, "email", acting=as_tenant(email))
 
-    async def work() -> SearchResults:
-        service = build(settings, quiet_log(settings))
-        try:
-            return await service.finder.find(question, await _tenant(service, email))
-        finally:
-            await service.close()
+    async def ask(web: Client) -> SearchAnswer:
+        return await web.search(text, site=site, recency=recency, language=language, limit=limit)
 
-    found = asyncio.run(work())
+    found = asyncio.run(access.ask(ask))
     click.echo(_json(found) if shape == "json" else _text(found), nl=False)
     if not found.results:
         click.echo(f"gossamer: nothing was found (asked: {', '.join(found.providers)})", err=True)
     sys.exit(0 if found.results else NOTHING)
 
 
-async def _tenant(service: CommandService, email: str) -> str:
-    await service.database.migrate()
-    async with service.database.read() as connection:
-        return await tenants.find_tenant(connection, email) or tenants.PUBLIC
-
-
-def _json(found: SearchResults) -> str:
+def _json(found: SearchAnswer) -> str:
     """JSON lines: one object for each result."""
-    return "".join(
-        msgspec.json.encode(
-            {
-                "url": ranked.hit.url,
-                "title": ranked.hit.title,
-                "snippet": ranked.hit.snippet,
-                "score": round(ranked.score, 4),
-                "source": ranked.source,
-            }
-        ).decode()
-        + "\n"
-        for ranked in found.results
-    )
+    shown = ("url", "title", "snippet", "score", "source")
+    lines = ({name: getattr(result, name) for name in shown} for result in found.results)
+    return "".join(f"{msgspec.json.encode(line).decode()}\n" for line in lines)
 
 
-def _text(found: SearchResults) -> str:
-    return "\n".join(_format(ranked) for ranked in found.results)
+def _text(found: SearchAnswer) -> str:
+    return "\n".join(_format(result) for result in found.results)
 
 
-def _format(ranked: Ranked) -> str:
+def _format(hit: SearchResult) -> str:
     """Format one result. Its texts contain no control characters."""
-    hit = ranked.hit
     moment = hit.published_at or hit.seen_at
-    when = f"  {iso(moment)[:10]}" if moment else ""
+    when = f"  {moment[:10]}" if moment else ""
     pieces = hit.snippet.split(MARK)
     marked = "".join(click.style(piece, bold=True) if at % 2 else piece for at, piece in enumerate(pieces))
     title = click.style(hit.title or hit.url, bold=True)

@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-from gossamer.doors.cli import Build, CommandService, load, quiet_log
+from gossamer.doors.cli import Build, load, quiet_log
+from gossamer.doors.cli.shared.service import CommandService
 
 T = TypeVar("T")
 WHERE = ("data_dir", "database_url", "redis_url")

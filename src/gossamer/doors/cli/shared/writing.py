@@ -3,8 +3,21 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 import click
+
+from gossamer.web.url.url import Url, digest
+
+_SUFFIXES: Final = {
+    "markdown": ".md",
+    "llm": ".md",
+    "text": ".txt",
+    "html": ".html",
+    "rawHtml": ".html",
+    "links": ".tsv",
+    "images": ".txt",
+}
 
 
 def reserve(path: Path) -> None:
@@ -30,3 +43,10 @@ def report_failure(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise click.FileError(str(path), error.strerror) from error
+
+
+def file_name(url: str, shape: str) -> str:
+    """A recognisable name that differs for different URLs."""
+    parsed = Url.parse(url)
+    name = "".join(c if c.isalnum() or c in ".-" else "-" for c in f"{parsed.host}{parsed.path}").strip("-.")
+    return f"{name[:100]}-{digest(url)[:8]}{_SUFFIXES.get(shape, '.json')}"
