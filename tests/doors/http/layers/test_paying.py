@@ -34,12 +34,12 @@ from x402.extensions.payment_identifier import append_payment_identifier_to_exte
 from x402.http.utils import decode_payment_required_header, encode_payment_signature_header
 from x402.schemas import parse_payment_payload, parse_payment_requirements
 
+from gossamer.assembly.api import routes
 from gossamer.doors.http.docs.discovery import MAX_BYTES, extensions
 from gossamer.flows.pages.caching import Caching
 from gossamer.flows.pay.quotes import Prices
 from gossamer.flows.tenants.admit import wallet
-from gossamer.routes.api import routes
-from gossamer.state.pay import ledger
+from gossamer.state.pay import payment_list
 from gossamer.state.pay.pay_tables import payments
 from gossamer.state.tenants.tenants import PUBLIC
 from gossamer.web.pages.page_request import PageRequest
@@ -197,7 +197,7 @@ async def test_discovery_of_every_priced_route_is_valid_and_small(shop: Shop) ->
         checked = validate_discovery_extension_spec(declared["bazaar"])
         assert checked.valid, (route.path, checked.errors)
         assert len(msgspec.json.encode(declared)) <= MAX_BYTES, route.path
-        probed = await shop.fetching.visit.client.post(route.path)
+        probed = await shop.fetching.visit.client.request(route.method, route.path)
         assert len(probed.headers["payment-required"]) < MAX_OFFER_CHARS, route.path
 
 
@@ -207,15 +207,19 @@ async def test_discovery_shows_an_answer_of_every_priced_route(shop: Shop) -> No
     for route in routes(shop.fetching.visit.service):
         if not route.price:
             continue
-        probed = await client.post(route.path)
+        probed = await client.request(route.method, route.path)
         second = json.loads(base64.b64decode(probed.headers["payment-required"]))
         output = second["extensions"]["bazaar"]["info"]["output"]
+        if route.path == "/api/render":
+            assert (output["type"], output["example"]) == ("text", route.example)
+            continue
         assert output["type"] == "json"
-        responses = document["paths"][route.path]["post"]["responses"]
-        schema = responses["200"]["content"]["application/json"]["schema"]
+        responses = document["paths"][route.path][route.method.lower()]["responses"]
+        schema = responses[str(route.status)]["content"]["application/json"]["schema"]
         whole = {**schema, "components": document["components"]}
         assert list(Draft202012Validator(whole).iter_errors(output["example"])) == [], route.path
-        assert set(output["example"]) >= {"requestId"}, route.path  # a whole one
+        if route.order is None:
+            assert set(output["example"]) >= {"requestId"}, route.path  # a whole one
         assert {json.dumps(one["outputSchema"]["output"]) for one in probed.json()["accepts"]} == {
             json.dumps(output)
         }
@@ -602,7 +606,7 @@ async def test_an_answer_that_was_paid_and_not_given_is_given_once(
     payment = await shop.signed(url)
     assert (await shop.send(url, payment)).status_code == 200
     async with shop.fetching.visit.service.database.write() as connection:
-        entry = (await ledger.list_entries(connection, limit=1))[0]
+        entry = (await payment_list.list_entries(connection, limit=1))[0]
         await connection.execute(update(payments).where(payments.c.id == entry.id).values(delivered_at=None))
     other = shop.page()
     assert (await shop.send(other, payment)).status_code == 402
@@ -612,3 +616,17 @@ async def test_an_answer_that_was_paid_and_not_given_is_given_once(
     assert (await shop.send(url, payment)).status_code == 402
     assert facilitator.count("settle") == 1
     assert income.taken() == BASIC
+
+
+async def test_a_page_by_get_is_sold_as_one_by_post(shop: Shop) -> None:
+    url = shop.page()
+    client = shop.fetching.visit.client
+    asked = await client.get("/fetch", params={"url": url})
+    assert (asked.status_code, amounts(asked)) == (402, {BASIC})
+    assert amounts(await client.get("/fetch", params={"url": url, "render": "always"})) == {PRO}
+    refused(await client.get("/fetch", params={"url": "nonsense", "formats": "tea"}), "VALIDATION_ERROR")
+    async with shop.buyer() as buyer:
+        bought = await buyer.get("/fetch", params={"url": url, "cache": "true"})
+    assert (bought.status_code, bought.json()["outcome"]) == (200, "ok")
+    assert "payment-response" in bought.headers
+    assert amounts(await client.get("/fetch", params={"url": url, "cache": "true"})) == {CACHED}

@@ -38,7 +38,11 @@ def test_hostile_pages_leave_no_memory_behind(start_gossamer: Start) -> None:
     names = [name for name in MAKERS if name not in SLOW]
     assert len(names) > 30
     server = start_gossamer(
-        egress_allow="127.0.0.1/32", egress_ports="*", limit_admin="1000000/60", reading_megabytes=BUDGET
+        is_fresh=True,
+        egress_allow="127.0.0.1/32",
+        egress_ports="*",
+        limit_admin="1000000/60",
+        reading_megabytes=BUDGET,
     )
     client = httpx.Client(base_url=f"http://127.0.0.1:{server.port}", headers=AS_ADMIN, timeout=90)
 
@@ -70,7 +74,11 @@ BESIDE = 140 * MEBIBYTE  # what is handed to two children and comes back, what i
 def test_many_large_pages_at_once_share_one_budget(start_gossamer: Start) -> None:
     """Without it they would take 270 MB. Who finds no room is told to come later; a small page is not."""
     server = start_gossamer(
-        egress_allow="127.0.0.1/32", egress_ports="*", limit_admin="1000000/60", body_megabytes=BODIES
+        is_fresh=True,
+        egress_allow="127.0.0.1/32",
+        egress_ports="*",
+        limit_admin="1000000/60",
+        body_megabytes=BODIES,
     )
     limits = httpx.Limits(max_connections=AT_ONCE + 1)
     client = httpx.Client(

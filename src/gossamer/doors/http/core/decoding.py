@@ -9,6 +9,7 @@ import msgspec
 
 from gossamer import problems
 from gossamer.problems import Problem, ProblemKind
+from gossamer.web.pages.long_timeout import decode_with_long_timeout
 
 T = TypeVar("T")
 MAX_QUERY_PARAMETERS: Final = 100
@@ -24,14 +25,21 @@ _PATH: Final = re.compile(r" - at `\$\.(?P<field>\w+)[^`]*`$")  # how msgspec en
 
 
 def decode_body(
-    content_type: str | None, body: bytes, shape: type[T], field_problems: Mapping[str, ProblemKind]
+    content_type: str | None,
+    body: bytes,
+    shape: type[T],
+    field_problems: Mapping[str, ProblemKind],
+    *,
+    by_owner: bool = False,
 ) -> T:
-    """Decode JSON; an error in one of the fields that `field_problems` names is a problem of that kind."""
+    """Decode JSON; an error in one of the fields that `field_problems` names is a problem of that kind.
+
+    The owner of the machine may give a longer timeout than the type allows."""
     _require_json(content_type)
     if b"\\u0000" in body and _NUL.search(body):
         raise _nul()
     try:
-        return _decode(body, shape)
+        return decode_with_long_timeout(body, shape) if by_owner else _decode(body, shape)
     except RecursionError:
         raise problems.validation_error(
             "The body is nested too deeply.", hint="No field needs more than a few dozen levels."

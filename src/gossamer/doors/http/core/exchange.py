@@ -23,6 +23,7 @@ from gossamer.state.tenants.activity import Actor
 from gossamer.state.tenants.limits import LimitStatus
 
 if TYPE_CHECKING:
+    from gossamer.doors.http.core.dialect import Dialect
     from gossamer.doors.http.core.routing import Route
     from gossamer.flows.render.serve import HotPage
     from gossamer.web.render.request import RenderRequest
@@ -80,6 +81,20 @@ class Handover:
         None  # called after an answer was sent in one write
     )
     exchange: "Exchange | None" = None  # set by the outermost layer
+    caller: Caller | None = None  # of a call in this process that needs no key
+    outer: "Exchange | None" = None  # the request on whose behalf a call in this process is made
+    resource: str = ""  # what the caller buys with it, if that is not named by the call's own address
+    may_upgrade: bool = False  # an answer of 101 makes the connection a stream of bytes, both ways
+
+    @property
+    def is_in_process(self) -> bool:
+        """Whether no client sent the request: its `Host` says nothing."""
+        return self.caller is not None or self.outer is not None
+
+    @property
+    def is_by_owner(self) -> bool:
+        """Whether the owner of the machine asks, in this process and for nobody else."""
+        return self.caller is not None and self.outer is None
 
 
 class Exchange:
@@ -96,6 +111,7 @@ class Exchange:
         "client",
         "concluding",
         "denial",
+        "dialect",
         "error",
         "handover",
         "headers",
@@ -125,11 +141,13 @@ class Exchange:
         self.handover.exchange = self
         self.method: str = scope["method"]
         self.path: str = scope["path"]
-        self.request_id = new_request_id()
+        outer = self.handover.outer
+        self.request_id: str = new_request_id() if outer is None else outer.request_id
         self.started = time.perf_counter()
         self.max_body = max_body
         self.client = ""  # the address that limits count by: see clients.py
         self.route: Route | None = None
+        self.dialect: Dialect | None = None  # in which errors are told
         self.parameters: dict[str, str] = {}
         self.caller: Caller = NOBODY
         self.secret = ""  # the API key as it was sent

@@ -1,4 +1,4 @@
-"""Chooses the media type of an answer by the Accept header (RFC 9110, section 12.5.1)."""
+"""Chooses what to answer by the request's headers: a media type, or that the client has it already."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,7 +6,8 @@ MAX_RANGES = 50
 
 
 def choose_media_type(accept: str | None, offered: Sequence[str]) -> str:
-    """One of `offered`, which begin with our favourite. A client that accepts none of them gets the first."""
+    """One of `offered`, which begin with our favourite (RFC 9110, 12.5.1). A client that accepts none of them
+    gets the first."""
     if accept is None:
         return offered[0]
     ranges = dict(_range(item) for item in accept.lower().split(",", MAX_RANGES)[:MAX_RANGES])
@@ -28,3 +29,15 @@ def _range(item: str) -> tuple[str, float]:
         return media_range, min(1.0, max(0.0, float(quality)))
     except ValueError:
         return media_range, 0.0
+
+
+def is_known(if_none_match: str | None, etag: str) -> bool:
+    """Whether the client has the answer with this tag (RFC 9110, 13.1.2: compared weakly)."""
+    if if_none_match is None or not etag:
+        return False
+    known = (_opaque(one) for one in if_none_match.split(","))
+    return any(one in (_opaque(etag), "*") for one in known)
+
+
+def _opaque(tag: str) -> str:
+    return tag.strip().removeprefix("W/").strip('"')

@@ -5,10 +5,10 @@ A route's handler is a coroutine function whose signature completes the declarat
 return value (a `Struct` or a `Response`) is the answer. The OpenAPI document follows from the declaration.
 """
 
-import inspect
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, get_type_hints
 
 import msgspec
@@ -17,8 +17,10 @@ from starlette.types import Receive, Scope, Send
 
 from gossamer import problems
 from gossamer.doors.http.core.decoding import decode_body, decode_query
+from gossamer.doors.http.core.dialect import Dialect
 from gossamer.doors.http.core.exchange import Exchange, Replay, answer
 from gossamer.problems import Problem, ProblemKind
+from gossamer.state.pay.orders import OrderKind
 from gossamer.state.tenants.tenants import Role
 
 Handler = Callable[..., Awaitable[Any]]
@@ -42,9 +44,27 @@ class Other:
 
 
 @dataclass(frozen=True, kw_only=True)
+class OrderTerms:
+    """How long work is sold: by the pages that it asks for at most, and when it is accepted.
+
+    The handler calls `exchange.remember` in the transaction that creates the work."""
+
+    kind: OrderKind
+    prices: tuple[str, ...]  # all rows of the price table that may apply
+    pages: Callable[[Any], int]  # of the body
+    subject: str  # the member of the answer with the id of the work
+    job: str | None  # and with the id of its job
+    location: str  # where the work is found: a path with {id}
+
+    def fits(self, answers: Any) -> bool:
+        """Whether answers of this type have the members that are named here."""
+        return {self.subject, self.job or self.subject} <= set(answers.__struct_encode_fields__)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Route:
     method: str
-    path: str  # with {parameters}
+    path: str  # with {parameters}; {name*} takes the rest of the path, slashes included
     handler: Handler
     needs: Role  # the least role that may call it; Role.NOBODY is everybody
     tag: str
@@ -52,10 +72,14 @@ class Route:
     description: str = ""
     status: int = 200
     page: bool = False  # a page of the dashboard: it is not documented, and its problems are pages too
+    dialect: Dialect | None = None  # of the clients that call it, if they are not ours
+    host: str = ""  # only for requests to this host name, which then has no other routes
     counted: bool = True  # False: the answer has the rate-limit headers, but does not use up the limit
-    control: bool = False  # a control call: reads or steers what exists already, as every GET does
+    control: bool = False  # a control call: reads or steers what exists already, as every GET without a price
     policies: tuple[str, ...] = ()  # rate limits beside the caller's own
     price: Price = ""  # for callers without a key
+    order: OrderTerms | None = None  # for long work: the price is for each page
+    opened_by_order: bool = False  # the capability of an order opens it, if {id} is what was ordered
     admits: Callable[[Exchange], bool] | None = None  # lets requests in without the role, as by a token
     # Tells whether the cache has the answer. Such a route calls `exchange.admit_work` before other work.
     peek: Peek | None = None
@@ -69,7 +93,7 @@ class Route:
     media_type: str = "application/json"
     also: Mapping[str, str | None] = field(default_factory=dict)  # by `Accept`: media type → example
     answers: Any = None  # the type of the answer, for handlers that return a Response
-    example_body: Any = None
+    example_body: Any = None  # or of the query, where there is no body
     example: Any = None
     headers: Mapping[str, str] = field(default_factory=dict)  # of its answer: name → description
     others: tuple[Other, ...] = ()
@@ -78,20 +102,27 @@ class Route:
     query_type: type | None = field(init=False)
 
     def __post_init__(self) -> None:
-        hints = get_type_hints(self.handler)
+        hints = _type_hints(getattr(self.handler, "__func__", self.handler))
         object.__setattr__(self, "body_type", hints.get("body"))
         object.__setattr__(self, "query_type", hints.get("query"))
-        if self.page:
+        if not self.is_ours:
             return
         if self.answers is None and hints["return"] is not Response:
             object.__setattr__(self, "answers", hints["return"])
-        expected = set(inspect.signature(self.handler).parameters) - {"exchange", "body", "query"}
+        if self.order is not None and not self.order.fits(self.answers):
+            raise TypeError(f"{self.method} {self.path}: its answer does not name what was ordered")
+        expected = set(hints) - {"exchange", "body", "query", "return"}
         if expected != set(path_parameters(self.path)):
             raise TypeError(f"{self.method} {self.path}: the handler takes {sorted(expected)}")
 
     @property
+    def is_ours(self) -> bool:
+        """Whether it is a part of our own API."""
+        return not self.page and self.dialect is None
+
+    @property
     def is_control(self) -> bool:
-        return self.control or self.method == "GET"
+        return self.control or (self.method == "GET" and not self.price)
 
     async def run(self, exchange: Exchange) -> Response:
         result = await self.handler(exchange, **await self.arguments(exchange))
@@ -102,38 +133,45 @@ class Route:
         query: bytes = exchange.scope["query_string"]
         if self.query_type is not None:
             arguments["query"] = decode_query(query, self.query_type)
-        elif (
-            query and self.counted and not self.page
-        ):  # people and probes add parameters to the others freely
+        elif query and self.counted and self.is_ours:  # people and probes add parameters to the others freely
             decode_query(query, NoQuery)
         if self.body_type is not None:
             body = await exchange.body()
             content_type = exchange.header(b"content-type")
-            arguments["body"] = decode_body(content_type, body, self.body_type, self.field_problems)
+            arguments["body"] = decode_body(
+                content_type,
+                body,
+                self.body_type,
+                self.field_problems,
+                by_owner=exchange.handover.is_by_owner,
+            )
         return arguments
 
 
+@lru_cache(maxsize=1024)  # a process may build the same routes many times
+def _type_hints(function: Handler) -> Mapping[str, Any]:
+    return get_type_hints(function)
+
+
 def path_parameters(path: str) -> list[str]:
-    return re.findall(r"\{(\w+)\}", path)
+    return re.findall(r"\{(\w+)\*?\}", path)
 
 
 class Router:
-    """Finds exact paths by one lookup, and paths with parameters by their patterns."""
+    """Finds the routes of the host, and among them the route of the path and method."""
 
     def __init__(self, routes: Iterable[Route]) -> None:
         self.routes = list(routes)
-        self._exact: dict[str, dict[str, Route]] = {}
-        self._patterns: list[tuple[re.Pattern[str], dict[str, Route]]] = []
-        for path in dict.fromkeys(route.path for route in self.routes):
-            methods = {route.method: route for route in self.routes if route.path == path}
-            if path_parameters(path):
-                self._patterns.append((_pattern(path), methods))
-            else:
-                self._exact[path] = methods
+        by_host: dict[str, list[Route]] = {"": []}
+        for route in self.routes:
+            by_host.setdefault(route.host, []).append(route)
+        self._tables = {host: _RouteTable(own) for host, own in by_host.items()}
 
     def find(self, exchange: Exchange) -> None:
         """Put the route into the exchange, or the problem that there is none."""
-        methods = self._methods(exchange)
+        table = self._table(exchange)
+        methods = table.methods(exchange)
+        exchange.dialect = table.dialect(exchange.path)
         if methods is None:
             exchange.denial = Problem(
                 problems.NOT_FOUND,
@@ -150,9 +188,38 @@ class Router:
                 headers={"Allow": allowed},
             )
         else:
+            exchange.dialect = exchange.route.dialect
             exchange.max_body = max(exchange.max_body, exchange.route.max_body_bytes)
 
-    def _methods(self, exchange: Exchange) -> dict[str, Route] | None:
+    def _table(self, exchange: Exchange) -> "_RouteTable":
+        if len(self._tables) == 1 or exchange.handover.is_in_process:
+            return self._tables[""]
+        host = (exchange.header(b"host") or "").partition(":")[0].lower()
+        return self._tables.get(host) or self._tables[""]
+
+
+class _RouteTable:
+    """Finds exact paths by one lookup, and paths with parameters by their patterns."""
+
+    def __init__(self, routes: list[Route]) -> None:
+        self._exact: dict[str, dict[str, Route]] = {}
+        self._patterns: list[tuple[re.Pattern[str], dict[str, Route]]] = []
+        spoken = dict.fromkeys(route.dialect for route in routes if route.dialect is not None)
+        self._dialects = {prefix: dialect for dialect in spoken for prefix in dialect.prefixes}
+        by_path: dict[str, dict[str, Route]] = {}
+        for route in routes:
+            by_path.setdefault(route.path, {})[route.method] = route
+        for path, methods in by_path.items():
+            if path_parameters(path):
+                self._patterns.append((_pattern(path), methods))
+            else:
+                self._exact[path] = methods
+
+    def dialect(self, path: str) -> Dialect | None:
+        found = (dialect for prefix, dialect in self._dialects.items() if path.startswith(prefix))
+        return next(found, None)
+
+    def methods(self, exchange: Exchange) -> dict[str, Route] | None:
         exact = self._exact.get(exchange.path)
         if exact is not None:
             return exact
@@ -166,9 +233,15 @@ class Router:
         return None
 
 
+@lru_cache(maxsize=1024)
 def _pattern(path: str) -> re.Pattern[str]:
-    parts = re.split(r"\{(\w+)\}", path)
-    return re.compile("".join(re.escape(p) if i % 2 == 0 else f"(?P<{p}>[^/]+)" for i, p in enumerate(parts)))
+    """`{name}` is one segment of the path, `{name*}` is the rest of it."""
+    texts = re.split(r"\{\w+\*?\}", path)
+    kinds = [".+" if given else "[^/]+" for given in re.findall(r"\{\w+(\*?)\}", path)]
+    named = [f"(?P<{name}>{kind})" for name, kind in zip(path_parameters(path), kinds, strict=True)]
+    return re.compile(
+        "".join(re.escape(text) + part for text, part in zip(texts, [*named, ""], strict=True)), re.DOTALL
+    )
 
 
 async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
@@ -180,7 +253,7 @@ async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
     except Replay as replay:
         response = replay.response
     else:
-        if not exchange.route.page:
+        if exchange.route.is_ours:
             _refuse_bare_error(response)
     await response(scope, receive, send)
 

@@ -1,4 +1,4 @@
-"""The layers around every endpoint, each plain ASGI. `gossamer.layers` lists them in order.
+"""The layers around every endpoint, each plain ASGI. `gossamer.assembly.layers` lists them in order.
 
 Limits fit what a request costs, in two steps, because only the cache knows whether a request is a hit.
 `limiting` counts every request that a cache may answer as a hit. Before work begins that the cache could

@@ -1,8 +1,9 @@
 """Authenticates the caller, and checks that the caller has the role that the route needs.
 
-A caller shows an API key in `Authorization`, or the cookie of a session. A browser sends the cookie by
-itself, so a request with a cookie that changes something must also name the session's CSRF token, which
-other sites cannot read.
+A caller shows an API key in `Authorization`, the capability of an order, or the cookie of a session. A
+capability opens the routes of its order, and nothing else that is not open to everybody. A browser sends the
+cookie by itself, so a request with a cookie that changes something must also name the session's CSRF token,
+which other sites cannot read.
 """
 
 import hmac
@@ -17,6 +18,7 @@ from gossamer import problems
 from gossamer.doors.http.core.cookies import SessionCookie
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.forms import read_form
+from gossamer.flows.pay.capability import PREFIX, Capabilities
 from gossamer.flows.tenants.admit import Admission, Caller, unauthorized
 from gossamer.flows.tenants.sign_in import SignIn, caller_of
 from gossamer.problems import Problem, Unavailable
@@ -35,6 +37,7 @@ class Authenticate:
     admission: Admission
     sign_in: SignIn
     cookie: SessionCookie
+    capabilities: Capabilities
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         exchange: Exchange = scope["exchange"]
@@ -45,13 +48,17 @@ class Authenticate:
         await self.app(scope, receive, send)
 
     async def _caller(self, exchange: Exchange) -> Caller | None:
-        authorization = exchange.header(b"authorization")
+        if exchange.handover.caller is not None:
+            return exchange.handover.caller
+        authorization = exchange.header(b"authorization") or _dialect_authorization(exchange)
         if authorization is None:
             return await self._person(exchange)
         scheme, _, secret = authorization.partition(" ")
         if scheme.lower() != "bearer" or not secret.strip():
             raise unauthorized("The Authorization header is not a Bearer token.")
         exchange.secret = secret.strip()
+        if exchange.secret.startswith(PREFIX):
+            return await self.capabilities.open(exchange.secret)
         return await self.admission.identify(exchange.secret)
 
     async def _person(self, exchange: Exchange) -> Caller | None:
@@ -91,9 +98,21 @@ class Authorise:
                 problems.FORBIDDEN,
                 f"This endpoint needs the role '{needs.value}'; yours is '{has.value}'.",
             )
+        if not _is_within_order(exchange):
+            raise Problem(
+                problems.FORBIDDEN,
+                "The capability is for another order, or opens no such endpoint.",
+                hint="Send a payment without it, or an API key.",
+                details={"reason": "capability"},
+            )
         if exchange.caller.csrf_secret and exchange.method not in _SAFE:
             await _check_csrf(exchange)
         await self.app(scope, receive, send)
+
+
+def _dialect_authorization(exchange: Exchange) -> str | None:
+    secret = exchange.dialect.secret(exchange) if exchange.dialect is not None else None
+    return None if secret is None else f"Bearer {secret}"
 
 
 def _is_open(exchange: Exchange) -> bool:
@@ -102,6 +121,14 @@ def _is_open(exchange: Exchange) -> bool:
     if route is None:
         return False
     return route.needs is Role.NOBODY or (route.admits is not None and route.admits(exchange))
+
+
+def _is_within_order(exchange: Exchange) -> bool:
+    """Whether the caller's capability, if it has come with one, opens this."""
+    opens, route = exchange.caller.opens, exchange.route
+    if opens is None or route is None or _is_open(exchange):
+        return True
+    return route.opened_by_order and exchange.parameters.get("id") in opens
 
 
 async def _check_csrf(exchange: Exchange) -> None:

@@ -23,6 +23,11 @@ class Clients:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         exchange: Exchange = scope["exchange"]
+        outer = exchange.handover.outer
+        if outer is not None:
+            exchange.client = outer.client
+            await self.app(scope, receive, send)
+            return
         peer = scope["client"][0] if scope.get("client") else ""
         # Every proxy appends: several fields are one list.
         forwarded = ",".join(

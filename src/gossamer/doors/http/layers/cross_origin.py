@@ -12,11 +12,11 @@ from gossamer.doors.http.core.exchange import Exchange
 _EXPOSED: Final = (
     *("X-Request-Id", "X-Processing-Time", "X-Idempotent-Replayed"),
     *("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "RateLimit", "RateLimit-Policy"),
-    *("Retry-After", "Location", "ETag", "Allow", "WWW-Authenticate", "Content-Disposition"),
-    *("PAYMENT-REQUIRED", "PAYMENT-RESPONSE", "X-PAYMENT-RESPONSE"),
+    *("Retry-After", "Location", "ETag", "Vary", "Allow", "WWW-Authenticate", "Content-Disposition"),
+    *("PAYMENT-REQUIRED", "PAYMENT-RESPONSE", "X-PAYMENT-RESPONSE", "X-Order-Capability", "X-Credit-Spent"),
     *("X-Cache", "X-Cache-Age", "X-Cache-Location", "X-Cache-Stale", "X-Cache-Status", "X-Promotion"),
-    *("X-Outcome", "X-Final-Url", "X-Page-Status", "X-Page-Count", "X-Captured-At", "X-Truncated"),
-    "X-Missing-Scripts",
+    *("X-Outcome", "X-Final-Url", "X-Page-Status", "X-Page-Kind", "X-Page-Count", "X-Captured-At"),
+    *("X-Truncated", "X-Missing-Scripts", "X-Outcome-Reason"),
 )
 _CROSS_ORIGIN: Final = (
     (b"vary", b"Origin"),

@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass
+from typing import Final
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -9,6 +10,9 @@ from gossamer import problems
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.flows.upkeep.stopping import Stopping
 from gossamer.problems import Problem
+from gossamer.web.pages.long_timeout import LONGEST_TIMEOUT
+
+OWNERS_SECONDS: Final = LONGEST_TIMEOUT / 1000 + 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +27,8 @@ class Deadlines:
         exchange: Exchange = scope["exchange"]
         route = exchange.route
         seconds = route.deadline if route and route.deadline is not None else self.seconds
+        if exchange.handover.is_by_owner:
+            seconds = max(seconds, OWNERS_SECONDS)
         try:
             async with asyncio.timeout(seconds):
                 await self.app(scope, receive, send)

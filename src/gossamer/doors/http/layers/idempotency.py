@@ -229,7 +229,7 @@ async def _find_key(exchange: Exchange) -> str | None:
         return None
     if route.page:
         return (await read_form(exchange)).get(FORM_FIELD) or None
-    return exchange.header(b"idempotency-key")
+    return exchange.header(b"idempotency-key" if route.dialect is None else route.dialect.idempotency_header)
 
 
 class Recorder:

@@ -57,8 +57,12 @@ class Problems:
         if exchange.answered:  # too late for a document: the client sees that the answer was cut short
             self.log.warning("answer_cut_short", problem.detail, requestId=exchange.request_id)
             return
-        page = await self.page(problem, exchange)
-        await (page or self.document(problem, exchange))(scope, receive, send)
+        shown = (
+            exchange.dialect.refuse(problem, exchange)
+            if exchange.dialect is not None
+            else await self.page(problem, exchange) or self.document(problem, exchange)
+        )
+        await shown(scope, receive, send)
 
     def document(self, problem: Problem, exchange: Exchange) -> Response:
         if problem.kind is problems.NOT_FOUND and exchange.method in ("GET", "HEAD"):

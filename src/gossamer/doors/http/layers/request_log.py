@@ -55,6 +55,8 @@ class RequestLog:
             self._record(exchange)
 
     def _headers(self, own: Headers, exchange: Exchange) -> Headers:
+        if exchange.dialect is not None and not exchange.dialect.adds_headers:
+            return own
         names = {name for name, _ in own}
         return [
             *own,
@@ -67,6 +69,8 @@ class RequestLog:
     def _record(self, exchange: Exchange) -> None:
         seconds = time.perf_counter() - exchange.started
         self._metrics.request(exchange.endpoint, exchange.method, exchange.status, seconds)
+        if exchange.handover.caller is not None:  # the program that called has the answer, or the error
+            return
         self._log.request(
             request_id=exchange.request_id,
             endpoint=exchange.path,

@@ -13,6 +13,7 @@ from gossamer.doors.http.core.exchange import Handover
 from gossamer.doors.http.server import framing
 from gossamer.doors.http.server.receiving import Flow, RequestReceiver
 from gossamer.doors.http.server.sending import LingeringTransport, OneWrite
+from gossamer.doors.http.server.upgrading import Upgrade, is_websocket
 from gossamer.flows.upkeep.stopping import Stopping
 from gossamer.problems import Problem
 
@@ -52,6 +53,7 @@ class Protocol(HttpToolsProtocol):
         self._content = 0  # bytes of the body
         self._content_before = 0  # when its deadline was last set
         self._timer: asyncio.TimerHandle | None = None
+        self._upgrade: Upgrade | None = None  # undecided, or accepted
 
     # The connection.
 
@@ -63,6 +65,8 @@ class Protocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._unwatch()
         self._unparsed = b""
+        if self._upgrade is not None:
+            self._upgrade.end()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -103,13 +107,16 @@ class Protocol(HttpToolsProtocol):
             self.transport.resume_reading()
 
     def _parse_slice(self, data: bytes | memoryview) -> None:
+        if self._upgrade is not None:
+            self._upgrade.feed(data)
+            return
         self._unset_keepalive_if_required()
         if self._in_body:
             self._overhead += len(data)
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
-            self._ignore_upgrade(data[upgrade.args[0] :])
+            self._hold_or_ignore(data[upgrade.args[0] :])
         except httptools.HttpParserError:
             self._refuse(framing.malformed("The request is not valid HTTP."))
         self._wait_for_rest(len(data))
@@ -176,13 +183,16 @@ class Protocol(HttpToolsProtocol):
             return
         self.url = cast("bytes", framing.origin_form(method, self.url))
         self.expect_100_continue = self.expect_100_continue and version == "1.1"
+        is_first = self._idle()
         super().on_headers_complete()
         self._in_body = True
         self.cycle.keep_alive = self.cycle.keep_alive and not self._stopping.has_begun
-        self.handover = Handover()
+        if is_first and self.parser.should_upgrade() and is_websocket(version, method, self.headers):
+            self._upgrade = Upgrade(self.transport, self._continue_http)
+        self.handover = Handover(may_upgrade=self._upgrade is not None)
         cast("Scope", self.cycle.scope)[Handover.KEY] = self.handover
-        self.cycle.send = OneWrite(self.cycle, self.handover)  # type: ignore[method-assign, assignment]
-        self.cycle.receive = RequestReceiver(self.cycle)  # type: ignore[method-assign]
+        self.cycle.send = OneWrite(self.cycle, self.handover, self._upgrade)  # type: ignore[method-assign, assignment]
+        self.cycle.receive = RequestReceiver(self.cycle, self._upgrade)  # type: ignore[method-assign]
 
     def on_body(self, body: bytes) -> None:
         self._overhead -= len(body)
@@ -201,6 +211,22 @@ class Protocol(HttpToolsProtocol):
         super().on_message_complete()
 
     # Upgrades.
+
+    def _hold_or_ignore(self, rest: bytes | memoryview) -> None:
+        if self._upgrade is None:
+            self._ignore_upgrade(rest)
+        elif rest:
+            self._upgrade.feed(rest)
+
+    def _continue_http(self, held: bytes) -> None:
+        """The upgrade was declined; what the client has sent since is the next request."""
+        self._upgrade = None
+        if self.transport.is_closing():
+            return
+        self._ignore_upgrade(b"")
+        self._unparsed = held + bytes(self._unparsed)
+        if self._unparsed:
+            self._parse_later()
 
     def _ignore_upgrade(self, rest: bytes | memoryview) -> None:
         """Ignore an upgrade that is not offered, as RFC 9110 allows, and answer the request plainly.

@@ -7,6 +7,7 @@ from typing import Any
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
+from gossamer.doors.http.server.upgrading import Upgrade
 from gossamer.problems import Problem
 
 
@@ -26,12 +27,15 @@ class Flow(FlowControl):
 class RequestReceiver:
     """The application's `receive`. Raises the problem of a faulty or late body where the body is read."""
 
-    def __init__(self, cycle: RequestResponseCycle) -> None:
+    def __init__(self, cycle: RequestResponseCycle, upgrade: Upgrade | None = None) -> None:
         self._cycle = cycle
+        self._upgrade = upgrade
         self._receive = cycle.receive
         self._problem: Problem | None = None
 
     async def __call__(self) -> Any:
+        if self._upgrade is not None and self._upgrade.accepted:
+            return await self._upgrade.receive()
         message = await self._receive() if self._problem is None else None
         if self._problem is not None:
             raise self._problem

@@ -8,6 +8,7 @@ from starlette.types import Message
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 
 from gossamer.doors.http.core.exchange import Handover
+from gossamer.doors.http.server.upgrading import SWITCHING, SwitchedSender, Upgrade
 
 
 class OneWrite:
@@ -16,13 +17,22 @@ class OneWrite:
     Other answers (streams, HEAD, answers without a body) are sent by uvicorn itself.
     """
 
-    def __init__(self, cycle: RequestResponseCycle, handover: Handover) -> None:
+    def __init__(
+        self, cycle: RequestResponseCycle, handover: Handover, upgrade: Upgrade | None = None
+    ) -> None:
         self._cycle = cycle
         self._handover = handover
+        self._upgrade = upgrade  # that is not decided yet
+        self._switched: SwitchedSender | None = None
         self._send = cycle.send
         self._head: Message | None = None
 
     async def __call__(self, message: Message) -> None:
+        if self._switched is not None:
+            await self._switched.send(message)
+            return
+        if self._upgrade is not None and await self._decide(self._upgrade, message):
+            return
         head, self._head = self._head, None
         if head is None:
             if message["type"] == "http.response.start":
@@ -36,6 +46,17 @@ class OneWrite:
             await self._write(head, message["body"])
             return
         await self._send(message)  # type: ignore[arg-type]
+
+    async def _decide(self, upgrade: Upgrade, message: Message) -> bool:
+        """Whether the answer, which begins now, accepts the upgrade."""
+        self._upgrade = None
+        if message.get("status") != SWITCHING:
+            upgrade.decline()
+            return False
+        upgrade.accepted = True
+        self._switched = SwitchedSender(self._cycle)
+        await self._switched.start(message)
+        return True
 
     def _close_unless_body_comes(self, status: int) -> None:
         """A client that waits for 100 Continue and is answered otherwise may send its body, or the next
