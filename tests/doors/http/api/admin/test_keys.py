@@ -144,7 +144,7 @@ async def test_decision10_keys_are_the_admins(visit: Visit, method: str, caller:
 
 async def test_every_route_declares_who_may_call_it(visit: Visit) -> None:
     """Nobody gets into a route that was not declared open; the list of open ones is short and known."""
-    from gossamer.routes.api import routes
+    from gossamer.assembly.api import routes
 
     open_routes = {route.path for route in routes(visit.service) if route.needs is Role.NOBODY}
     assert open_routes == {

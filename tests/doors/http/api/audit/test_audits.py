@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
+from sqlalchemy.ext.asyncio import AsyncConnection
 from tests.doors.fetches import say
 from tests.doors.http.layers.test_problems import assert_problem
 from tests.doors.http.server.test_server import serving
@@ -18,7 +19,8 @@ from tests.site.server import Reply, Request, Site
 
 from gossamer.doors.http.core import streaming
 from gossamer.flows.audit.audits import idempotency_key
-from gossamer.state.jobs.job import NewJob
+from gossamer.state.jobs import job_table
+from gossamer.state.jobs.job import Job, NewJob
 from gossamer.state.tenants.tenants import Role
 from gossamer.web.audit.report import AuditOptions
 from gossamer.web.url.url import Url
@@ -62,6 +64,23 @@ async def over(visit: Visit, job_id: str) -> dict[str, Any]:
             if job["status"] not in ("queued", "running"):
                 return job
             await asyncio.sleep(0.02)
+
+
+async def test_an_audit_that_ends_while_it_is_looked_up_has_its_report(
+    visit: Visit, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    accepted = await ask(visit, site.url(ARTICLE))
+    get = job_table.get
+
+    async def end_first(connection: AsyncConnection, job_id: str) -> Job | None:
+        monkeypatch.setattr(job_table, "get", get)
+        async with working(visit):
+            await over(visit, job_id)
+        return await get(connection, job_id)
+
+    monkeypatch.setattr(job_table, "get", end_first)
+    report = (await visit.client.get(f"/audits/{accepted['auditId']}", headers=AS_ADMIN)).json()
+    assert (report["status"], report["score"] is None) == ("done", False)
 
 
 async def test_an_audit_from_asking_to_report(visit: Visit, site: Site) -> None:

@@ -143,10 +143,11 @@ def declare_another() -> None:
 
 def look() -> None:
     from gossamer.doors.cli.options import markdown_table, options_of
-    from gossamer.doors.http.api.crawl.crawl_shapes import NewCrawl, ShownCrawl, to_api
+    from gossamer.doors.http.api.crawl.crawl_shapes import NewCrawl, to_api
     from gossamer.state.crawl.crawls import Crawls
     from gossamer.state.db.database import open_database
     from gossamer.state.tenants import tenants
+    from gossamer.web.crawl.crawl_answer import ShownCrawl
 
     async def store(new: Any) -> Any:
         database = open_database(f"sqlite:///{sys.argv[1]}/gossamer.db")

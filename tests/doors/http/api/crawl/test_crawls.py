@@ -20,6 +20,7 @@ from gossamer.doors.http.api.crawl import crawl_pages
 from gossamer.doors.http.api.crawl.crawl_page_lines import EXAMPLE_PAGE
 from gossamer.doors.http.api.crawl.crawl_pages import PagesThatFit
 from gossamer.flows.crawl.reading import results
+from gossamer.flows.crawl.reading.results import WantedContent
 from gossamer.flows.pages.encoding import MAX_ANSWER_BYTES
 from gossamer.state.crawl.crawled_pages import PageFilter
 from gossamer.state.tenants.tenants import Role
@@ -54,6 +55,24 @@ async def test_a_crawl_from_asking_to_its_pages(database_url: str, visiting: Vis
         assert (root["linksCount"], root["depth"], root["language"], root["via"]) == (2, 0, "en", "fetch")
         crawls = (await get(visit, "/api/crawls", status="done"))["crawls"]
         assert [crawl["crawlId"] for crawl in crawls] == [begun["crawlId"]]
+
+
+async def test_pages_are_listed_with_several_formats_at_once(visit: Visit, web: Web) -> None:
+    begun = await begin(visit, web.seed, maxPages=1)
+    async with crawling(visit):
+        await over(visit, begun["crawlId"])
+    names = "markdown,html,rawHtml,text,links,images,metadata"
+    [root] = (await get(visit, begun["pagesUrl"], formats=names, mainContent="false"))["pages"]
+    assert root["markdown"].startswith("# The root")
+    assert "<h1>The root</h1>" in root["html"]
+    assert root["rawHtml"].startswith('<html lang="en">')
+    assert {link["url"] for link in root["links"]} == web.urls - {web.seed}
+    assert (root["images"], root["metadata"]["language"]) == ([], "en")
+    [plain] = (await get(visit, begun["pagesUrl"], formats="links", content="markdown"))["pages"]
+    assert plain["content"].startswith("# The root")
+    assert "markdown" not in plain
+    refused = await visit.client.get(begun["pagesUrl"], params={"formats": "smell"}, headers=AS_ADMIN)
+    assert refused.status_code == 400
 
 
 @pytest.mark.parametrize("damage", ["a byte", "the end", "all of it"])
@@ -173,7 +192,7 @@ async def test_pages_come_as_they_are_read_and_say_why_one_cannot_be(
     assert seen[picture]["contentError"]
     monkeypatch.setattr(results, "MAX_CHUNK_CHARS", 0)
     which = PageFilter(crawl_id=begun["crawlId"])
-    async with aclosing(visit.service.crawl_results.follow(which, None, "text")) as followed:
+    async with aclosing(visit.service.crawl_results.follow(which, None, WantedContent("text"))) as followed:
         handed = [[stored.page.url for stored in some] async for some in followed]
     assert list(chain.from_iterable(handed)) == [origin + target for target in seen]
     assert sum(bool(some) for some in handed) >= 3  # no words wait for others

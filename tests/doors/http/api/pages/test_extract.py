@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from tests.doors.fetches import Fetching, OpenFetching, fetching, open_fetching, say
 from tests.doors.http.layers.test_problems import assert_problem
 from tests.doors.services import bearer
-from tests.servers.messages_api import KEY, MODEL, MessagesApi, found, messages_api
+from tests.servers.chat_api import chat_api
+from tests.servers.messages_api import KEY, MODEL, MessagesApi, messages_api
+from tests.servers.model_server import Cut, found
 from tests.web.content.extraction_pages import DATE, FLAG, LINK, NUMBER, TEXT, ld, listed, things
 
 __all__ = ["fetching", "open_fetching"]
@@ -134,6 +136,38 @@ async def test_a_model_from_settings_fills_what_is_left(
         assert answer["model"] == {"name": MODEL, "status": "ok", "inputTokens": 321, "outputTokens": 45}
         assert "model" not in await asked(service, schema=SCHEMA, model=False)
         assert KEY not in service.visit.stream.getvalue()
+
+
+async def test_a_model_behind_any_openai_api_fills_what_is_left_and_tells_its_cost(
+    open_fetching: OpenFetching,
+) -> None:
+    prices = {"model_price_input": "$0.10", "model_price_output": "2"}
+    async with (
+        chat_api(key="sk-local") as local,
+        open_fetching(
+            openai_model="qwen3:8b", openai_base_url=local.base_url, openai_api_key="sk-local", **prices
+        ) as service,
+    ):
+        local.says = lambda _: found(warranty=("Plain words", "Plain words about the rope"))
+        answer = await asked(service, schema=SCHEMA)
+        assert answer["data"]["warranty"] == "Plain words"
+        assert answer["model"] == {
+            "name": "qwen3:8b",
+            "status": "ok",
+            "inputTokens": 321,
+            "outputTokens": 45,
+            "costUsd": 0.0001221,
+        }
+        assert "- warranty" in local.prompt
+        assert "- price" not in local.prompt  # which the rules have found
+        local.says = lambda _: found(warranty=("Ten years", "Ten years of warranty"))
+        made_up = await asked(service, schema=SCHEMA)
+        assert (made_up["missing"], made_up["rejected"][0]["path"]) == (["/warranty"], "/warranty")
+        local.says = lambda _: Cut("Sorry!", "stop")
+        failed = await asked(service, schema=SCHEMA)
+        assert failed["data"]["price"] == 1299.0
+        assert (failed["model"]["status"], failed["model"]["costUsd"]) == ("failed", 0.0001221)
+        assert "sk-local" not in service.visit.stream.getvalue()
 
 
 SHELL = """<html lang="en"><title>Shop</title><div id="root"></div><script>

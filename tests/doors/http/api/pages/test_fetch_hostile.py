@@ -313,7 +313,9 @@ def children(process: int) -> list[int]:
 
 
 def test_the_server_survives_them_all_in_bounded_memory(site: Site, start_gossamer: Start) -> None:
-    server = start_gossamer(egress_allow="127.0.0.1/32", egress_ports="*", limit_admin="1000000/60")
+    server = start_gossamer(
+        is_fresh=True, egress_allow="127.0.0.1/32", egress_ports="*", limit_admin="1000000/60"
+    )
     number = server.process.pid
     with httpx.Client(base_url=f"http://127.0.0.1:{server.port}", headers=AS_ADMIN, timeout=30) as client:
 

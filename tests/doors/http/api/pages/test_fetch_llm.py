@@ -80,6 +80,32 @@ async def test_the_boundary_is_another_in_every_answer_also_from_the_cache(fetch
     assert other.headers["x-cache-status"] == "MISS"
 
 
+async def test_a_query_chooses_the_parts_and_has_answers_of_its_own_in_the_cache(fetching: Fetching) -> None:
+    target = say(LONG)
+    asked: dict[str, Any] = {"formats": ["llm"], "maxTokens": 500, "cache": True}
+    plain = await fetching.post(target, **asked)
+    about = await fetching.post(target, **asked, query="part 31")
+    assert "## Part 31\n\nOrb weavers" in about.json()["content"]
+    assert "Part 31" not in plain.json()["content"]
+    assert about.json()["content"].index("# Webs") < about.json()["content"].index("## Part 31")
+    assert "Part 31" not in [one["heading"] for one in about.json()["llm"]["leftOut"]]
+    again = [await fetching.post(target, **asked, query=query) for query in (" part  31", "part 30", "")]
+    statuses = [one.headers["x-cache-status"] for one in (plain, about, *again)]
+    assert statuses == ["MISS", "MISS", "HIT", "MISS", "HIT"]
+    # Where no text for a language model is asked for, the query changes nothing.
+    keys = [await fetching.answer(target, cache=True, **more) for more in ({}, {"query": "part 31"})]
+    assert keys[0]["cache"]["key"] == keys[1]["cache"]["key"]
+
+
+async def test_a_query_in_an_address(fetching: Fetching) -> None:
+    url = fetching.site.url(say(LONG))
+    asked: dict[str, Any] = {"maxTokens": 500, "query": "part 31"}
+    got = await fetching.visit.client.get(
+        "/fetch", params={"url": url, "format": "llm", **asked}, headers=AS_ADMIN
+    )
+    assert "## Part 31\n\nOrb weavers" in got.json()["content"]
+
+
 async def test_the_bare_text_for_who_accepts_markdown(fetching: Fetching) -> None:
     target, sent = say(ARTICLE), {**AS_ADMIN, "Accept": "text/markdown"}
     bare = await fetching.post(target, path="/fetch?format=llm", sent=sent)
@@ -99,6 +125,7 @@ async def test_the_bare_text_for_who_accepts_markdown(fetching: Fetching) -> Non
         ("/fetch?format=html", {}),
         ("/fetch", {"maxTokens": 99}),
         ("/fetch", {"maxTokens": 200_001}),
+        ("/fetch", {"query": "w" * 401}),
         ("/fetch/pro", {"maxTokens": "many"}),
     ],
     ids=str,

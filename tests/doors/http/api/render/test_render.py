@@ -276,18 +276,21 @@ async def test_the_page_names_its_own_status_and_headers(rendering: Rendering) -
     assert "set-cookie" not in page.headers
 
 
-async def test_seed4_3_bots_and_scripts_have_pages_of_their_own(rendering: Rendering) -> None:
+async def test_seed4_3_bots_scripts_and_phones_have_pages_of_their_own(rendering: Rendering) -> None:
     target = app_page()
-    for options in ({}, {"bot": "claude"}, {"keepScripts": True}):
+    for options in ({}, {"bot": "claude"}, {"keepScripts": True}, {"device": "mobile"}):
         page = await rendering.ask(target, wait=30, **options)
         assert page.headers["x-cache"] == "MISS"
         assert (b"getElementById" in page.content) == ("keepScripts" in options)
         assert (await rendering.ask(target, **options)).headers["x-cache"] == "HIT"
     agents = [request.header("user-agent") or "" for request in rendering.site.seen(target)]
-    assert ["Claude-User" in agent for agent in agents] == [False, True, False]
+    assert ["Claude-User" in agent for agent in agents] == [False, True, False, False]
+    assert [agent.endswith(" Mobile") for agent in agents] == [False, False, False, True]
     assert all("Gossamer/" in agent for agent in agents)
+    status = await rendering.get("/api/cache/status", url=rendering.site.url(target), device="mobile")
+    assert status.json()["cached"] is True
     cleared = (await rendering.delete(url=rendering.site.url(target))).json()
-    assert cleared["pages"] == 3
+    assert cleared["pages"] == 4
 
 
 async def test_network_errors_are_tried_again_and_told(rendering: Rendering) -> None:

@@ -132,6 +132,7 @@ class JobsEndpoints:
             **common,
             "parameters": {"id": "The job's id."},
             "problems": (problems.NOT_FOUND,),
+            "opened_by_order": True,
         }
         return [
             Route(

@@ -8,22 +8,17 @@ from msgspec import Meta
 from gossamer.doors.http.api.admin.jobs import Cursor
 from gossamer.doors.http.core import timestamps
 from gossamer.state.jobs.audits import Audit, ListedAudit
-from gossamer.state.jobs.job import Job, JobState
-from gossamer.web.audit.check import Scope, Severity, Theme
+from gossamer.state.jobs.job import Job
+from gossamer.web.audit.audit_answer import AuditAccepted, AuditAnswer, AuditLine
+from gossamer.web.audit.check import Severity, Theme
 from gossamer.web.audit.comparison import Comparison
 from gossamer.web.audit.report import (
-    AgentView,
     AuditOptions,
     AuditReport,
     Finding,
-    NotChecked,
-    PageFacts,
-    PageLine,
-    Passed,
-    Preview,
-    SiteFacts,
     ThemeScore,
 )
+from gossamer.web.outcome.job_state import JobState
 from gossamer.web.pages.timestamps import iso
 
 MAX_LISTED: Final = 100
@@ -39,6 +34,7 @@ _NO_REPORT: Final[dict[str, Any]] = {  # the fields of a report, as they are sho
     "preview": None,
     "site": None,
     "pages": (),
+    "whole": (),
 }
 
 
@@ -47,60 +43,6 @@ class NewAudit(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_field
 
     url: Annotated[str, Meta(description="The address of the page, or of the start page of the site.")]
     options: AuditOptions = AuditOptions()
-
-
-class AuditAccepted(msgspec.Struct, frozen=True, rename="camel"):
-    """The audit has been queued."""
-
-    job_id: str
-    audit_id: str
-    status_url: Annotated[str, Meta(description="Ask here until the job is done.")]
-    events_url: Annotated[str, Meta(description="Or follow it here.")]
-    report_url: Annotated[str, Meta(description="The report: a page for people, JSON for programs.")]
-
-
-class AuditLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """An audit in a list."""
-
-    audit_id: str
-    job_id: str
-    kind: Scope
-    url: str
-    status: JobState
-    score: Annotated[int | None, Meta(description="0 to 100.")]
-    severities: Annotated[
-        dict[Severity, int] | None,
-        Meta(description="How many findings there are of each severity; `null` until there is a report."),
-    ]
-    created_at: str
-    finished_at: str | None
-
-
-class AuditAnswer(AuditLine, frozen=True, kw_only=True, rename="camel"):
-    """An audit; without a report until its job is done."""
-
-    error: str | None
-    themes: tuple[ThemeScore, ...]
-    findings: Annotated[tuple[Finding, ...], Meta(description="The worst first.")]
-    passed: tuple[Passed, ...]
-    not_checked: tuple[NotChecked, ...]
-    page: PageFacts | None
-    agent: Annotated[AgentView | None, Meta(description="What an agent gets from the page.")]
-    preview: Annotated[Preview | None, Meta(description="What others show of the page.")]
-    site: Annotated[SiteFacts | None, Meta(description="What the crawl saw of a site.")] = None
-    pages: Annotated[tuple[PageLine, ...], Meta(description="Every address of a site.")] = ()
-    crawl_id: Annotated[str | None, Meta(description="The crawl that fetched the pages of a site.")] = None
-    comparison: Annotated[
-        dict[str, Any] | None,
-        Meta(description="What was fixed, is new and remains since another audit of the site."),
-    ] = None
-
-
-class AuditList(msgspec.Struct, frozen=True, rename="camel"):
-    """Audits, newest first."""
-
-    audits: list[AuditLine]
-    next_cursor: Annotated[str | None, Meta(description="Give it as `cursor` for the next page.")]
 
 
 class AuditQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -142,6 +84,7 @@ def to_answer(audit: Audit, job: Job | None, comparison: Comparison | None = Non
         fields["finished_at"] = timestamps.from_ms(job.finished_at)
     if report is not None:
         fields.update((name, getattr(report, name)) for name in _NO_REPORT)
+        fields["audited_at"] = iso(report.audited_at)
     return AuditAnswer(**fields)
 
 

@@ -12,16 +12,9 @@ from gossamer.doors.http.api.admin.job_shapes import EXAMPLE_DELETION, ShownJob,
 from gossamer.doors.http.api.admin.jobs import tenant_seen_by
 from gossamer.doors.http.api.audit import audit_shapes as shapes
 from gossamer.doors.http.api.audit import report as report_page
-from gossamer.doors.http.api.audit.audit_shapes import (
-    AuditAccepted,
-    AuditAnswer,
-    AuditList,
-    AuditQuery,
-    NewAudit,
-    ReportQuery,
-)
+from gossamer.doors.http.api.audit.audit_shapes import AuditQuery, NewAudit, ReportQuery
 from gossamer.doors.http.core.exchange import Exchange, answer
-from gossamer.doors.http.core.routing import Route
+from gossamer.doors.http.core.routing import OrderTerms, Route
 from gossamer.doors.http.docs.page import prefers_json
 from gossamer.flows.audit.audits import Audits
 from gossamer.flows.data.removal.deleter import Deleter
@@ -29,7 +22,9 @@ from gossamer.problems import Problem
 from gossamer.state.jobs.audits import Audit
 from gossamer.state.jobs.deletions import Deletion, DeletionKind
 from gossamer.state.jobs.job import Job
+from gossamer.state.pay.orders import OrderKind
 from gossamer.state.tenants.tenants import Role
+from gossamer.web.audit.audit_answer import AuditAccepted, AuditAnswer, AuditList
 from gossamer.web.audit.comparison import Comparison
 
 
@@ -87,6 +82,15 @@ class AuditsEndpoints:
                 method="POST",
                 path="/audits",
                 handler=self.create_audit,
+                price="audit",
+                order=OrderTerms(
+                    kind=OrderKind.AUDIT,
+                    prices=("audit",),
+                    pages=lambda body: body.options.max_pages,
+                    subject="auditId",
+                    job="jobId",
+                    location="/audits/{id}",
+                ),
                 summary="Audit a page, or with `maxPages` a whole site",
                 description="Requests for the same audit share one job while it is queued or running.",
                 status=202,
@@ -114,6 +118,7 @@ class AuditsEndpoints:
                 answers=AuditAnswer,
                 also={"text/html": None},
                 parameters={"id": "The audit's id."},
+                opened_by_order=True,
                 problems=(problems.NOT_FOUND, problems.UNPROCESSABLE_ENTITY),
                 example=shapes.EXAMPLE_AUDIT,
                 **common,
@@ -129,6 +134,7 @@ class AuditsEndpoints:
                 status=202,
                 answers=ShownJob,
                 parameters={"id": "The audit's id."},
+                opened_by_order=True,
                 problems=(problems.NOT_FOUND,),
                 example=EXAMPLE_DELETION,
                 **common,

@@ -12,12 +12,12 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from gossamer import __version__
 from gossamer.doors import wording
-from gossamer.doors.http.api.audit.audit_shapes import AuditAnswer
 from gossamer.doors.http.docs.markup import prose
-from gossamer.state.jobs.job import JobState
+from gossamer.web.audit.audit_answer import AuditAnswer
 from gossamer.web.audit.check import SEVERITIES
 from gossamer.web.audit.comparison import Comparison
 from gossamer.web.audit.report import AgentView, AuditReport, PageFacts, PageLine, Passed, Preview, SiteFacts
+from gossamer.web.outcome.job_state import JobState
 
 RELOAD_SECONDS: Final = 3  # how often the page of an unfinished audit reloads itself
 MAX_LINES: Final = 500  # addresses in the table; the JSON has them all

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from gossamer import problems
 from gossamer.doors.http.api.admin.jobs import MAX_STREAM_SECONDS
 from gossamer.doors.http.api.crawl.crawl_page_lines import EXAMPLE_PAGE
-from gossamer.doors.http.api.crawl.crawl_shapes import EXAMPLE_CRAWL, ShownCrawl, same_fields, to_api
+from gossamer.doors.http.api.crawl.crawl_shapes import EXAMPLE_CRAWL, same_fields, to_api
 from gossamer.doors.http.api.crawl.crawls import crawl_of
 from gossamer.doors.http.core import timestamps
 from gossamer.doors.http.core.exchange import Exchange, answer
@@ -21,6 +21,7 @@ from gossamer.flows.crawl.managing.crawl_feed import CrawlFeed
 from gossamer.state.crawl.crawls import Crawl, Crawls
 from gossamer.state.crawl.reading.live_crawl import LiveCrawl, NewestPage
 from gossamer.state.tenants.tenants import Role
+from gossamer.web.crawl.crawl_answer import ShownCrawl
 from gossamer.web.url.url import digest
 
 ID_CHARS: Final = 16
@@ -105,6 +106,7 @@ class CrawlEventsEndpoints:
                 "progress; a client that reconnects with `Last-Event-ID` gets what is new. A key may have "
                 f"{MAX_STREAMS} open streams.",
                 parameters={"id": "The crawl's id."},
+                opened_by_order=True,
                 answers=CrawlProgress,
                 also={EVENTS: None},
                 deadline=MAX_STREAM_SECONDS + 30,

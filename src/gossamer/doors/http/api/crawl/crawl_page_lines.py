@@ -1,71 +1,23 @@
-"""A stored page as an object, a line of JSON, or a row of a table."""
+"""A stored page as an object or a line of JSON."""
 
-import csv
-import io
-from collections.abc import Iterable
-from typing import Annotated, Any, Final
+from collections.abc import Callable, Collection
+from typing import Any, Final
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET
 
 from gossamer.doors.http.api.crawl.crawl_shapes import EXAMPLE_ID
 from gossamer.doors.http.core import timestamps
 from gossamer.flows.crawl.reading.results import PageWithContent
 from gossamer.state.crawl.crawled_pages import Position, StoredPage
-
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet takes for the start of a formula
-
-
-class ShownPage(msgspec.Struct, rename="camel"):
-    """A page that a crawl has stored."""
-
-    page_id: Annotated[str, Meta(description="SHA-256 of the URL in its canonical form.")]
-    crawl_id: str
-    url: str
-    final_url: Annotated[str, Meta(description="Where it redirects to, else the same.")]
-    host: Annotated[str, Meta(description="With its port.")]
-    status_code: Annotated[int | None, Meta(description="`null` if there was no answer.")]
-    outcome: Annotated[str, Meta(description="`ok`, or what it is instead of the page.")]
-    error: Annotated[str | None, Meta(description="Why there was no answer.")]
-    content_type: str | None
-    content_length: Annotated[int, Meta(description="Bytes of the body.")]
-    content_hash: Annotated[str | None, Meta(description="SHA-256 of its text.")]
-    duplicate_of: Annotated[str | None, Meta(description="The page with the same text, or nearly the same.")]
-    title: str | None
-    description: str | None
-    language: str | None
-    canonical: Annotated[str | None, Meta(description="The address that the page declares for itself.")]
-    directives: Annotated[list[str], Meta(description="What the page asks of robots, such as `noindex`.")]
-    links_count: Annotated[int, Meta(description="Different URLs that it links to.")]
-    depth: Annotated[int, Meta(description="Links away from a seed.")]
-    via: Annotated[str, Meta(description="`fetch`, or `render` by a browser.")]
-    crawled_at: Annotated[str, Meta(description="When it was stored.")]
-    duration_ms: Annotated[int, Meta(description="How long the answer took.")]
-    content_url: Annotated[str | None, Meta(description="Where its content is; `null` if no body is kept.")]
-    screenshot_url: Annotated[
-        str | None, Meta(description="Where a picture of it is; `null` if none is kept.")
-    ]
-    content: Annotated[str | UnsetType, Meta(description="Its content, if `content` asks for it.")] = UNSET
-    content_error: Annotated[
-        str | UnsetType,
-        Meta(
-            description="Why `content` is missing: `unreadable_content`, `not_kept`, `damaged_content`, "
-            "`answer_too_large`, …"
-        ),
-    ] = UNSET
-    cursor: Annotated[
-        str | UnsetType, Meta(description="In a stream of lines: the `cursor` to go on from.")
-    ] = UNSET
-
-
-_NO_COLUMNS: Final = ("content", "contentError", "contentUrl", "screenshotUrl", "cursor")
-_COLUMNS: Final = [name for name in ShownPage.__struct_encode_fields__ if name not in _NO_COLUMNS]
-
+from gossamer.web.crawl.shown_page import ShownPage
+from gossamer.web.pages.read_result import PageLink, PageMetadata
+from gossamer.web.pages.reading import Reading
 
 _SAME: Final = [name for name in ShownPage.__struct_fields__ if name in StoredPage.__struct_fields__]
 
 
-def to_api(stored: PageWithContent) -> ShownPage:
+def to_api(stored: PageWithContent, formats: Collection[str] = ()) -> ShownPage:
     page = stored.page
     here = f"/api/crawls/{page.crawl_id}/pages/{page.url_hash}"
     known: dict[str, Any] = {name: _or_none(getattr(page, name)) for name in _SAME}
@@ -78,41 +30,39 @@ def to_api(stored: PageWithContent) -> ShownPage:
         "content": UNSET if stored.content is None else stored.content,
         "content_error": stored.unread or UNSET,
     }
+    if stored.reading is not None:
+        known |= _read_formats(stored.reading, formats)
     return ShownPage(**known)
+
+
+def _read_formats(reading: Reading, formats: Collection[str]) -> dict[str, Any]:
+    ways: dict[str, Callable[[], Any]] = {
+        "markdown": lambda: reading.markdown,
+        "text": lambda: reading.text,
+        "html": lambda: reading.html,
+        "raw_html": lambda: reading.raw_html or "",
+        "links": lambda: [PageLink.of(link) for link in reading.links],
+        "images": lambda: list(reading.images),
+        "metadata": lambda: PageMetadata.of(reading.metadata),
+    }
+    return {
+        name: make() for name, make in ways.items() if ("rawHtml" if name == "raw_html" else name) in formats
+    }
 
 
 def _or_none(value: Any) -> Any:
     return None if value == "" else value
 
 
-def json_line(stored: PageWithContent) -> bytes:
-    page = to_api(stored)
+def to_line(stored: PageWithContent, formats: Collection[str] = ()) -> ShownPage:
+    """As one of many in a stream, which can go on from each."""
+    page = to_api(stored, formats)
     page.cursor = cursor_of(stored.position)
+    return page
+
+
+def json_line(page: ShownPage) -> bytes:
     return msgspec.json.encode(page) + b"\n"
-
-
-def csv_head() -> str:
-    return _to_csv([_COLUMNS])
-
-
-def csv_lines(found: Iterable[PageWithContent]) -> str:
-    rows = (msgspec.to_builtins(to_api(stored)) for stored in found)
-    return _to_csv([_harmless(row[name]) for name in _COLUMNS] for row in rows)
-
-
-def _to_csv(rows: Iterable[Iterable[Any]]) -> str:
-    lines = io.StringIO()
-    csv.writer(lines).writerows(rows)
-    return lines.getvalue()
-
-
-def _harmless(value: Any) -> Any:
-    """Titles come from other people: none may run as a formula in a spreadsheet."""
-    if value is None:
-        return ""
-    if isinstance(value, list):
-        return ",".join(value)
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
 
 def cursor_of(position: Position) -> str:

@@ -100,6 +100,7 @@ class PageLinksEndpoints:
             "tag": "Crawls",
             "parameters": {"id": "The crawl's id.", "page": "The page's id."},
             "problems": (problems.NOT_FOUND,),
+            "opened_by_order": True,
         }
         return [
             Route(

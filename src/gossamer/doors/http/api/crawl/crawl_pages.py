@@ -15,12 +15,10 @@ from gossamer.doors.http.api.admin.jobs import MAX_STREAM_SECONDS
 from gossamer.doors.http.api.crawl.crawl_page_lines import (
     EXAMPLE_LINE,
     EXAMPLE_PAGE,
-    ShownPage,
-    csv_head,
-    csv_lines,
     cursor_of,
     json_line,
     to_api,
+    to_line,
 )
 from gossamer.doors.http.api.crawl.crawl_shapes import CrawlId
 from gossamer.doors.http.api.crawl.crawls import crawl_of
@@ -30,14 +28,17 @@ from gossamer.doors.http.core.negotiation import choose_media_type
 from gossamer.doors.http.core.routing import Route
 from gossamer.doors.http.core.streaming import Streaming
 from gossamer.flows.crawl.content import PICTURE_TYPE
-from gossamer.flows.crawl.reading.results import CrawlResults, PageWithContent, Shape
+from gossamer.flows.crawl.reading.results import CrawlResults, PageWithContent, Shape, WantedContent
 from gossamer.flows.pages.encoding import MAX_ANSWER_BYTES, bounded
 from gossamer.problems import Problem, validation_error
 from gossamer.state.crawl.crawled_pages import PageFilter, Position, StoredPage
 from gossamer.state.crawl.crawls import Crawls
 from gossamer.state.tenants.tenants import Role
+from gossamer.web.crawl.page_table import READ_FORMATS, csv_head, csv_lines
+from gossamer.web.crawl.shown_page import ShownPage
 from gossamer.web.html.links import Link
 from gossamer.web.outcome.outcome import Outcome
+from gossamer.web.pages.reading_options import ReadingOptions
 
 MAX_LISTED: Final = 1_000
 READING_SECONDS: Final = 20.0  # after which an answer ends with the pages that were read by then
@@ -90,6 +91,21 @@ class PageQuery(msgspec.Struct, rename="camel", forbid_unknown_fields=True, kw_o
         Literal["markdown", "text", "html"] | None,
         Meta(description="Include the content of each page, in this format."),
     ] = None
+    formats: Annotated[
+        str,
+        Meta(
+            max_length=100,
+            pattern=f"^(({'|'.join(READ_FORMATS)})(,|$))*$",
+            description="Include these of each page, each under its own name: any of "
+            f"{', '.join(READ_FORMATS)}, separated by commas.",
+        ),
+    ] = ""
+    main_content: Annotated[
+        bool, Meta(description="Take `formats` from the main content; otherwise from the full page.")
+    ] = True
+    follow: Annotated[
+        bool, Meta(description="As lines of JSON: wait for more pages while the crawl runs.")
+    ] = True
     cursor: Annotated[
         Annotated[str, Meta(max_length=120)] | None,
         Meta(description="The `nextCursor` of the answer before."),
@@ -102,6 +118,26 @@ class PageQuery(msgspec.Struct, rename="camel", forbid_unknown_fields=True, kw_o
             description="Pages in an answer; fewer if their content is large, or slow to read.",
         ),
     ] = 100
+
+    @property
+    def format_names(self) -> frozenset[str]:
+        return frozenset(self.formats.split(",")) - {""}
+
+    @property
+    def wanted(self) -> WantedContent:
+        names = self.format_names
+        if not names:
+            return WantedContent(self.content)
+        asked = names | {self.content}
+        options = ReadingOptions(
+            main_content=self.main_content,
+            markdown="markdown" in asked,
+            html="html" in asked,
+            raw_html="rawHtml" in names,
+            links="links" in names,
+            resources="images" in names,
+        )
+        return WantedContent(self.content, options)
 
 
 class AnyPageQuery(PageQuery, rename="camel", forbid_unknown_fields=True, kw_only=True):
@@ -178,7 +214,7 @@ class CrawlPagesEndpoints:
             exchange.header(b"accept"), (JSON, NDJSON, CSV)
         )
         if liked == NDJSON:
-            return Streaming(self._lines(which, after, query.content), headers=_VARY, media_type=NDJSON)
+            return Streaming(self._lines(which, after, query), headers=_VARY, media_type=NDJSON)
         if liked == CSV:
             headers = {**_VARY, "Content-Disposition": 'attachment; filename="pages.csv"'}
             return Streaming(self._table(which, after), headers=headers, media_type=CSV)
@@ -189,31 +225,32 @@ class CrawlPagesEndpoints:
         found = await self.results.listing(which, position_of(query.cursor), query.limit + 1)
         loop = asyncio.get_running_loop()
         until = loop.time() + READING_SECONDS
-        fitting = PagesThatFit()
-        async with aclosing(self.results.read(found[: query.limit], query.content)) as reading:
+        fitting, formats = PagesThatFit(), query.format_names
+        async with aclosing(self.results.read(found[: query.limit], query.wanted)) as reading:
             async for stored in reading:
-                if not fitting.add(to_api(stored)) or loop.time() > until:
+                if not fitting.add(to_api(stored, formats)) or loop.time() > until:
                     break
         pages = fitting.pages
         return PageList(pages, cursor_of(found[len(pages) - 1].position) if len(pages) < len(found) else None)
 
     async def _lines(
-        self, which: PageFilter, after: Position | None, shape: Shape | None
+        self, which: PageFilter, after: Position | None, query: PageQuery
     ) -> AsyncIterator[bytes]:
-        """Until the crawl ends, or the stream has lasted long enough for the client to reconnect."""
-        loop = asyncio.get_running_loop()
+        """Until the crawl ends, or the stream has lasted long enough for the client to reconnect; without
+        `follow`, the pages that are stored now."""
+        loop, formats = asyncio.get_running_loop(), query.format_names
         until = loop.time() + MAX_STREAM_SECONDS
-        async with aclosing(self.results.follow(which, after, shape)) as arriving:
+        async with aclosing(self.results.follow(which, after, query.wanted)) as arriving:
             async for arrived in arriving:
-                yield b"".join(json_line(stored) for stored in arrived)
-                if loop.time() > until:
+                yield b"".join(json_line(to_line(stored, formats)) for stored in arrived)
+                if loop.time() > until or not (arrived or query.follow):
                     return
 
     async def _table(self, which: PageFilter, after: Position | None) -> AsyncIterator[str]:
         """All pages that are stored now."""
         yield csv_head()
         while found := await self.results.listing_when_free(which, after, MAX_LISTED):
-            yield csv_lines(found)
+            yield csv_lines(map(to_api, found))
             after = found[-1].position
 
     def routes(self) -> list[Route]:
@@ -230,6 +267,7 @@ class CrawlPagesEndpoints:
         one: dict[str, Any] = {
             **common,
             "parameters": {"id": "The crawl's id.", "page": "The page's id."},
+            "opened_by_order": True,
         }
         return [
             Route(
@@ -238,6 +276,7 @@ class CrawlPagesEndpoints:
                 handler=self.list_crawl_pages,
                 summary="List the pages that a crawl has stored",
                 parameters={"id": "The crawl's id."},
+                opened_by_order=True,
                 **many,
             ),
             Route(
@@ -295,6 +334,8 @@ class PagesThatFit:
         size = _size(page)
         if size > self._room and not self.pages:
             page.content, page.content_error = UNSET, "answer_too_large"
+            page.markdown = page.text = page.html = page.raw_html = UNSET
+            page.links = page.images = page.metadata = UNSET
             size = _size(page)
         if size > self._room:
             return False

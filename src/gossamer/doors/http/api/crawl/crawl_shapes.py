@@ -9,13 +9,14 @@ from gossamer.doors.http.api.admin.jobs import Cursor
 from gossamer.doors.http.core import timestamps
 from gossamer.state.crawl.crawls import Crawl
 from gossamer.state.crawl.waiting import Waiting
-from gossamer.web.crawl.progress import CrawlCounts, CrawlState, WaitReason
-from gossamer.web.crawl.spec import CrawlOptions, CrawlSpec
+from gossamer.web.crawl.crawl_answer import LISTED_SEEDS, CrawlLine, ShownCrawl, ShownOptions, ShownWaiting
+from gossamer.web.crawl.progress import CrawlCounts, CrawlState
+from gossamer.web.crawl.spec import CrawlSpec
+from gossamer.web.outcome.webhook import WebhookRequest
 
 MAX_LISTED: Final = 100
 MAX_SEEDS: Final = 1_000
 MAX_BODY: Final = 3_000_000  # bytes, enough for that many URLs of the greatest length
-LISTED_SEEDS: Final = 3  # that a list shows of each crawl
 EXAMPLE_ID: Final = "01JGGR2Z3W8Q4T6V9X0Y1B2C3D"
 
 CrawlId = Annotated[str, Meta(min_length=1, max_length=26)]
@@ -28,81 +29,13 @@ class NewCrawl(CrawlSpec, frozen=True, kw_only=True, forbid_unknown_fields=True)
         tuple[str, ...], Meta(min_length=1, max_length=MAX_SEEDS, description="Pages to begin with.")
     ]
     name: Annotated[str, Meta(max_length=200, description="A note for people.")] = ""
+    webhook: Annotated[
+        WebhookRequest | None, Meta(description="Whom to tell that it started, stores pages, and ended.")
+    ] = None
 
     @property
     def spec(self) -> CrawlSpec:
         return msgspec.convert(self, CrawlSpec, from_attributes=True)
-
-
-class ShownOptions(CrawlOptions, frozen=True, kw_only=True):
-    """How far it goes, and how fast."""
-
-    max_pages: Annotated[int, Meta(description="It stores at most this many pages.")]
-    headers: Annotated[tuple[str, ...], Meta(description="The names of the headers that are sent.")]
-
-
-_OPTION_NAMES: Final = list(ShownOptions.__struct_encode_fields__)  # an answer always has them all
-
-
-class ShownWaiting(msgspec.Struct, rename="camel"):
-    """What a crawl waits for while it sends no requests."""
-
-    reason: Annotated[
-        WaitReason,
-        Meta(
-            description="The reason of the host that is ready first. `robots_unreachable`: its robots.txt "
-            "cannot be fetched, and is tried again after an hour. `failing`: it failed too often in a row. "
-            "`pace`: it asks for a longer pause. `retry`: the URLs left failed before and are tried again. "
-            "`render_limit`: the pages left need a browser, and the tenant may not render more now. "
-            "`turn`: the workers are busy with other hosts and will come to it. "
-            "`worker`: no worker crawls; start `gossamer worker`. "
-            "`page_quota`, `byte_quota`: the crawl is paused because its tenant has used up a quota."
-        ),
-    ]
-    until: Annotated[str | None, Meta(description="When it goes on; `null` if that is not known.")]
-    hosts: Annotated[int, Meta(description="Hosts with URLs left to fetch.")]
-
-
-class ShownCrawl(msgspec.Struct, rename="camel"):
-    """A crawl, and how far it is."""
-
-    crawl_id: str
-    name: str
-    status: Annotated[
-        CrawlState, Meta(description="`done` when no URL is left to fetch, or `maxPages` are stored.")
-    ]
-    seeds: list[str]
-    options: Annotated[ShownOptions, Meta(extra_json_schema={"required": _OPTION_NAMES})]
-    counts: CrawlCounts
-    created_at: str
-    started_at: Annotated[str | None, Meta(description="When a worker took the first URL.")]
-    finished_at: str | None
-    status_url: str
-    pages_url: str
-    waiting: Annotated[
-        ShownWaiting | None,
-        Meta(description="Why a `running` crawl sends no requests, or which quota has paused it."),
-    ] = None
-
-
-class CrawlLine(msgspec.Struct, rename="camel"):
-    """A crawl in a list."""
-
-    crawl_id: str
-    name: str
-    status: CrawlState
-    seeds: Annotated[list[str], Meta(description="The first few.")]
-    counts: CrawlCounts
-    created_at: str
-    finished_at: str | None
-    status_url: str
-
-
-class CrawlList(msgspec.Struct, rename="camel"):
-    """Crawls, newest first."""
-
-    crawls: list[CrawlLine]
-    next_cursor: Annotated[str | None, Meta(description="Give it as `cursor` for the next page.")]
 
 
 class CrawlQuery(msgspec.Struct, forbid_unknown_fields=True):

@@ -14,23 +14,25 @@ from gossamer.doors.http.api.crawl.crawl_shapes import (
     EXAMPLE_CRAWL,
     EXAMPLE_LINE,
     MAX_BODY,
-    CrawlList,
     CrawlQuery,
     NewCrawl,
-    ShownCrawl,
     to_api,
     to_line,
 )
 from gossamer.doors.http.core.exchange import Exchange, answer
-from gossamer.doors.http.core.routing import Route
+from gossamer.doors.http.core.routing import OrderTerms, Route
 from gossamer.flows.crawl.managing.control import CrawlControl
 from gossamer.flows.crawl.seeds import Seeder
 from gossamer.flows.data.removal.deleter import Deleter
+from gossamer.flows.webhooks.subscribing import PreparedWebhook, WebhookSubscriber
 from gossamer.problems import Problem
 from gossamer.state.crawl.crawls import Crawl, Crawls
 from gossamer.state.jobs.deletions import Deletion, DeletionKind
+from gossamer.state.pay.orders import OrderKind
 from gossamer.state.tenants.activity import Actor
 from gossamer.state.tenants.tenants import Role
+from gossamer.web.crawl.crawl_answer import CrawlList, ShownCrawl
+from gossamer.web.outcome.webhook import LongWork
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,21 +41,24 @@ class CrawlsEndpoints:
     seeder: Seeder
     control: CrawlControl
     deleter: Deleter
+    subscriber: WebhookSubscriber
 
     async def create_crawl(self, exchange: Exchange, body: NewCrawl) -> Response:
-        async def remember(connection: AsyncConnection, crawl: Crawl) -> None:
-            await exchange.remember(connection, _to_accepted(crawl))
+        webhook = await self.subscriber.prepare(body.webhook, exchange.caller)
 
-        return _to_accepted(
-            await self.seeder.start(
-                exchange.caller,
-                body.spec,
-                exchange.actor,
-                name=body.name,
-                request_id=exchange.request_id,
-                remember=remember,
-            )
+        async def remember(connection: AsyncConnection, crawl: Crawl) -> None:
+            await self.subscriber.subscribe(connection, webhook, LongWork.CRAWL, crawl.id, crawl.tenant_id)
+            await exchange.remember(connection, _to_accepted(crawl, webhook))
+
+        crawl = await self.seeder.start(
+            exchange.caller,
+            body.spec,
+            exchange.actor,
+            name=body.name,
+            request_id=exchange.request_id,
+            remember=remember,
         )
+        return _to_accepted(crawl, webhook)
 
     async def list_crawls(self, exchange: Exchange, query: CrawlQuery) -> CrawlList:
         found = await self.crawls.listing(
@@ -98,6 +103,7 @@ class CrawlsEndpoints:
             **common,
             "parameters": {"id": "The crawl's id."},
             "problems": (problems.NOT_FOUND,),
+            "opened_by_order": True,
             "example": EXAMPLE_CRAWL,
         }
         return [
@@ -105,6 +111,15 @@ class CrawlsEndpoints:
                 method="POST",
                 path="/api/crawls",
                 handler=self.create_crawl,
+                price=_price,
+                order=OrderTerms(
+                    kind=OrderKind.CRAWL,
+                    prices=("crawl", "crawl-rendered"),
+                    pages=lambda body: body.max_pages,
+                    subject="crawlId",
+                    job=None,
+                    location="/api/crawls/{id}",
+                ),
                 summary="Crawl one or more sites",
                 description="Crawls politely: it obeys robots.txt, and one worker at a time asks a host, no "
                 "faster than its delay allows, however many crawls want it.",
@@ -173,8 +188,11 @@ class CrawlsEndpoints:
         ]
 
 
-def _to_accepted(crawl: Crawl) -> Response:
-    return answer(to_api(crawl), 202, {"Location": f"/api/crawls/{crawl.id}"})
+def _to_accepted(crawl: Crawl, webhook: PreparedWebhook | None) -> Response:
+    shown = to_api(crawl)
+    if webhook is not None:
+        shown.webhook = webhook.accepted
+    return answer(shown, 202, {"Location": f"/api/crawls/{crawl.id}"})
 
 
 async def crawl_of(crawls: Crawls, exchange: Exchange, crawl_id: str) -> Crawl:
@@ -184,6 +202,11 @@ async def crawl_of(crawls: Crawls, exchange: Exchange, crawl_id: str) -> Crawl:
     if crawl is None or (tenant is not None and crawl.tenant_id != tenant):
         raise _unknown()
     return crawl
+
+
+def _price(body: NewCrawl | None) -> str:
+    """For each page that it may store. A caller who may get a browser pays for one."""
+    return "crawl" if body is None or body.rendering == "never" else "crawl-rendered"
 
 
 def _unknown() -> Problem:

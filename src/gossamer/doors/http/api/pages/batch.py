@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Final, cast
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 
@@ -16,18 +16,23 @@ from gossamer.doors.http.api.admin.jobs import MAX_STREAM_SECONDS, tenant_seen_b
 from gossamer.doors.http.api.pages.fetch import FetchQuery
 from gossamer.doors.http.core import timestamps
 from gossamer.doors.http.core.exchange import Exchange, answer
-from gossamer.doors.http.core.routing import Route
+from gossamer.doors.http.core.routing import OrderTerms, Route
 from gossamer.doors.http.core.streaming import Streaming
 from gossamer.flows.batch.batch import MAX_URLS, BatchRequest, BatchTier
 from gossamer.flows.batch.batch_job import Batches
-from gossamer.flows.batch.batch_line import MAX_LINE_BYTES, BatchProblem, BatchResult
+from gossamer.flows.batch.batch_line import MAX_LINE_BYTES
 from gossamer.flows.data.removal.deleter import Deleter
+from gossamer.flows.webhooks.subscribing import PreparedWebhook, WebhookSubscriber
 from gossamer.problems import Problem
 from gossamer.state.jobs.batches import Batch, BatchCounts, BatchLines, Line
 from gossamer.state.jobs.deletions import Deletion, DeletionKind
-from gossamer.state.jobs.job import Job, JobState
+from gossamer.state.jobs.job import Job
 from gossamer.state.jobs.jobs import Jobs
+from gossamer.state.pay.orders import OrderKind
 from gossamer.state.tenants.tenants import Role
+from gossamer.web.outcome.job_state import JobState
+from gossamer.web.outcome.webhook import AcceptedWebhook, LongWork
+from gossamer.web.pages.batch_result import BatchProblem, BatchResult
 
 MAX_LISTED: Final = 100
 NDJSON: Final = "application/x-ndjson"
@@ -45,6 +50,7 @@ class BatchAccepted(msgspec.Struct, rename="camel"):
     status_url: Annotated[str, Meta(description="Its progress.")]
     results_url: Annotated[str, Meta(description="The results so far.")]
     events_url: Annotated[str, Meta(description="Its progress, as it happens.")]
+    webhook: Annotated[AcceptedWebhook | UnsetType, Meta(description="If the request gave one.")] = UNSET
 
 
 class ShownBatch(msgspec.Struct, rename="camel"):
@@ -95,14 +101,19 @@ class BatchEndpoints:
     jobs: Jobs
     lines: BatchLines
     deleter: Deleter
+    subscriber: WebhookSubscriber
 
     async def create_batch(self, exchange: Exchange, body: BatchRequest, query: FetchQuery) -> Response:
+        webhook = await self.subscriber.prepare(body.webhook, exchange.caller)
+
         async def remember(connection: AsyncConnection, batch: Batch) -> None:
-            await exchange.remember(connection, answer(_to_accepted(batch), 202))
+            work = (LongWork.BATCH, batch.job_id, batch.tenant_id)
+            await self.subscriber.subscribe(connection, webhook, *work)
+            await exchange.remember(connection, answer(_to_accepted(batch, webhook), 202))
 
         options = body.options(cache=query.cache).with_format(query.format)
         batch = await self.batches.create(body, options, exchange.caller, exchange.actor, remember)
-        return answer(_to_accepted(batch), 202)
+        return answer(_to_accepted(batch, webhook), 202)
 
     async def get_batch(self, exchange: Exchange, id: str) -> ShownBatch:
         batch, job = await self._batch(exchange, id)
@@ -172,14 +183,24 @@ class BatchEndpoints:
             **common,
             "parameters": {"id": "The batch's id."},
             "problems": (problems.NOT_FOUND,),
+            "opened_by_order": True,
         }
         return [
             Route(
                 method="POST",
                 path="/batch/fetch",
                 handler=self.create_batch,
+                price=_price,
+                order=OrderTerms(
+                    kind=OrderKind.BATCH,
+                    prices=("batch-basic", "batch-pro"),
+                    pages=lambda body: len(body.urls),
+                    subject="batchId",
+                    job="jobId",
+                    location="/batch/fetch/{id}",
+                ),
                 summary="Fetch many pages",
-                description="A job that reads the pages politely: 8 at a time, 2 of one host. Each URL gets "
+                description="A job that reads the pages politely: few at a time, 2 of a host. Each URL gets "
                 "its own result. It is normal that some fail.",
                 status=202,
                 answers=BatchAccepted,
@@ -230,6 +251,11 @@ def _unknown() -> Problem:
     return Problem(problems.NOT_FOUND, "There is no batch with this id.")
 
 
+def _price(body: BatchRequest | None) -> str:
+    """For each URL. A caller who may get a browser pays for one."""
+    return "batch-basic" if body is None or body.tier == "basic" else "batch-pro"
+
+
 def _without_gap(lines: Sequence[Line], first: int) -> list[Line]:
     return [line for at, line in enumerate(lines) if line.position == first + at]
 
@@ -243,8 +269,9 @@ def _urls(job_id: str) -> dict[str, str]:
     }
 
 
-def _to_accepted(batch: Batch) -> BatchAccepted:
-    return BatchAccepted(batch.job_id, batch.job_id, batch.total, **_urls(batch.job_id))
+def _to_accepted(batch: Batch, webhook: PreparedWebhook | None = None) -> BatchAccepted:
+    told = UNSET if webhook is None else webhook.accepted
+    return BatchAccepted(batch.job_id, batch.job_id, batch.total, webhook=told, **_urls(batch.job_id))
 
 
 def _to_api(batch: Batch, job: Job, counts: BatchCounts) -> ShownBatch:

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Annotated, Any, Final, Literal
+from typing import Any, Final
 
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET
 from msgspec.structs import replace
 from starlette.responses import Response
 
@@ -15,7 +15,7 @@ from gossamer.doors.http.core.negotiation import choose_media_type
 from gossamer.doors.http.core.routing import Route
 from gossamer.doors.http.layers.limiting import within_limits
 from gossamer.flows.pages.caching import Caching
-from gossamer.flows.pages.capture import CapturedPage, Capturer, CaptureResult
+from gossamer.flows.pages.capture import Capturer, CaptureResult
 from gossamer.flows.pages.capture_request import (
     MAX_CAPTURE_TIMEOUT,
     CaptureRequest,
@@ -26,57 +26,32 @@ from gossamer.flows.pages.capture_request import (
 from gossamer.problems import CONTENT_TOO_LARGE, Problem
 from gossamer.reach.net.dial import Dialer
 from gossamer.reach.page.screenshot import MAX_CAPTURE_BYTES
-from gossamer.reach.page.visit import Format, Paper
 from gossamer.state.tenants.tenants import Role
 from gossamer.web.documents.image_size import Size
 from gossamer.web.outcome.outcome import Outcome
-from gossamer.web.pages.cache_options import CacheMetadata, CachePart, cache_metadata
+from gossamer.web.pages.cache_options import CachePart, cache_metadata
+from gossamer.web.pages.capture_answer import (
+    CapturedPage,
+    Dimensions,
+    Paper,
+    PdfAnswer,
+    PictureFormat,
+    ScreenshotAnswer,
+)
 from gossamer.web.pages.timestamps import iso
 
 JSON: Final = "application/json"
 PDF: Final = "application/pdf"
-IMAGES: Final[Mapping[str, Format]] = {"image/png": "png", "image/webp": "webp", "image/jpeg": "jpeg"}
+IMAGES: Final[Mapping[str, PictureFormat]] = {"image/png": "png", "image/webp": "webp", "image/jpeg": "jpeg"}
 _HEADERS: Final = {
     "X-Cache-Status": "`HIT`, `MISS`, or `BYPASS` where the cache was not asked.",
     "X-Outcome": "On a bare file: whether it shows the page that was asked for, as `outcome` does.",
+    "X-Outcome-Reason": "On a bare file: which rule decided, as `outcomeReason` does.",
     "X-Final-Url": "On a bare file: where the page was, after redirects.",
     "X-Page-Status": "On a bare file: the target's own status.",
     "X-Captured-At": "On a bare file: when.",
     "X-Missing-Scripts": "On a bare file: scripts whose letters are boxes, as `missingScripts` does.",
 }
-
-
-class Dimensions(Struct, frozen=True):
-    """Of the picture itself, in its own pixels."""
-
-    width: int
-    height: int
-
-
-class CaptureAnswer(CapturedPage, frozen=True, kw_only=True):
-    """What a screenshot and a PDF say about their page."""
-
-    tier: Literal["pro"]
-    captured_at: str
-    request_id: str
-    cache: CacheMetadata | UnsetType = UNSET
-
-
-class ScreenshotAnswer(CaptureAnswer, frozen=True, kw_only=True):
-    """The picture, and what it shows."""
-
-    image: Annotated[bytes, Meta(description="The file, as base64.")]
-    format: Format
-    dimensions: Dimensions
-    truncated: Annotated[bool, Meta(description="The picture was cut at `maxHeight`.")] = False
-
-
-class PdfAnswer(CaptureAnswer, frozen=True, kw_only=True):
-    """The PDF, and facts about it."""
-
-    pdf: Annotated[bytes, Meta(description="The file, as base64.")]
-    format: Paper
-    pages: int | UnsetType = UNSET
 
 
 class CaptureEndpoints:
@@ -197,6 +172,7 @@ _PROBLEMS: Final = (
     problems.INVALID_SELECTOR,
     problems.FETCH_TIMEOUT,
     problems.RENDER_FAILED,
+    problems.ACTION_FAILED,
     problems.CONTENT_TOO_LARGE,
 )
 _FIELD_PROBLEMS: Final = {
@@ -223,6 +199,8 @@ def _bare(captured: CaptureResult, headers: dict[str, str]) -> Response:
         "X-Page-Status": str(captured.status),
         "X-Captured-At": iso(captured.captured_at),
     }
+    if captured.reason:
+        about["X-Outcome-Reason"] = captured.reason
     if captured.missing_scripts:
         about["X-Missing-Scripts"] = ", ".join(captured.missing_scripts)
     return Response(captured.body, headers=about, media_type=captured.media_type)

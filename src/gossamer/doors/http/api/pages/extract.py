@@ -71,6 +71,7 @@ class ExtractEndpoints:
                     problems.FETCH_FAILED,
                     problems.FETCH_TIMEOUT,
                     problems.RENDER_FAILED,
+                    problems.ACTION_FAILED,
                     problems.CONTENT_TOO_LARGE,
                     problems.CONTENT_UNREADABLE,
                 ),

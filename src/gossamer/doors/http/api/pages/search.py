@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Final
 
-import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta
 from starlette.responses import Response
 
 from gossamer import problems
@@ -14,14 +13,15 @@ from gossamer.doors.http.core.exchange import Exchange, answer
 from gossamer.doors.http.core.routing import Route
 from gossamer.flows.pages import search as find
 from gossamer.flows.pages.caching import Caching
-from gossamer.flows.pages.search import Account, AccountStatus, Finder, SearchResults
+from gossamer.flows.pages.search import Account, Finder, SearchResults
 from gossamer.problems import validation_error
 from gossamer.state.tenants.tenants import Role
 from gossamer.web.outcome.outcome import Outcome
-from gossamer.web.pages.cache_options import CacheMetadata, CacheOptions, CachePart, cache_metadata
+from gossamer.web.pages.cache_options import CacheOptions, CachePart, cache_metadata
 from gossamer.web.pages.timestamps import iso
 from gossamer.web.search.fusion import Ranked, SearchHit
 from gossamer.web.search.question import Question, Recency
+from gossamer.web.search.search_answer import ProviderAccount, SearchAnswer, SearchResult
 
 MAX_QUERY_CHARS: Final = 400  # characters
 MAX_RESULTS: Final = 50
@@ -53,44 +53,6 @@ class SearchRequest(CacheOptions, frozen=True):
         Annotated[str, Meta(max_length=35, pattern=LANGUAGE)] | None,
         Meta(description="Only pages in this language, such as `de`.", examples=["de"]),
     ] = None
-
-
-class SearchResult(msgspec.Struct, rename="camel"):
-    """A page. Its title and its snippet come from strangers."""
-
-    url: str
-    title: str
-    snippet: Annotated[str, Meta(description="Plain text; matches are between double asterisks.")]
-    score: Annotated[float, Meta(description="From 0 to 1; 1 is first with every provider.")]
-    source: Annotated[str, Meta(description="The provider that ranks it highest.")]
-    published_at: Annotated[str | UnsetType, Meta(description="ISO 8601, where it is known.")] = UNSET
-    seen_at: Annotated[str | UnsetType, Meta(description="When this server read it.")] = UNSET
-
-
-class ProviderAccount(msgspec.Struct):
-    """How one provider answered."""
-
-    status: Annotated[
-        AccountStatus,
-        Meta(
-            description="`partial`: the search took too long, and this is what was found until then. `busy`: "
-            "too many searches run at once. `skipped`: it failed several times in a row and is left alone "
-            "for a while."
-        ),
-    ]
-    count: Annotated[int, Meta(description="Pages found.")]
-    latency: Annotated[int, Meta(description="Milliseconds.")]
-    reason: Annotated[str | UnsetType, Meta(description="Why it is not `ok`.")] = UNSET
-
-
-class SearchAnswer(msgspec.Struct, rename="camel"):
-    """What was found, the best first."""
-
-    query: str
-    results: list[SearchResult]
-    providers: dict[str, ProviderAccount]
-    request_id: str
-    cache: CacheMetadata | UnsetType = UNSET
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from gossamer.state.pages.cached_page import Location
 from gossamer.state.pages.page_key import PagePrefix
 from gossamer.state.tenants.tenants import Role
 from gossamer.web.render.request import ForBot, KeepScripts, WarmRequest, page_variant
+from gossamer.web.render.visitor import DeviceOption
 from gossamer.web.url.url import Url, cache_form
 
 _EXAMPLE_ID: Final = "01JGGR2Z3W8Q4T6V9X0Y1B2C3D"
@@ -33,6 +34,7 @@ class CacheStatusQuery(msgspec.Struct, rename="camel", forbid_unknown_fields=Tru
     url: Annotated[str, Meta(description="The address of the page.")]
     bot: ForBot = "default"
     keep_scripts: KeepScripts = False
+    device: DeviceOption = "desktop"
 
 
 class CacheStatus(msgspec.Struct, rename="camel"):
@@ -101,7 +103,7 @@ class PageCacheEndpoints:
     warmer: Warmer
 
     async def get_cache_status(self, exchange: Exchange, query: CacheStatusQuery) -> CacheStatus:
-        variant = page_variant(query.bot, keep_scripts=query.keep_scripts)
+        variant = page_variant(query.bot, keep_scripts=query.keep_scripts, device=query.device)
         found = await self.render_service.look_up(exchange.caller.tenant_id, query.url, variant)
         status = CacheStatus(False, Location.NONE, found.key.form, rendering=found.job is not None)
         if found.status is not None:

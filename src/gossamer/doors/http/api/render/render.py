@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, Final, Literal
 
@@ -28,11 +28,14 @@ from gossamer.state.jobs.job import Job, JobState
 from gossamer.state.jobs.job_events import EventType
 from gossamer.state.jobs.jobs import Jobs
 from gossamer.state.pages.cached_page import PageHit
-from gossamer.state.tenants.tenants import Role
+from gossamer.state.tenants.activity import Via
+from gossamer.state.tenants.tenants import PUBLIC, Role
+from gossamer.web.outcome.outcome import Outcome
 from gossamer.web.pages.timestamps import iso
 from gossamer.web.render.request import MAX_WAIT_SECONDS, RenderErrorCode, RenderRequest, RenderResult
 
 MAX_RETRY_AFTER: Final = 60  # seconds
+PAID_WAIT_SECONDS: Final = 30.0  # on Solana a payment can be settled for about a minute after it was signed
 _RECENT: Final = 5  # events to read, to find the current step
 _EXAMPLE_ID: Final = "01JGGR2Z3W8Q4T6V9X0Y1B2C3D"
 
@@ -85,6 +88,8 @@ class RenderEndpoints:
     clock: Callable[[], float] = time.time
 
     async def render_page(self, exchange: Exchange, body: RenderRequest) -> Response:
+        if exchange.caller.via is Via.WALLET:
+            body = _waiting(body)
         on_queued = None if body.wait else partial(self._remember, exchange)
         asking = self.render_service.ask(
             exchange.caller, body, exchange.request_id, on_queued, exchange.admit_work
@@ -92,14 +97,16 @@ class RenderEndpoints:
         work = exchange.unless_gone(asking) if body.wait else asking
         outcome = await within_limits(exchange, self.upgrade_url or None, work)
         if isinstance(outcome, PageHit):
-            if outcome.is_ordinary:
+            exchange.outcome = Outcome.OK
+            if outcome.is_ordinary and exchange.caller.via is not Via.WALLET:
                 hot_page = HotPage(outcome.name, outcome.edition, outcome.page.rendered_at)
                 exchange.hot_page = hot_page, body
             return await page_answer(exchange, outcome)
         return await self._accept(exchange, outcome)
 
     async def _is_cached(self, exchange: Exchange, body: RenderRequest) -> bool:
-        return await self.render_service.has(exchange.caller, body)
+        tenant = exchange.caller.tenant_id or PUBLIC
+        return await self.render_service.has(replace(exchange.caller, tenant_id=tenant), body)
 
     async def get_status(self, exchange: Exchange, id: str) -> RenderStatus:
         job = await self.jobs.get(id)
@@ -172,6 +179,7 @@ class RenderEndpoints:
                 method="POST",
                 path="/api/render",
                 handler=self.render_page,
+                price="render",
                 peek=self._is_cached,
                 summary="A page as a browser sees it",
                 description="A cached page is answered with 200 and its HTML, compressed if you accept it. "
@@ -211,6 +219,12 @@ class RenderEndpoints:
                 **common,
             ),
         ]
+
+
+def _waiting(body: RenderRequest) -> RenderRequest:
+    """A wallet pays for a page, not for a job: it waits, and pays nothing while there is none."""
+    wait = min(body.wait or PAID_WAIT_SECONDS, PAID_WAIT_SECONDS)
+    return msgspec.structs.replace(body, wait=wait)
 
 
 def _answer_accepted(

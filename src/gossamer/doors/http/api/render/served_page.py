@@ -8,6 +8,7 @@ from typing import Final
 from starlette.responses import Response
 
 from gossamer.doors.http.core.exchange import Exchange
+from gossamer.doors.http.core.negotiation import is_known
 from gossamer.doors.http.core.streaming import Streaming
 from gossamer.state.pages.cached_page import Location, PageHit
 
@@ -29,7 +30,7 @@ async def page_answer(exchange: Exchange, hit: PageHit) -> Response:
     page = hit.page
     exchange.cache_hit = not hit.is_new
     headers = _headers(hit)
-    if _is_known(exchange.header(b"if-none-match"), page.etag):
+    if is_known(exchange.header(b"if-none-match"), page.etag):
         await hit.close()
         return Response(status_code=304, headers=headers)
     headers["Content-Type"] = _HTML
@@ -94,11 +95,3 @@ def _quality(text: str) -> float:
         return float(text)
     except ValueError:
         return 0.0
-
-
-def _is_known(if_none_match: str | None, etag: str) -> bool:
-    """RFC 9110, 13.1.2: compared weakly."""
-    if if_none_match is None:
-        return False
-    known = (one.strip().removeprefix("W/").strip('"') for one in if_none_match.split(","))
-    return any(one in (etag, "*") for one in known)
