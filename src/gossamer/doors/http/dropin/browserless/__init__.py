@@ -1,0 +1,1 @@
+"""Browserless and Cloudflare Browser Rendering: both take one body, named after Puppeteer's options."""
