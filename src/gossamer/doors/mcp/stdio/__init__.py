@@ -1,0 +1,1 @@
+"""`gossamer mcp`: MCP over standard input and output."""
