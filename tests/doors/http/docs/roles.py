@@ -10,10 +10,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from gossamer.app import Service
+from gossamer.assembly.api import open_api, routes
+from gossamer.assembly.dashboard import dashboard_routes, open_dashboard
 from gossamer.doors.http.core.routing import Route
 from gossamer.observe.logs import Log
-from gossamer.routes.api import open_api, routes
-from gossamer.routes.dashboard import dashboard_routes, open_dashboard
 from gossamer.settings.settings import Settings
 from gossamer.state.tenants.tenants import Role
 

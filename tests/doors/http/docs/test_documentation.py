@@ -1,4 +1,4 @@
-"""Every example of `docs/api.md` is run: requests against a service with a browser, commands as typed.
+"""Every example of these documents is run: requests against a service with a browser, commands as typed.
 
 In a section, an `html` block is what stands at the address that the next request names, a `curl` in an `sh`
 block is a request, and the `json` block after it shows a part of its answer. `https://example.com/…` is the
@@ -24,9 +24,12 @@ from tests.doors.crawls import crawling
 from tests.doors.fetches import say
 from tests.doors.renders import Rendering, opened
 from tests.doors.services import ADMIN_KEY, PUBLIC_URL
+from tests.servers.chat_api import chat_api
+from tests.servers.model_server import found
 from tests.site.server import Site
 
-TEXT = (Path(__file__).parents[4] / "docs" / "api.md").read_text("utf-8")
+DOCS = Path(__file__).parents[4] / "docs"
+DOCUMENTS = ("api.md", "coming-from/http-tools.md")
 PAGE = """<!doctype html><html lang="en"><title>Example Domain</title><h1>Example Domain</h1>
 <p>This domain is for use in illustrative examples in documents. You may use this domain in literature without
 prior coordination or asking for permission.</p><p><a href="/more">More information</a></p>"""
@@ -42,11 +45,12 @@ class Block(NamedTuple):
 
 def sections() -> dict[str, list[Block]]:
     found: dict[str, list[Block]] = {}
-    for part in re.split(r"(?m)^## ", TEXT)[1:]:
-        title, _, body = part.partition("\n")
-        blocks = [Block(*match) for match in re.findall(r"(?ms)^```(\w*)\n(.*?)^```$", body)]
-        if blocks:
-            found[title] = blocks
+    for document in DOCUMENTS:
+        for part in re.split(r"(?m)^## ", (DOCS / document).read_text("utf-8"))[1:]:
+            title, _, body = part.partition("\n")
+            blocks = [Block(*match) for match in re.findall(r"(?ms)^```(\w*)\n(.*?)^```$", body)]
+            if blocks:
+                found[f"{document}: {title}"] = blocks
     return found
 
 
@@ -229,8 +233,20 @@ def assert_shows(shown: Any, answer: Any, place: str) -> None:
 @pytest.fixture(scope="module")
 async def service(tmp_path_factory: pytest.TempPathFactory, site: Site) -> AsyncIterator[Rendering]:
     folder = tmp_path_factory.mktemp("service")
-    async with opened(folder, site, crawl_delay="0") as rendering, crawling(rendering.visit):
-        yield rendering
+    async with chat_api(says=answer_as_a_model) as api:
+        flags: dict[str, Any] = {
+            "openai_model": "qwen3:8b",
+            "openai_base_url": api.base_url,
+            "model_price_input": "$0.10",
+        }
+        async with opened(folder, site, crawl_delay="0", **flags) as rendering, crawling(rendering.visit):
+            yield rendering
+
+
+def answer_as_a_model(body: dict[str, Any]) -> dict[str, Any]:
+    """It summarises, and finds nothing that extraction could not find."""
+    summary = "Orb weavers spin several silks, each by a gland of its own."
+    return {"summary": summary} if "Summarise" in body["messages"][1]["content"] else found()
 
 
 @pytest.mark.parametrize("title", sections())

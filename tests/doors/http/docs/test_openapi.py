@@ -12,11 +12,11 @@ from tests.doors.services import PUBLIC_URL, Visit
 
 from gossamer import problems
 from gossamer.app import Service
+from gossamer.assembly import api
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.routing import Route, path_parameters
 from gossamer.doors.http.docs import openapi
 from gossamer.doors.http.docs.pages import DocsEndpoints
-from gossamer.routes import api
 from gossamer.state.tenants.tenants import Role
 
 Document = dict[str, Any]

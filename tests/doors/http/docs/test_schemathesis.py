@@ -39,7 +39,7 @@ def test_whatever_is_sent_the_answer_is_a_declared_one(start_gossamer: Start, tm
             f"--header=Authorization: Bearer {ADMIN_KEY}",
             f"--checks={','.join(CHECKS)}",
             "--phases=examples,coverage,fuzzing",
-            "--max-examples=8",
+            "--max-examples=4",
             "--seed=1",
             "--exclude-path-regex=^/(fetch|extract|screenshot|pdf|api/render|api/stats/stream|api/admin/doctor|metrics)",
             f"--url=http://127.0.0.1:{server.port}",

@@ -36,18 +36,23 @@ _IDENTIFIER: Final[Mapping[str, Any]] = {
 
 
 def extensions(route: Route) -> dict[str, Any]:
-    for schema in (_body_schema(route, _KEPT), _body_schema(route, ("type",)), {"type": "object"}):
+    for schema in (_input_schema(route, _KEPT), _input_schema(route, ("type",)), {"type": "object"}):
         declared = {"bazaar": _bazaar(route, schema), IDENTIFIER: _IDENTIFIER}
         if len(msgspec.json.encode(declared)) <= MAX_BYTES:
             break
     return declared
 
 
-def _bazaar(route: Route, body_schema: Mapping[str, Any]) -> dict[str, Any]:
-    example = msgspec.to_builtins(route.example_body) if route.example_body is not None else {}
-    given = {"type": "http", "method": route.method, "bodyType": "json", "body": _essential(route, example)}
+def _bazaar(route: Route, schema: Mapping[str, Any]) -> dict[str, Any]:
+    place = "queryParams" if route.body_type is None else "body"
+    fixed = {"type": "http", "method": route.method}
+    if route.body_type is not None:
+        fixed["bodyType"] = "json"
+    given = {**fixed, place: _essential(route)}
+    is_text = isinstance(route.example, str)  # a page, and not JSON about one
+    shown = {"type": "text" if is_text else "json", "example": msgspec.to_builtins(route.example)}
     return {
-        "info": {"input": given, "output": {"type": "json", "example": msgspec.to_builtins(route.example)}},
+        "info": {"input": given, "output": shown},
         "schema": {
             "$schema": _DRAFT,
             "type": "object",
@@ -55,17 +60,19 @@ def _bazaar(route: Route, body_schema: Mapping[str, Any]) -> dict[str, Any]:
                 "input": {
                     "type": "object",
                     "properties": {
+                        **{name: {"type": "string", "enum": [value]} for name, value in fixed.items()},
                         "type": {"type": "string", "const": "http"},
-                        "method": {"type": "string", "enum": [route.method]},
-                        "bodyType": {"type": "string", "enum": ["json"]},
-                        "body": body_schema,
+                        place: schema,
                     },
-                    "required": ["type", "method", "bodyType", "body"],
+                    "required": [*fixed, place],
                     "additionalProperties": False,
                 },
                 "output": {
                     "type": "object",
-                    "properties": {"type": {"type": "string"}, "example": {"type": "object"}},
+                    "properties": {
+                        "type": {"type": "string"},
+                        "example": {"type": "string" if is_text else "object"},
+                    },
                     "required": ["type", "example"],
                 },
             },
@@ -74,13 +81,16 @@ def _bazaar(route: Route, body_schema: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _essential(route: Route, example: dict[str, Any]) -> dict[str, Any]:
+def _essential(route: Route) -> dict[str, Any]:
     """The required fields of the example."""
+    if route.example_body is None:
+        return {}
+    example = msgspec.to_builtins(route.example_body)
     needed = _components(route).get("required", ())
     return {name: value for name, value in example.items() if name in needed} or example
 
 
-def _body_schema(route: Route, kept: tuple[str, ...]) -> dict[str, Any]:
+def _input_schema(route: Route, kept: tuple[str, ...]) -> dict[str, Any]:
     whole = _components(route)
     fields = {
         name: {word: value[word] for word in kept if word in value}
@@ -90,8 +100,10 @@ def _body_schema(route: Route, kept: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _components(route: Route) -> dict[str, Any]:
-    if route.body_type is None:
+    """The schema of the body, or of the query where there is no body."""
+    shape = route.body_type or route.query_type
+    if shape is None:
         return {}
-    schema = msgspec.json.schema(route.body_type)
+    schema = msgspec.json.schema(shape)
     found: dict[str, Any] = schema.get("$defs", {}).get(schema.get("$ref", "").rpartition("/")[2], schema)
     return found

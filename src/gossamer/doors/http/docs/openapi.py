@@ -20,6 +20,7 @@ _TAGS: Final[Mapping[str, str]] = {
     "Fetch": "A URL in, clean content out.",
     "Extract": "A URL and a schema in, data out, each value with its source.",
     "Search": "A query in, pages out: from the pages read here, and from search engines.",
+    "Map": "A site in, the addresses of its pages out.",
     "Screenshots": "A URL in, a picture or a PDF of the page out.",
     "Render": "A URL in, the page as a browser sees it out; from a cache with two tiers if possible.",
     "Usage": "The usage of a tenant: renders, cache hits, storage.",
@@ -165,6 +166,12 @@ _PROBLEM_SCHEMA: Final[dict[str, Any]] = {
         "used": {"type": "integer", "description": "How much of it has been used."},
         "resetAt": {"type": "string", "format": "date-time", "description": "When a request fits again."},
         "upgradeUrl": {"type": "string", "description": "The page about higher limits."},
+        "x402Version": {"type": "integer", "description": "On a 402: 1, for clients of that version."},
+        "accepts": {
+            "type": "array",
+            "items": {"type": "object"},
+            "description": "On a 402: the ways to pay, for version 1. Version 2 is in `PAYMENT-REQUIRED`.",
+        },
     },
 }  # fmt: skip
 
@@ -180,15 +187,29 @@ class _Shapes:
     def of(cls, types: Iterable[Any]) -> "_Shapes":
         ordered = sorted(set(types), key=str)
         schemas, components = msgspec.json.schema_components(ordered, ref_template=_REF)
-        return cls(dict(zip(ordered, schemas, strict=True)), components)
+        by_type = dict(zip(ordered, map(_importable, schemas), strict=True))
+        return cls(by_type, {name: _importable(schema) for name, schema in components.items()})
 
     def name(self, shape: type) -> str:
         reference: str = self.by_type[shape]["$ref"]
         return reference.rpartition("/")[2]
 
 
+def _importable(schema: Any) -> Any:
+    """The same schema without `items: false`, which says of a tuple what `maxItems` says too, and which tools
+    for OpenAPI do not read."""
+    if isinstance(schema, list):
+        return [_importable(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    said = {name: _importable(value) for name, value in schema.items()}
+    if said.get("items") is False and "maxItems" in said:
+        del said["items"]
+    return said
+
+
 def document(routes: Iterable[Route], public_url: str, version: str = __version__) -> dict[str, Any]:
-    routes = [route for route in routes if not route.page]
+    routes = [route for route in routes if route.is_ours]
     types = (
         shape
         for route in routes
@@ -361,7 +382,8 @@ def _answers(route: Route, shapes: _Shapes) -> dict[str, Any]:
 
 
 def _text(route: Route, value: Any) -> dict[str, Any]:
-    return _content({"type": "object" if route.media_type == JSON else "string"}, value)
+    is_json = route.media_type == JSON or route.media_type.endswith("+json")
+    return _content({"type": "object" if is_json else "string"}, value)
 
 
 def _failures(route: Route, public_url: str) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """The pages for people, and the OpenAPI document. Each is rendered once and kept; none needs a script."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property
 from importlib import resources
@@ -14,7 +14,8 @@ from starlette.responses import RedirectResponse, Response
 from gossamer import __version__, problems
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.routing import Route
-from gossamer.doors.http.docs import openapi, problem_example
+from gossamer.doors.http.docs import llms, openapi, problem_example
+from gossamer.doors.http.docs.agent_files import AgentFiles, AgentFilesEndpoints
 from gossamer.doors.http.docs.markup import breakable, highlight, prose
 from gossamer.doors.http.docs.page import (
     BRIEFLY,
@@ -35,7 +36,16 @@ _STYLE: Final = "pages.css"
 _FAMILIES: Final = {4: "4xx: the request", 5: "5xx: the server, or the site that it asked"}
 # Problems that a caller can get before an endpoint is reached.
 _AT_ANY_ADDRESS: Final = (problems.NOT_FOUND, problems.METHOD_NOT_ALLOWED)
-_ROBOTS: Final = "User-agent: *\nAllow: /docs\nAllow: /problems\nAllow: /assets/\nDisallow: /\n"
+_OPEN: Final = (
+    "/docs",
+    "/problems",
+    "/assets/",
+    "/llms.txt",
+    "/llms-full.txt",
+    "/.well-known/",
+    "/openapi.json",
+)
+_ROBOTS: Final = "User-agent: *\n" + "".join(f"Allow: {path}\n" for path in _OPEN) + "Disallow: /\n"
 _MAX_NAME_CHARS: Final = 64
 
 
@@ -85,6 +95,7 @@ class DocsEndpoints:
         networks: Sequence[str] = (),
         quote_seconds: int = 300,
         version: str = __version__,
+        has_mcp: Callable[[], bool] = lambda: False,
     ) -> None:
         self._public_url = public_url
         self._others = list(routes)
@@ -93,6 +104,17 @@ class DocsEndpoints:
         self._networks = networks  # that payments are accepted on; empty if payments are off
         self._quote_seconds = quote_seconds
         self._version = version
+        priced = [route.path for route in self._others if route.price] if networks else []
+        self._agents = AgentFilesEndpoints(
+            AgentFiles(
+                public_url,
+                version,
+                lambda: llms.guide(self._reference, public_url),
+                lambda: llms.full(self._reference, public_url),
+                list(dict.fromkeys(priced)),
+                has_mcp,
+            )
+        )
 
     # The endpoints.
 
@@ -176,8 +198,12 @@ class DocsEndpoints:
         return {name: HtmlPage.of(msgspec.json.encode(value), openapi.JSON) for name, value in values.items()}
 
     @cached_property
+    def _reference(self) -> Reference:
+        return Reference(self.document, paying=bool(self._networks))
+
+    @cached_property
     def _html(self) -> Mapping[str, HtmlPage]:
-        reference = Reference(self.document, paying=bool(self._networks))
+        reference = self._reference
         environment = self._templates
 
         def render(template: str, **context: Any) -> HtmlPage:
@@ -305,6 +331,7 @@ class DocsEndpoints:
                 example=_ROBOTS,
                 **{**page, "media_type": "text/plain"},
             ),
+            *self._agents.routes(),
         ]
 
 
