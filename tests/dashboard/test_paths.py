@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Page, expect
 
-from tests.dashboard.shop import open_shop
-from tests.dashboard.stage import PASSWORD, SECONDS, Stage, staged
+from tests.dashboard.stage import PASSWORD, SECONDS, Stage, serving
 
 expect.set_options(timeout=SECONDS * 1000)
 HOSTILE = "<img src=x onerror=alert(1)>\"'"
@@ -186,7 +185,7 @@ async def test_a_form_goes_on_after_a_lost_session(stage: Stage, scripts: bool) 
         if scripts:
             await expect(page.get_by_role("alert")).to_contain_text("Your session has ended")
             await expect(page.get_by_label("Email")).to_have_value(added)
-            await stage.enter(page.context, email)
+            await stage.sign_in(page.context, email)
             await press(page, "Add and show the link")
         else:
             await expect(page.get_by_text("Your session has ended.")).to_be_visible()
@@ -219,11 +218,10 @@ async def test_on_a_phone_the_menu_opens_and_leads_on(stage: Stage) -> None:
         await expect(page.get_by_role("heading", name="Playground")).to_be_visible()
 
 
-async def test_an_empty_dashboard_says_what_to_do_first(tmp_path: Path) -> None:
-    with open_shop() as port:
-        async with staged(tmp_path, port) as stage, browsing(stage, "first@example.com") as page:
-            await page.goto("/app")
-            await expect(page.get_by_text("Begin here")).to_be_visible()
-            for path in ("crawls", "pages", "domains", "audits", "batches", "jobs", "cache"):
-                await page.goto(f"/app/{path}")
-                await expect(page.locator(".empty, .steps, form").first).to_be_visible()
+async def test_an_empty_dashboard_says_what_to_do_first(stage: Stage, tmp_path: Path) -> None:
+    async with serving(stage.browser, tmp_path, 9) as empty, browsing(empty, "first@example.com") as page:
+        await page.goto("/app")
+        await expect(page.get_by_text("Begin here")).to_be_visible()
+        for path in ("crawls", "pages", "domains", "audits", "batches", "jobs", "cache"):
+            await page.goto(f"/app/{path}")
+            await expect(page.locator(".empty, .steps, form").first).to_be_visible()

@@ -6,12 +6,12 @@ from typing import Final
 import msgspec
 from starlette.responses import Response
 
-from gossamer.doors.http.api.admin.prices import PaymentQuery, PaymentsEndpoints
+from gossamer.doors.http.api.pay.payments import PaymentQuery, PaymentsEndpoints
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.routing import Route
 from gossamer.doors.http.dashboard.core.dashboard import Dashboard
 from gossamer.doors.http.dashboard.core.filters import address, filters, list_links
-from gossamer.state.pay.ledger import PaymentFilter
+from gossamer.state.pay.payment_list import PaymentFilter
 from gossamer.state.tenants.tenants import Role
 
 _PATH: Final = "/app/payments"

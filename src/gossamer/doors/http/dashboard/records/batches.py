@@ -23,9 +23,9 @@ from gossamer.doors.http.dashboard.core.form import NO_FORM, Form
 from gossamer.doors.http.dashboard.records.jobs import elapsed_ms
 from gossamer.flows.batch.batch import MAX_URLS, BatchRequest
 from gossamer.flows.batch.batch_job import KIND
-from gossamer.flows.batch.batch_line import BatchResult
 from gossamer.problems import Problem
 from gossamer.state.jobs.batches import Batch
+from gossamer.web.pages.batch_result import BatchResult
 from gossamer.web.pages.page_request import Format
 
 HERE: Final = "/app/batches"
@@ -37,6 +37,7 @@ FORMATS: Final[dict[Format, str]] = {
     "text": "Plain text",
     "html": "Clean HTML",
     "rawHtml": "HTML as it came",
+    "images": "Images",
     "links": "Links",
 }
 assert set(FORMATS) == set(get_args(Format))  # noqa: S101  (each format has a name)

@@ -30,7 +30,8 @@ from gossamer.web.render.request import MAX_WARM_PAGES, MAX_WARM_URLS, Bot, Rend
 HERE: Final = "/app/cache"
 BOTS: Final = tuple((bot, "Any visitor" if bot == "default" else bot.capitalize()) for bot in get_args(Bot))
 MAX_COUNTED: Final = 100  # pages that the question before clearing counts; beyond it says "more than"
-_SCRIPTS: Final = "+scripts"  # the ending of a variant whose pages keep their scripts
+# What a variant's name has after the bot, and how a query says the same.
+_MARKS: Final = (("mobile", "device", "mobile"), ("scripts", "scripts", "on"))
 
 
 class CachePageQuery(msgspec.Struct):
@@ -48,6 +49,7 @@ class CachedUrlQuery(msgspec.Struct):
     url: str = ""
     bot: str = "default"
     scripts: str = ""
+    device: str = "desktop"
 
 
 class ClearQuery(msgspec.Struct):
@@ -92,7 +94,7 @@ class CachePages:
         filters = Form(msgspec.structs.asdict(query), action=exchange.path)
         found: CacheStatus | None = None
         if query.url:
-            asked = Form({"url": query.url, "bot": query.bot})
+            asked = Form({"url": query.url, "bot": query.bot, "device": query.device})
             try:
                 wanted = asked.to(CacheStatusQuery, keepScripts=query.scripts == "on")
                 found = await self.cache.get_cache_status(exchange, wanted)
@@ -208,8 +210,8 @@ class CachePages:
 
 def _page_href(url: str, variant: str) -> str:
     """The address of the page about one cached page."""
-    bot = variant.removesuffix(_SCRIPTS)
-    query = {"url": url, "bot": bot, **({"scripts": "on"} if variant.endswith(_SCRIPTS) else {})}
+    bot, *marks = variant.split("+")
+    query = {"url": url, "bot": bot, **{name: value for mark, name, value in _MARKS if mark in marks}}
     return f"{HERE}/page?{urlencode(query)}"
 
 

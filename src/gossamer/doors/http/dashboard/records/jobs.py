@@ -133,7 +133,7 @@ def _made(job: Job, payload: Any) -> tuple[str, str] | None:
         return "Open the batch", f"/app/batches/{job.job_id}"
     if job.kind == render.KIND and job.status is JobState.DONE and "request" in known:
         asked = known["request"]
-        query = {name: asked[name] for name in ("url", "bot") if name in asked}
+        query = {name: asked[name] for name in ("url", "bot", "device") if name in asked}
         scripts = {"scripts": "on"} if asked.get("keepScripts") else {}
         return "Open the cached page", f"/app/cache/page?{urlencode({**query, **scripts})}"
     if job.kind == warm.KIND:

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from gossamer.doors.http.dashboard.core.form import Form
 from gossamer.doors.http.dashboard.start.schemas import EXAMPLES
+from gossamer.doors.mcp.tools.calling import TOOLS
 from gossamer.problems import validation_error
 
 RENDER_WAIT_SECONDS: Final = 45  # a render that takes longer is shown as a job
@@ -66,8 +67,16 @@ class ApiCall:
         )
 
     def tool(self) -> str:
-        """The same as a call of the tool, for clients of the Model Context Protocol."""
-        call = {"name": self.task.value, "arguments": self.body}
+        """The same as a call of a tool, for clients of MCP; empty if no tool does it."""
+        tool = TOOLS.get(self.task.value)
+        if tool is None:
+            return ""
+        known = tool.schema["properties"]
+        arguments = {name: value for name, value in self.body.items() if name in known}
+        if self.task is PlaygroundTask.FETCH:
+            chosen = self.body["formats"][0]
+            arguments["format"] = chosen if chosen in known["format"]["enum"] else "llm"
+        call = {"name": tool.name, "arguments": arguments}
         return json.dumps({"method": "tools/call", "params": call}, indent=2, ensure_ascii=False)
 
     def _result(self) -> str:

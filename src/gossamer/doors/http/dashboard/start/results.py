@@ -11,6 +11,7 @@ from gossamer.doors.http.dashboard.core import formats
 from gossamer.doors.http.dashboard.start.calls import ApiCall
 from gossamer.doors.http.dashboard.start.outcomes import explain
 from gossamer.web.content import tokens
+from gossamer.web.content.content_warning import ContentWarning
 
 MAX_SHOWN_CHARS: Final = 200_000  # of one text; a longer one would make the page slow
 MAX_SHOWN_LINKS: Final = 300
@@ -20,6 +21,12 @@ _CACHE_WORDS: Final[Mapping[str, str]] = {
     "COLD": "answered from the cache (cold tier)",
     "MISS": "made now, and kept in the cache",
     "BYPASS": "made now; the cache was not asked",
+}
+_WARNING_WORDS: Final[Mapping[str, str]] = {
+    ContentWarning.WHOLE_PAGE: "nothing looked like it, so this is the whole page",
+    ContentWarning.PARTIAL: "most sentences of the page were left out",
+    ContentWarning.UNCERTAIN: "look whether something is missing",
+    ContentWarning.FROM_DATA: "the page shows next to nothing, so this is from the data in its scripts",
 }
 _METADATA_TITLES: Final[Mapping[str, str]] = {
     "description": "Description",
@@ -97,6 +104,8 @@ def fetched(call: ApiCall, answer: Mapping[str, Any], cache: str, style: str) ->
     ]
     if content:
         facts.append(("Tokens", f"about {formats.number(count)}"))
+    if "confidence" in answer:
+        facts.append(("Main content", _confidence_words(answer)))
     if llm and llm["truncated"]:
         facts.append(("Left out", "some sections, to fit the token budget"))
     if answer.get("truncated"):
@@ -189,6 +198,12 @@ def _page_facts(answer: Mapping[str, Any], elapsed_ms: int, cache: str) -> list[
         ("Time", formats.duration(elapsed_ms)),
         ("Cache", _CACHE_WORDS[cache]),
     ]
+
+
+def _confidence_words(answer: Mapping[str, Any]) -> str:
+    sure = f"{answer['confidence']:.0%} sure"
+    warning = answer.get("contentWarning")
+    return f"{sure}: {_WARNING_WORDS[warning]}" if warning else sure
 
 
 def _account(account: Mapping[str, Any]) -> str:

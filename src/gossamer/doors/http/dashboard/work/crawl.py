@@ -10,7 +10,6 @@ from starlette.responses import Response
 
 from gossamer.doors.http.api.crawl.crawl_events import CrawlEventsEndpoints
 from gossamer.doors.http.api.crawl.crawl_pages import AnyPageQuery, CrawlPagesEndpoints
-from gossamer.doors.http.api.crawl.crawl_shapes import ShownCrawl, ShownOptions
 from gossamer.doors.http.api.crawl.crawl_stats import MAX_MINUTES, SeriesQuery, StatsEndpoints
 from gossamer.doors.http.api.crawl.crawls import CrawlsEndpoints
 from gossamer.doors.http.api.crawl.frontier import FrontierEndpoints, UrlQuery
@@ -22,6 +21,7 @@ from gossamer.doors.http.dashboard.core.form import NO_FORM, Form
 from gossamer.doors.http.dashboard.work.crawl_list import CRAWLS
 from gossamer.doors.http.dashboard.work.struct_form import fields_of
 from gossamer.doors.http.dashboard.work.words import WAITS, explain
+from gossamer.web.crawl.crawl_answer import ShownCrawl, ShownOptions
 from gossamer.web.outcome.outcome import Outcome
 from gossamer.web.outcome.outcome_counts import OutcomeCounts
 
