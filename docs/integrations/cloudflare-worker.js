@@ -16,7 +16,7 @@ export default {
     if (answer || !serve.varies(request)) return answer ?? fetch(request);
     const own = await fetch(request);
     const varying = new Response(own.body, own);
-    varying.headers.append("Vary", "User-Agent");
+    varying.headers.append("Vary", serve.vary);
     return varying;
   },
 };

@@ -15,7 +15,7 @@ export function bots(options) {
     try {
       const visit = visitOf(request);
       answer = await serve(visit);
-      if (!answer && serve.varies(visit)) response.appendHeader("Vary", "User-Agent");
+      if (!answer && serve.varies(visit)) response.appendHeader("Vary", serve.vary);
     } catch {
       // The site handles requests that this cannot parse.
     }

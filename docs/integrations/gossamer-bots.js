@@ -1,4 +1,5 @@
-// Bots that run no scripts get the page as Gossamer rendered it; people get the site.
+// Bots that run no scripts get the page as Gossamer rendered it; people get the site. With `markdown`, clients that
+// prefer text/markdown get that.
 // It uses only what every JavaScript platform has: Request, Response, Headers, URL and fetch. See README.md.
 
 const ROBOTS = [
@@ -44,17 +45,19 @@ const PASSED_ON = ["content-type", "content-language", "etag", "expires", "last-
  *   staleWhileRevalidate  additional seconds in which the old page is served meanwhile
  *   failures  in a row after which Gossamer is skipped for `pause` seconds; 429 is one
  *   bots      words in the User-Agent         exclude   beginnings of paths that are left to the site
+ *   markdown  clients that prefer text/markdown to HTML get it, whoever they are
  *
- * `serve.varies(visit)` says whether the site's own answer needs `Vary: User-Agent`.
+ * `serve.varies(visit)` says whether the site's own answer needs the `Vary` that `serve.vary` is.
  */
 export function serveBots({
   url, key, origin, deadline = 2, wait = 0, maxAge = 86_400, staleWhileRevalidate = 604_800, failures = 3, pause = 30,
-  bots = ROBOTS, exclude = [],
+  bots = ROBOTS, exclude = [], markdown = false,
 }) {
   if (!/^https?:\/\/[^\s/?#@]+/.test(origin ?? "")) {
     throw new Error("origin must be the site's own address, such as https://www.example.com");
   }
-  const endpoint = url.replace(/\/+$/, "") + "/api/render";
+  const gossamer = url.replace(/\/+$/, "");
+  const vary = markdown ? "User-Agent, Accept" : "User-Agent";
   const base = origin.replace(/\/+$/, "");
   const robots = bots.map((token) => token.toLowerCase());
   let failed = 0;
@@ -84,21 +87,26 @@ export function serveBots({
     }));
   }
 
-  async function ask(page, known) {
+  function asksFor(page, bare) {
+    if (!bare) return { url: page, ...(wait && { wait }), ...(maxAge !== null && { maxAge, staleWhileRevalidate }) };
+    const cacheTtl = Math.min(maxAge ?? 86_400, 86_400);
+    return { url: page, render: "auto", cache: true, cacheTtl, timeout: Math.floor((deadline + wait) * 1000) };
+  }
+
+  async function ask(page, known, bare) {
     const headers = {
       Authorization: `Bearer ${key}`,
       "Content-Type": "application/json",
-      Accept: "text/html",
+      Accept: bare ? "text/markdown" : "text/html",
       "User-Agent": "Gossamer-Middleware",
       "X-Gossamer": "middleware",
     };
     if (known) headers["If-None-Match"] = known;
-    const wanted = { url: page, ...(wait && { wait }), ...(maxAge !== null && { maxAge, staleWhileRevalidate }) };
     const controller = new AbortController();
     const timer = setTimeout(() => controller.abort(), (deadline + wait) * 1000);
     try {
-      const answer = await fetch(endpoint, {
-        method: "POST", headers, body: JSON.stringify(wanted), signal: controller.signal, redirect: "manual",
+      const answer = await fetch(gossamer + (bare ? "/fetch" : "/api/render"), {
+        method: "POST", headers, body: JSON.stringify(asksFor(page, bare)), signal: controller.signal, redirect: "manual",
       });
       if (answer.status >= 500 || answer.status === 429) {
         controller.abort();
@@ -121,27 +129,33 @@ export function serveBots({
     return (method === "GET" || method === "HEAD") && !ASSETS.has(extension) && !exclude.some((start) => path.startsWith(start));
   }
 
-  function isRobots(headers) {
+  // A visitor with a cookie may be somebody to the site, and is left to it.
+  function wantsMarkdown(headers) {
+    return markdown && !headers.has("cookie") && prefersMarkdown(headers.get("accept") ?? "");
+  }
+
+  function isOurs(headers) {
     const agent = (headers.get("user-agent") ?? "").toLowerCase();
-    return robots.some((token) => agent.includes(token))
+    return (wantsMarkdown(headers) || robots.some((token) => agent.includes(token)))
       && !agent.includes("gossamer") // Gossamer's own visit to the page
       && !["x-gossamer", "authorization", "upgrade"].some((name) => headers.has(name));
   }
 
   async function serve(visit) {
     const { method, headers } = visit;
-    if (!isRobots(headers) || !varies(visit)) return null;
+    if (!isOurs(headers) || !varies(visit)) return null;
     const { pathname, search } = new URL(visit.url);
     const page = base + pathname + search;
     if (page.length > LONGEST || !mayAsk()) return null;
     const known = headers.get("if-none-match");
-    const { answer, controller } = (await ask(page, known)) ?? {};
+    const bare = wantsMarkdown(headers);
+    const { answer, controller } = (await ask(page, known, bare)) ?? {};
     if (!answer) return null;
-    if (!isPage(answer, known)) {
+    if (!isPage(answer, known, bare)) {
       await answer.body?.cancel();
       return null;
     }
-    const passed = new Headers({ Vary: "User-Agent, Accept-Encoding", "X-Served-By": "Gossamer" });
+    const passed = new Headers({ Vary: `${vary}, Accept-Encoding`, "X-Served-By": "Gossamer" });
     for (const name of PASSED_ON) if (answer.headers.has(name)) passed.set(name, answer.headers.get(name));
     if (method === "HEAD") await answer.body?.cancel();
     const status = statusOf(answer);
@@ -149,13 +163,27 @@ export function serveBots({
     return new Response(body, { status, headers: passed });
   }
 
-  return Object.assign(serve, { varies });
+  return Object.assign(serve, { varies, vary });
 }
 
-// Whether the answer is a page, and not a message of the API.
-function isPage(answer, known) {
+// Whether text/markdown is named, and HTML is not accepted more willingly (RFC 9110, 12.5.1).
+function prefersMarkdown(accept) {
+  const weights = new Map(accept.toLowerCase().split(",").map((item) => {
+    const [name, ...parameters] = item.split(";").map((part) => part.trim());
+    const quality = parameters.find((part) => part.startsWith("q="))?.slice(2) ?? "1";
+    return [name, /^[01](\.[0-9]{0,3})?$/.test(quality) ? Number(quality) : 0];
+  }));
+  const html = ["text/html", "text/*", "*/*"].map((name) => weights.get(name)).find((weight) => weight !== undefined) ?? 0;
+  const wanted = weights.get("text/markdown") ?? 0;
+  return wanted > 0 && wanted >= html;
+}
+
+// Whether the answer is a page, and not a message of the API or something else of the site's.
+function isPage(answer, known, bare) {
   if (answer.status === 304) return Boolean(known);
-  return answer.status === 200 && (answer.headers.get("content-type") ?? "").startsWith("text/html");
+  const type = answer.headers.get("content-type") ?? "";
+  if (answer.status !== 200 || !type.startsWith(bare ? "text/markdown" : "text/html")) return false;
+  return !bare || (answer.headers.get("x-outcome") === "ok" && answer.headers.get("x-page-kind") === "html");
 }
 
 // The page's own status: it may be 404 although Gossamer answered 200.

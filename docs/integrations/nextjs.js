@@ -17,7 +17,7 @@ export default async function middleware(request) {
   const answer = await serve(request);
   if (answer) return answer;
   const next = NextResponse.next(); // the site itself
-  if (serve.varies(request)) next.headers.append("Vary", "User-Agent");
+  if (serve.varies(request)) next.headers.append("Vary", serve.vary);
   return next;
 }
 

@@ -29,6 +29,7 @@ from tests.npm import install_packages
 from tests.servers.daemon import free_port
 
 KINDS = ("asgi", "wsgi", "express", "nextjs", "cloudflare", "nginx")
+OF_MARKDOWN = KINDS[:-1]  # nginx has no rule for it
 # Workers take the address, the key and the origin from their environment; tests want more.
 MORE_OPTIONS = {
     "origin: env.GOSSAMER_ORIGIN": "origin: env.GOSSAMER_ORIGIN, ...JSON.parse(env.TEST_OPTIONS)",
@@ -54,6 +55,7 @@ class Options:
     pause: int = 30
     bots: tuple[str, ...] = ROBOTS
     exclude: tuple[str, ...] = ()
+    markdown: bool = False
 
     def json(self) -> str:
         return json.dumps({_camel(name): value for name, value in asdict(self).items()})
@@ -304,8 +306,9 @@ async def _until_open(port: int) -> None:
 
 
 def build_next_site() -> Path:
-    """A Next.js site with the snippet in it. Building it takes long; it is kept until something changes."""
-    folder, source = NODE / ".site", NODE / "site"
+    """A Next.js site with the snippet in it. Building it takes long; it is kept beside its packages until
+    something changes."""
+    source = NODE / "site"
     files = {str(file.relative_to(source)): file.read_text() for file in source.rglob("*.js")}
     files["gossamer-bots.js"] = (SNIPPETS / "gossamer-bots.js").read_text()
     origin = "origin: process.env.GOSSAMER_ORIGIN,"
@@ -313,19 +316,20 @@ def build_next_site() -> Path:
     assert origin in snippet
     files["proxy.js"] = snippet.replace(origin, f"{origin} ...JSON.parse(process.env.TEST_OPTIONS),")
     files["package.json"] = '{"type": "module", "private": true}'
-    stamp = hashlib.sha256(json.dumps(files).encode() + (NODE / "package-lock.json").read_bytes()).hexdigest()
-    with (NODE / "serve.mjs").open() as turn:
+    packages = install_packages(NODE)
+    folder = packages / f"site-{hashlib.sha256(json.dumps(files).encode()).hexdigest()[:16]}"
+    with (packages / "turn").open("w") as turn:
         fcntl.flock(turn, fcntl.LOCK_EX)
         built = folder / "built"
-        if not built.exists() or built.read_text() != stamp:
+        if not built.exists():
             shutil.rmtree(folder, ignore_errors=True)
             for name, text in files.items():
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 (folder / name).write_text(text)
-            command = ["node", str(NODE / "node_modules/next/dist/bin/next"), "build"]
+            command = ["node", str(packages / "node_modules/next/dist/bin/next"), "build"]
             environ = {**_environ(), "TEST_OPTIONS": '{"url": "http://a", "origin": "http://a"}'}
             subprocess.run(command, cwd=folder, env=environ, check=True, stdout=subprocess.DEVNULL)
-            built.write_text(stamp)
+            built.touch()
     return folder
 
 
@@ -357,6 +361,12 @@ async def open_place(request: pytest.FixtureRequest) -> AsyncIterator[OpenPlace]
     """Opens one that the test may break."""
     async with opening(request) as open_one:
         yield open_one
+
+
+@pytest.fixture(scope="module", params=OF_MARKDOWN)
+async def markdown_place(request: pytest.FixtureRequest) -> AsyncIterator[Place]:
+    async with opening(request) as open_one:
+        yield await open_one(markdown=True)
 
 
 @pytest.fixture(scope="module", params=KINDS)

@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 PAGE = "<!doctype html><title>Rendered</title><p>" + "as people see it " * 200
+MARKDOWN = "# Read\n\nas an agent likes it\n"
 ETAG = 'W/"5f1d"'
 LARGE = b"<p>" + b"0123456789abcdef" * 200_000
 HTML = "text/html; charset=utf-8"
@@ -109,7 +110,11 @@ def page(body: bytes = PAGE.encode(), own_status: int = 200, **headers: object) 
 
 
 async def gossamer(server: Server, asked: Asked, writer: asyncio.StreamWriter) -> None:
-    """POST /api/render as it is answered, by the path of the page that is asked for."""
+    """POST /api/render and POST /fetch as they are answered, by the path of the page that is asked for."""
+    if asked.target == "/fetch":
+        path = urlsplit(asked.url).path
+        writer.write(IN_MARKDOWN.get(path) or ANSWERS.get(path) or markdown())
+        return
     if (asked.method, asked.target) != ("POST", "/api/render"):
         writer.write(document(404))
         return
@@ -136,6 +141,17 @@ async def gossamer(server: Server, asked: Asked, writer: asyncio.StreamWriter) -
         writer.write(page())
 
 
+def markdown(outcome: str = "ok", kind: str = "html") -> bytes:
+    about = {**OF_THE_API, "X-Outcome": outcome, "X-Page-Kind": kind}
+    told = head(200, Content_Type="text/markdown; charset=utf-8", Content_Length=len(MARKDOWN), **about)
+    return told + MARKDOWN.encode()
+
+
+IN_MARKDOWN = {
+    "/wall": markdown(outcome="blocked"),
+    "/report": markdown(kind="pdf"),
+    "/held": document(502, code="FETCH_TIMEOUT"),
+}
 ANSWERS = {
     "/missing": document(202, "application/json", jobId="01H"),
     "/refused": document(400, code="INVALID_URL"),

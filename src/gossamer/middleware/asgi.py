@@ -9,15 +9,7 @@ from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
 from gossamer.middleware.breaker import FrontBreaker
-from gossamer.middleware.rules import (
-    SITE_VARIES,
-    SiteOptions,
-    SiteVisit,
-    has_failed,
-    headers_to_pass_on,
-    is_page,
-    status,
-)
+from gossamer.middleware.rules import SiteOptions, SiteVisit, has_failed, status
 from gossamer.middleware.wire import Broken, ReplyReader, render_request
 
 Scope = MutableMapping[str, Any]
@@ -26,7 +18,6 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 CHUNK: Final = 65_536
-_SITE_VARIES: Final = (SITE_VARIES[0].lower().encode(), SITE_VARIES[1].encode())
 
 
 class ServeBotsAsgi:
@@ -44,7 +35,7 @@ class ServeBotsAsgi:
             if self._site.wants(visit) and self._breaker.allows() and await self._serve(visit, send):
                 return
             if self._site.varies(visit):
-                send = _add_vary(send)
+                send = _add_vary(send, *self._site.site_varies())
         await self._app(scope, receive, send)
 
     async def _serve(self, visit: SiteVisit, send: Send) -> bool:
@@ -62,10 +53,11 @@ class ServeBotsAsgi:
                 self._breaker.record_failure()
                 return False
             self._breaker.record_success()
-            if not is_page(answer, visit):
+            if not self._site.is_page(answer, visit):
                 return False
             headers = [
-                (name.lower().encode(), text.encode("latin-1")) for name, text in headers_to_pass_on(answer)
+                (name.lower().encode(), text.encode("latin-1"))
+                for name, text in self._site.headers_to_pass_on(answer)
             ]
             await send({"type": "http.response.start", "status": status(answer), "headers": headers})
             if visit.method == "GET":
@@ -93,12 +85,13 @@ class ServeBotsAsgi:
                 reading.feed(await reader.read(CHUNK))
 
 
-def _add_vary(send: Send) -> Send:
-    """Mark the site's own answer as one that depends on the User-Agent."""
+def _add_vary(send: Send, name: str, varied: str) -> Send:
+    """Mark the site's own answer as one that depends on who asks."""
+    field = (name.lower().encode(), varied.encode())
 
     async def send_varying(message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start":
-            message = {**message, "headers": [*message.get("headers", ()), _SITE_VARIES]}
+            message = {**message, "headers": [*message.get("headers", ()), field]}
         await send(message)
 
     return send_varying

@@ -1,4 +1,4 @@
-"""Which visits get a rendered page, the address to ask for, and the headers to pass on.
+"""Which visits get a rendered page or markdown, the address to ask for, and the headers to pass on.
 
 The fronts in other languages (docs/integrations) keep the same rules; `tests/integrations` asks all of them
 the same questions.
@@ -25,11 +25,8 @@ ASSETS: Final = (
 MARK: Final = "x-gossamer"  # a header of requests that come from Gossamer itself
 PRODUCT: Final = "gossamer"  # and the word in its User-Agent
 SERVED_BY: Final = ("X-Served-By", "Gossamer")
-VARIES: Final = ("Vary", "User-Agent, Accept-Encoding")
-SITE_VARIES: Final = (
-    "Vary",
-    "User-Agent",
-)  # a cache must not give a robot's page to a person, or the reverse
+MARKDOWN: Final = "text/markdown"
+HTML: Final = "text/html"
 A_DAY: Final = 86_400
 # The only headers of an answer that describe the page.
 PASSED_ON: Final = frozenset((
@@ -75,6 +72,7 @@ class SiteOptions:
     pause: float = 30.0
     bots: tuple[str, ...] = ROBOTS
     exclude: tuple[str, ...] = ()  # prefixes of paths that are left to the site
+    markdown: bool = False  # clients that prefer text/markdown to HTML get it, whoever they are
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.url)
@@ -109,20 +107,33 @@ class SiteOptions:
         agent = visit.headers.get("user-agent", "").lower()
         return (
             # Several times as fast as one pattern of all of them, and every visit of a person pays for it.
-            any(token in agent for token in self._robots)
+            (self.wants_markdown(visit) or any(token in agent for token in self._robots))
             and PRODUCT not in agent
             and self.varies(visit)
             and not visit.headers.keys() & {MARK, "authorization", "upgrade"}
             and len(quote(self.address(visit), safe=_GROWS_NOT)) <= MAX_URL_CHARS
         )
 
+    def wants_markdown(self, visit: SiteVisit) -> bool:
+        """A visitor with a cookie may be somebody to the site, and is left to it."""
+        accept = visit.headers.get("accept", "")
+        return self.markdown and "cookie" not in visit.headers and prefers_markdown(accept)
+
     def address(self, visit: SiteVisit) -> str:
         """The page's full public address. Bytes that no address may contain are percent-encoded."""
         return self.origin.rstrip("/") + quote(visit.target, safe=_TEXT)
 
+    def endpoint(self, visit: SiteVisit) -> str:
+        return "/fetch" if self.wants_markdown(visit) else "/api/render"
+
+    def media_type(self, visit: SiteVisit) -> str:
+        return MARKDOWN if self.wants_markdown(visit) else HTML
+
     def asks(self, visit: SiteVisit) -> dict[str, object]:
-        """The body of `POST /api/render`."""
+        """The body of the request to `endpoint`."""
         wanted: dict[str, object] = {"url": self.address(visit)}
+        if self.wants_markdown(visit):
+            return wanted | self._asks_for_markdown()
         if self.wait:
             wanted["wait"] = self.wait
         if self.max_age is not None:
@@ -130,17 +141,48 @@ class SiteOptions:
             wanted["staleWhileRevalidate"] = self.stale_while_revalidate
         return wanted
 
+    def _asks_for_markdown(self) -> dict[str, object]:
+        """With a browser only if the page is empty without one."""
+        kept = A_DAY if self.max_age is None else min(self.max_age, A_DAY)
+        return {"render": "auto", "cache": True, "cacheTtl": kept, "timeout": int(self.patience * 1000)}
+
+    def site_varies(self) -> tuple[str, str]:
+        """A cache must not give a robot's page to a person, or markdown to a browser, or the reverse."""
+        return "Vary", "User-Agent, Accept" if self.markdown else "User-Agent"
+
+    def headers_to_pass_on(self, answer: RenderReply) -> list[tuple[str, str]]:
+        kept = [(name, value) for name, value in answer.headers if name in PASSED_ON]
+        name, varied = self.site_varies()
+        return [*kept, (name, f"{varied}, Accept-Encoding"), SERVED_BY]
+
+    def is_page(self, answer: RenderReply, visit: SiteVisit) -> bool:
+        """Whether the answer is a page, rather than a message of Gossamer, or than something else of the
+        site's, which nobody asked to be turned into markdown."""
+        if answer.status == 304:
+            return "if-none-match" in visit.headers
+        if answer.status != 200 or not answer.header("content-type").startswith(self.media_type(visit)):
+            return False
+        if self.wants_markdown(visit):
+            return (answer.header("x-outcome"), answer.header("x-page-kind")) == ("ok", "html")
+        return True
+
+
+def prefers_markdown(accept: str) -> bool:
+    """Whether text/markdown is named, and HTML is not accepted more willingly (RFC 9110, 12.5.1)."""
+    if MARKDOWN not in accept.lower():
+        return False
+    weights: dict[str, float] = {}
+    for item in accept.lower().split(","):
+        name, *parameters = (part.strip() for part in item.split(";"))
+        quality = next((part[2:] for part in parameters if part.startswith("q=")), "1")
+        weights[name] = float(quality) if re.fullmatch(r"[01](\.[0-9]{0,3})?", quality) else 0.0
+    html = next((weights[name] for name in (HTML, "text/*", "*/*") if name in weights), 0.0)
+    return weights.get(MARKDOWN, 0.0) > 0 and weights[MARKDOWN] >= html
+
 
 def has_failed(answer: RenderReply | None) -> bool:
     """Whether this answer counts as a failure of Gossamer."""
     return answer is None or answer.status >= 500 or answer.status == 429
-
-
-def is_page(answer: RenderReply, visit: SiteVisit) -> bool:
-    """Whether the answer is a page, rather than a message of Gossamer."""
-    if answer.status == 304:
-        return "if-none-match" in visit.headers
-    return answer.status == 200 and answer.header("content-type").startswith("text/html")
 
 
 def status(answer: RenderReply) -> int:
@@ -150,8 +192,3 @@ def status(answer: RenderReply) -> int:
         return answer.status
     leads_nowhere = said.startswith("3") and not answer.header("location")
     return answer.status if leads_nowhere else int(said)
-
-
-def headers_to_pass_on(answer: RenderReply) -> list[tuple[str, str]]:
-    kept = [(name, value) for name, value in answer.headers if name in PASSED_ON]
-    return [*kept, VARIES, SERVED_BY]

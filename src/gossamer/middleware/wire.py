@@ -25,7 +25,7 @@ def render_request(site: SiteOptions, visit: SiteVisit) -> bytes:
         ("Authorization", f"Bearer {site.key}"),
         ("Content-Type", "application/json"),
         ("Content-Length", str(len(body))),
-        ("Accept", "text/html"),
+        ("Accept", site.media_type(visit)),
         ("Accept-Encoding", "gzip" if _takes_gzip(visit) else "identity"),
         ("User-Agent", "Gossamer-Middleware"),
         (MARK, "middleware"),
@@ -34,7 +34,7 @@ def render_request(site: SiteOptions, visit: SiteVisit) -> bytes:
     if known := visit.headers.get("if-none-match"):
         headers.append(("If-None-Match", known.replace("\r", " ").replace("\n", " ")))
     head = [
-        f"POST {parts.path.rstrip('/')}/api/render HTTP/1.1",
+        f"POST {parts.path.rstrip('/')}{site.endpoint(visit)} HTTP/1.1",
         *(f"{name}: {text}" for name, text in headers),
     ]
     return "\r\n".join([*head, "", ""]).encode("latin-1", "replace") + body

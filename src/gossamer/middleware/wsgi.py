@@ -9,16 +9,7 @@ from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
 from gossamer.middleware.breaker import FrontBreaker
-from gossamer.middleware.rules import (
-    SITE_VARIES,
-    RenderReply,
-    SiteOptions,
-    SiteVisit,
-    has_failed,
-    headers_to_pass_on,
-    is_page,
-    status,
-)
+from gossamer.middleware.rules import RenderReply, SiteOptions, SiteVisit, has_failed, status
 from gossamer.middleware.wire import Broken, ReplyReader, render_request
 
 Environ = dict[str, Any]
@@ -43,7 +34,9 @@ class ServeBotsWsgi:
             served = self._serve(visit, start_response)
             if served is not None:
                 return served
-        return self._app(environ, _add_vary(start_response) if self._site.varies(visit) else start_response)
+        if self._site.varies(visit):
+            start_response = _add_vary(start_response, self._site.site_varies())
+        return self._app(environ, start_response)
 
     def _serve(self, visit: SiteVisit, start_response: Any) -> Iterable[bytes] | None:
         """None: Gossamer has nothing for this visit, and nothing was sent."""
@@ -57,10 +50,10 @@ class ServeBotsWsgi:
             asking.close()
             return None
         self._breaker.record_success()
-        if not is_page(answer, visit):
+        if not self._site.is_page(answer, visit):
             asking.close()
             return None
-        start_response(_line(status(answer)), headers_to_pass_on(answer))
+        start_response(_line(status(answer)), self._site.headers_to_pass_on(answer))
         if visit.method == "HEAD":
             asking.close()
             return ()
@@ -127,11 +120,11 @@ class RenderConnection:
         return left
 
 
-def _add_vary(start_response: Any) -> Any:
-    """Mark the site's own answer as one that depends on the User-Agent."""
+def _add_vary(start_response: Any, field: tuple[str, str]) -> Any:
+    """Mark the site's own answer as one that depends on who asks."""
 
     def send_varying(line: str, headers: list[tuple[str, str]], *more: Any) -> Any:
-        return start_response(line, [*headers, SITE_VARIES], *more)
+        return start_response(line, [*headers, field], *more)
 
     return send_varying
 
