@@ -1,12 +1,15 @@
 """What every test may ask for."""
 
 import gc
+import os
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from gossamer.state.db.database import Database, open_database
+from tests.order import rank_of
 
 IMPLEMENTATIONS = ("sqlite", "postgres", "memory", "redis", "folder", "s3")
 pytest_plugins = [
@@ -19,12 +22,13 @@ pytest_plugins = [
     "tests.site.server",
     "tests.doors.services",
     "tests.doors.processes",
+    "tests.doors.dropin",
     "tests.integrations.fronts",
 ]
 
 
 def pytest_configure() -> None:
-    """Properties are tried with the same examples each time, however slow the machine is."""
+    # Properties are tried with the same examples each time, however slow the machine is.
     settings.register_profile(
         "gossamer",
         deadline=None,
@@ -32,7 +36,14 @@ def pytest_configure() -> None:
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
     )
     settings.load_profile("gossamer")
+    # To read whom the world trusts takes a client 30 ms of computing, and tests open thousands of them.
+    # Nobody they talk to has a certificate of the world: they trust one authority, whose key nobody has.
+    os.environ["SSL_CERT_FILE"] = str(Path(__file__).parent / "site" / "nobody.pem")
     gc.disable()  # until everything is collected, all that is made stays
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: rank_of(item.path))
 
 
 def pytest_collection_finish() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "gossamer"
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "examples" / "README.md"])
 ROOM_PATH = re.compile(r"`(?:src/gossamer/)?((?:web|reach|state|flows|doors|middleware)/[\w./-]*)(?:\(\))?`")
 LINK = re.compile(r"\]\((?!\w+:|/)([^)#\s]*)(?:#([^)\s]+))?\)")
 

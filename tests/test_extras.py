@@ -20,11 +20,6 @@ PYPROJECT = Path(__file__).parents[1] / "pyproject.toml"
         ("redis", "hiredis", {"GOSSAMER_REDIS_URL": "redis://127.0.0.1:9"}),
         ("s3", "obstore", {"GOSSAMER_BLOBS_URL": "s3://bucket"}),
         ("llm", "anthropic", {"GOSSAMER_ANTHROPIC_API_KEY": "sk-ant-none"}),
-        (
-            "browser",
-            "websockets",
-            {"GOSSAMER_BROWSER_URL": "ws://127.0.0.1:9", "GOSSAMER_BROWSER_PROXY_URL": "http://127.0.0.1:9"},
-        ),
     ],
 )
 def test_a_missing_package_is_one_sentence(
@@ -33,7 +28,7 @@ def test_a_missing_package_is_one_sentence(
     clean = {name: value for name, value in os.environ.items() if not name.startswith("GOSSAMER_")}
     program = (
         f"import sys; sys.modules[{module!r}] = None; sys.argv = ['gossamer', 'serve'];"
-        "from gossamer.app import main; main()"
+        "from gossamer.__main__ import main; main()"
     )
     done = subprocess.run(
         [sys.executable, "-c", program],

@@ -199,7 +199,7 @@ def test_an_unknown_variable_stops_the_start(tmp_path: Path) -> None:
 
 
 def test_variables_of_tests_benchmarks_and_kubernetes_are_not_ours() -> None:
-    Settings.load({"GOSSAMER_TEST_X": "1", "GOSSAMER_BENCH_X": "1", "UNRELATED": "1"})
+    Settings.load({"GOSSAMER_TEST_X": "1", "GOSSAMER_BENCH_X": "1", "GOSSAMER_KEY": "1", "UNRELATED": "1"})
     linked = {
         "GOSSAMER_SERVICE_HOST": "10.0.0.1",
         "GOSSAMER_SERVICE_PORT": "8080",

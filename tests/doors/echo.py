@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import msgspec
 from sqlalchemy import Column, Integer, MetaData, String, Table, func, insert, select
+from sqlalchemy.schema import CreateTable
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 
 from gossamer import problems
@@ -51,7 +52,7 @@ class Echo:
 
     async def prepare(self) -> None:
         async with self._database.write() as connection:
-            await connection.run_sync(metadata.create_all)
+            await connection.execute(CreateTable(effects, if_not_exists=True))
 
     async def effects(self) -> int:
         async with self._database.read() as connection:

@@ -1,4 +1,7 @@
-"""Starts and kills servers that are processes of their own."""
+"""Starts and kills servers that are processes of their own.
+
+They are forked from one that has everything imported, unless they are to be fresh.
+"""
 
 import os
 import re
@@ -13,8 +16,9 @@ from typing import IO, Any
 import pytest
 
 from tests.doors.services import ADMIN_KEY
+from tests.forks.forked import ROOT, Forked
 
-ROOT = Path(__file__).parents[2]
+__all__ = ["ROOT", "Process", "Start", "processes_in", "started_server"]
 
 
 class Process:
@@ -24,16 +28,17 @@ class Process:
         arguments: tuple[str, ...],
         environment: dict[str, str],
         output: IO[str] | None = None,  # what it writes goes there
+        *,
+        is_fresh: bool = False,  # for a test that looks at the memory of the whole process
     ) -> None:
         clean = {name: value for name, value in os.environ.items() if not name.startswith("GOSSAMER_")}
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", module, *arguments],
-            env={**clean, **environment},
-            stdout=output or subprocess.PIPE,
-            stderr=output or subprocess.PIPE,
-            text=True,
-            cwd=ROOT,
-        )
+        whole, said = {**clean, **environment}, output or subprocess.PIPE
+        self.process: subprocess.Popen[str] | Forked
+        if is_fresh:
+            command = [sys.executable, "-m", module, *arguments]
+            self.process = subprocess.Popen(command, env=whole, stdout=said, stderr=said, text=True, cwd=ROOT)
+        else:
+            self.process = Forked(module, *arguments, env=whole, stdout=said, stderr=said)
         self.port = 0
 
     def line(self) -> str:
@@ -53,7 +58,9 @@ def processes_in(folder: Path) -> Iterator[Start]:
     """Starts a module with settings by name, and ends it at the end."""
     started: list[Process] = []
 
-    def start(module: str, *arguments: str, output: IO[str] | None = None, **settings: Any) -> Process:
+    def start(
+        module: str, *arguments: str, output: IO[str] | None = None, is_fresh: bool = False, **settings: Any
+    ) -> Process:
         settings = {
             "data_dir": folder,
             "port": 0,
@@ -65,7 +72,7 @@ def processes_in(folder: Path) -> Iterator[Start]:
             **settings,
         }
         environment = {f"GOSSAMER_{name.upper()}": str(value) for name, value in settings.items()}
-        started.append(Process(module, arguments, environment, output))
+        started.append(Process(module, arguments, environment, output, is_fresh=is_fresh))
         return started[-1]
 
     try:

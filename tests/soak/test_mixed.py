@@ -18,7 +18,7 @@ FAULTS = {
 
 @pytest.mark.parametrize("size", FAULTS)
 def test_nothing_is_lost_doubled_or_wrong_in_a_storm(size: str) -> None:
-    options = ["--size", size, "--seconds", "0", "--rate", "8", "--patience", "60", "--lapse"]
+    options = ["--size", size, "--seconds", "0", "--rate", "8", "--patience", "180", "--lapse"]
     done = subprocess.run(
         [sys.executable, "-m", "tests.soak.mixed", *options, "--faults", *FAULTS[size]],
         capture_output=True,

@@ -23,7 +23,7 @@ from gossamer.observe.logs import Log
 from gossamer.problems import FETCH_TIMEOUT, NOT_FOUND, Busy, Problem, Unavailable
 from gossamer.state.db.database import Database, open_database
 from gossamer.state.db.postgres import PostgresDatabase
-from gossamer.state.jobs import heartbeats
+from gossamer.state.jobs import heartbeats, job_retry
 from gossamer.state.jobs.job import Job, JobError, JobFilter, JobState, NewJob
 from gossamer.state.jobs.job_retry import MAX_OUTAGE_SECONDS, RetryPolicy
 from gossamer.state.jobs.jobs import Jobs
@@ -601,7 +601,10 @@ async def test_a_storm_of_kills_and_freezes(database_url: str, database: Databas
     [Unavailable("database", "away"), Busy("database", "too many"), Unavailable("blobs", "away")],
     ids=["database", "busy", "blobs"],
 )
-async def test_an_outage_of_ours_costs_a_job_no_attempt(jobs: Jobs, tenant: str, away: Problem) -> None:
+async def test_an_outage_of_ours_costs_a_job_no_attempt(
+    jobs: Jobs, tenant: str, away: Problem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(job_retry, "_MIN_PAUSE", 0.05)
     times = 0
 
     async def run(work: Work[Task]) -> str:
