@@ -1,8 +1,9 @@
-"""Pages with what is true about them, in the two public formats; or pages alone.
+"""Pages with what is true about them, in three public formats; or pages alone.
 
 article-extraction-benchmark   ground-truth.json with `articleBody`, html/*.html.gz
 trafilatura's evaldata         evaldata.json or evaldata.py with `with` and `without`, pages in folders below
-neither                        any *.html or *.html.gz below the folder
+Readability's tests            folders with source.html and expected.html
+none of them                   any *.html or *.html.gz below the folder
 """
 
 import ast
@@ -11,14 +12,17 @@ import json
 import statistics
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from re import findall, sub
 from typing import Any, Final
 
 from gossamer.web.html.charset import charset_of, decode
+from gossamer.web.html.tree import parse
 
 SHINGLE: Final = 4  # words
+LOST: Final = 0.1  # of the wanted text; with less, the page is lost
+_TOLD: Final = ("title", "author", "date")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,7 @@ class Sample:
     body: str | None = None  # the whole text of the article
     included: tuple[str, ...] = ()  # passages that must be there
     excluded: tuple[str, ...] = ()  # and that must not
+    told: Mapping[str, str] = field(default_factory=dict)  # its title, author and date, as far as is known
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +52,8 @@ def load(folder: Path) -> list[Sample]:
         return list(_articles(folder))
     for truth in sorted(folder.rglob("eval*data.json")) + sorted(folder.rglob("eval*data.py")):
         return list(_passages(truth, folder))
+    if expected := sorted(folder.glob("*/expected.html")):
+        return [_expected(page) for page in expected]
     pages = sorted([*folder.rglob("*.html"), *folder.rglob("*.html.gz")])
     return [Sample(page.name, f"https://bench.example/{page.name}", _html(page)) for page in pages]
 
@@ -58,6 +65,12 @@ def score(samples: Sequence[Sample], texts: Sequence[str]) -> Score | None:
     if any(sample.included for sample in samples):
         return _by_passages(samples, texts)
     return None
+
+
+def count_lost(samples: Sequence[Sample], texts: Sequence[str]) -> int:
+    """How many pages have next to nothing of what is wanted."""
+    scores = (score([sample], [text]) for sample, text in zip(samples, texts, strict=True))
+    return sum(found is not None and found.recall < LOST for found in scores)
 
 
 def by_shingles(pairs: Sequence[tuple[str, str]]) -> Score:
@@ -107,7 +120,19 @@ def _passages(truth: Path, folder: Path) -> Iterator[Sample]:
         page = files.get(entry["file"]) or files.get(f"{entry['file']}.gz")
         if page is not None:
             included, excluded = tuple(entry.get("with", ())), tuple(entry.get("without", ()))
-            yield Sample(entry["file"], url, _html(page), included=included, excluded=excluded)
+            told = {name: _line(entry[name]) for name in _TOLD if entry.get(name)}
+            yield Sample(entry["file"], url, _html(page), None, included, excluded, told)
+
+
+def _line(told: str | list[str]) -> str:
+    return told if isinstance(told, str) else "; ".join(told)
+
+
+def _expected(page: Path) -> Sample:
+    body = parse(_html(page)).body.plain()
+    return Sample(
+        page.parent.name, f"https://{page.parent.name}.example/", _html(page.with_name("source.html")), body
+    )
 
 
 def _entries(truth: Path) -> Mapping[str, Any]:
