@@ -147,7 +147,7 @@ class Database(ABC):
                     await _refuse_half_restored(connection)
                 return
         async with self.write(seconds=MIGRATION_DEADLINE) as connection:
-            await self._lock_out(connection)
+            await self.lock_out(connection)
             if not await _is_current(connection):
                 await connection.run_sync(upgrade)
 
@@ -239,7 +239,7 @@ class Database(ABC):
         """Create what the first connection needs."""
 
     @abstractmethod
-    async def _lock_out(self, connection: AsyncConnection) -> None:
+    async def lock_out(self, connection: AsyncConnection) -> None:
         """Wait until no other process migrates, and keep others out until the end of the transaction."""
 
     @abstractmethod

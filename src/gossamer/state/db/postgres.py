@@ -233,7 +233,7 @@ class PostgresDatabase(Database):
     async def _prepare(self) -> None:
         """The database itself is the operator's to create."""
 
-    async def _lock_out(self, connection: AsyncConnection) -> None:
+    async def lock_out(self, connection: AsyncConnection) -> None:
         await connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})")
 
     async def _grant(self, connection: AsyncConnection, seconds: float) -> None:

@@ -314,7 +314,7 @@ class SqliteDatabase(Database):
         """None for a file that is not there: reading would fail, and must not create it."""
         return await super()._revision() if self._path.exists() else None
 
-    async def _lock_out(self, connection: AsyncConnection) -> None:
+    async def lock_out(self, connection: AsyncConnection) -> None:
         """BEGIN IMMEDIATE has done so."""
 
     async def _grant(self, connection: AsyncConnection, seconds: float) -> None:

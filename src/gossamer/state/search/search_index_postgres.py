@@ -100,13 +100,17 @@ def _to_tsvector(entry: IndexEntry) -> str:
     return " ".join([*lexemes, *(f"'={word}'" for word in set(entry.title))])
 
 
-def _to_tsquery(query: SearchQuery, wanted: str, *, titled: bool) -> str:
+def to_filter(query: SearchQuery) -> str:
+    """The tsquery of all pages that a search may find, whatever words it is about."""
     parts = [_any([(f"@{facet}",) for facet in choice]) for choice in query.facets]
-    if titled:
-        parts += [_in_title(choice) for choice in query.all_of]
     if query.none_of:
         parts.append(f"!{_any(query.none_of)}")
-    return " & ".join([*parts, wanted])
+    return " & ".join(parts)
+
+
+def _to_tsquery(query: SearchQuery, wanted: str, *, titled: bool) -> str:
+    in_title = [_in_title(choice) for choice in query.all_of] if titled else []
+    return " & ".join([to_filter(query), *in_title, wanted])
 
 
 def _any(phrases: Iterable[Phrase]) -> str:

@@ -60,7 +60,7 @@ async def remove(connection: AsyncConnection, ids: Sequence[int]) -> None:
 async def find(connection: AsyncConnection, query: SearchQuery, *, titled: bool) -> list[int]:
     """Return the ids of matching pages, best first; with `titled`, the title must have all words."""
     parameters = {
-        "sought": _to_match(query, titled=titled),
+        "sought": to_match(query, titled=titled),
         "tenant": query.tenants[0],
         "other": query.tenants[-1],
         "since": query.since,
@@ -86,7 +86,7 @@ def _words(entry: IndexEntry) -> Iterable[str]:
     return (" ".join(part) for part in (entry.facets, entry.title, entry.description, entry.body))
 
 
-def _to_match(query: SearchQuery, *, titled: bool) -> str:
+def to_match(query: SearchQuery, *, titled: bool) -> str:
     """Write a query for FTS5. Our words are letters, digits and marks in quotes, so none is an operator."""
     wanted = [f"facets : ({_any([(facet,) for facet in choice])})" for choice in query.facets]
     wanted += [f"{'title' if titled else _WORDS} : ({_any(choice)})" for choice in query.all_of]

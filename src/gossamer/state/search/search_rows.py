@@ -104,10 +104,11 @@ async def find(connection: AsyncConnection, query: SearchQuery, is_too_long: IsT
             if not ids or not is_too_long(error):
                 raise
             complete = False
-    return Findings(await _rows(connection, ids), complete)
+    return Findings(await get(connection, ids), complete)
 
 
-async def _rows(connection: AsyncConnection, ids: Sequence[int]) -> list[FoundRow]:
+async def get(connection: AsyncConnection, ids: Sequence[int]) -> list[FoundRow]:
+    """The pages with these ids, in this order."""
     if not ids:
         return []
     columns = [_pages[name] for name in FoundRow._fields]

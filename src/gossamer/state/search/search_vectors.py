@@ -1,0 +1,95 @@
+"""Search vectors: the passages of pages as vectors, so that a search finds them by meaning.
+
+Only servers with an embedding model have the table; it is made when it is first needed, and its rows go with
+their pages. A page without a row for the present model is one that waits: nothing else is a queue, so pages
+that were read before, and pages of another model, wait as well. Backups leave vectors out.
+"""
+
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Final, NamedTuple
+
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
+
+from gossamer.problems import Unavailable
+from gossamer.state.db.database import Database
+from gossamer.state.search import search_rows, search_vectors_postgres, search_vectors_sqlite
+from gossamer.state.search.search_document import SearchQuery
+from gossamer.state.search.search_rows import FoundRow
+from gossamer.web.search.vectors import NearPage, Vector
+
+MAX_PASSAGES: Final = 16  # of a page
+_PASSAGES: Final = 1  # grows whenever passages are cut in another way
+SERVICE: Final = "search by meaning"
+NO_PGVECTOR: Final = (
+    "PostgreSQL needs the extension pgvector 0.7 or newer; install it, and run CREATE EXTENSION vector"
+)
+
+_WAITING: Final = text(
+    "SELECT p.id FROM search_pages p WHERE p.id > :after AND NOT EXISTS"
+    " (SELECT 1 FROM search_vectors v WHERE v.page_id = p.id AND v.space = :space)"
+    " ORDER BY p.id LIMIT :most"
+)
+
+
+class FoundPassage(NamedTuple):
+    """A page that was found by meaning, and which of its passages is nearest."""
+
+    row: FoundRow
+    place: int
+
+
+def space_of(model: str, dimensions: int) -> str:
+    """The name of what vectors have in common that can be compared."""
+    return f"{model}/{dimensions}/{_PASSAGES}"
+
+
+class SearchVectors:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._is_there = False
+
+    async def prepare(self) -> None:
+        """Make the table. Raises `Unavailable` where the database cannot have it."""
+        if self._is_there:
+            return
+        dialect = self._dialect
+        async with self._database.read() as connection:
+            self._is_there = bool(await connection.scalar(text(dialect.IS_THERE)))
+        if not self._is_there:
+            try:
+                async with self._database.write() as connection:
+                    await self._database.lock_out(connection)
+                    for statement in dialect.CREATE:
+                        await connection.exec_driver_sql(statement)
+            except DBAPIError as error:
+                raise Unavailable(SERVICE, NO_PGVECTOR) from error
+            self._is_there = True
+
+    async def waiting(self, space: str, after: int, most: int) -> list[FoundRow]:
+        """The first pages with a higher id that have no vectors in this space."""
+        async with self._database.scan() as connection:
+            ids = (await connection.scalars(_WAITING, {"space": space, "after": after, "most": most})).all()
+            return await search_rows.get(connection, ids)
+
+    async def put(self, space: str, pages: Sequence[tuple[int, Sequence[Vector]]]) -> None:
+        """Store the vectors of pages, by id; pages that are gone are left out."""
+        async with self._database.write() as connection:
+            await self._dialect.put(connection, space, pages)
+
+    async def nearest(
+        self, query: SearchQuery, space: str, vector: Vector, least: float
+    ) -> list[FoundPassage]:
+        """The pages nearest to a vector, of those that have a similarity of at least `least`."""
+        await self.prepare()
+        async with self._database.scan() as connection:
+            near: list[NearPage] = await self._dialect.nearest(connection, query, space, vector, least)
+            places = {one.page: one.place for one in near}
+            return [
+                FoundPassage(row, places[row.id]) for row in await search_rows.get(connection, list(places))
+            ]
+
+    @property
+    def _dialect(self) -> ModuleType:
+        return search_vectors_sqlite if self._database.dialect == "sqlite" else search_vectors_postgres

@@ -1,0 +1,31 @@
+"""Vectors: what a text means, as a direction. Texts that mean much the same point much the same way."""
+
+from typing import Final, NamedTuple
+
+from gossamer.web.search.passages import Passage
+from gossamer.web.search.question import Question
+
+Vector = tuple[float, ...]  # of length one
+
+MAX_QUESTION_CHARS: Final = 1_000
+
+
+class NearPage(NamedTuple):
+    """A page near a question."""
+
+    page: int  # its id in the search index
+    place: int  # of its nearest passage, among its passages
+    similarity: float  # the cosine of the angle; 1 is the same direction
+
+
+def passage_input(title: str, passage: Passage) -> str:
+    """What is embedded for a passage: title and headings say what it is about."""
+    return "\n".join([*dict.fromkeys(filter(None, (title, *passage.headings))), passage.text])
+
+
+def question_input(question: Question) -> str:
+    """What is embedded for a question; empty if it must be taken literally."""
+    if '"' in question.text:
+        return ""
+    kept = [word for word in question.text.split() if not word.startswith("-") and word not in ("OR", "|")]
+    return " ".join(kept)[:MAX_QUESTION_CHARS]
