@@ -20,7 +20,7 @@ from gossamer.flows.parsers.parser_pool import MAX_TAGS_IN_PLACE, ParserPool
 from gossamer.flows.parsers.parser_process import AuditTask
 from gossamer.problems import CONTENT_UNREADABLE, INVALID_SELECTOR, Problem
 from gossamer.web.audit.page.subject import Subject
-from gossamer.web.crawl.crawl_view import text_of
+from gossamer.web.crawl.crawl_view import outlined_text_of
 from gossamer.web.crawl.parts import take_apart
 from gossamer.web.pages import reading
 from gossamer.web.pages.page import Page
@@ -149,7 +149,7 @@ async def test_so_is_everything_else(make_pool: MakePool) -> None:
     for one in (linked, SMALL, NESTED, page(b"only text", "text/plain"), page(b"")):
         apart = await parsers.take_apart(one, agent="Bot/1", max_links=10)
         assert apart == take_apart(one, agent="Bot/1", max_links=10)
-        assert await parsers.extract_text(one) == text_of(one) == apart.view.text
+        assert (await parsers.extract_text(one)).text == outlined_text_of(one).text == apart.view.text
     for body in (SITEMAP, gzip.compress(SITEMAP), b"<nonsense>"):
         entries = await parsers.read_sitemap(page(body, "application/xml"))
         assert (entries.urls, entries.problem) == (sitemap.read(body).urls, sitemap.read(body).problem)

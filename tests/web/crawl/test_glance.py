@@ -11,7 +11,7 @@ from gossamer.web.crawl.crawl_view import (
     MAX_LINK_CHARS,
     MAX_TEXT_CHARS,
     CrawlView,
-    text_of,
+    outlined_text_of,
     view_page,
 )
 from gossamer.web.crawl.fingerprint import fingerprint
@@ -39,7 +39,7 @@ def seen(
         charset="utf-8",
     )
     found = view_page(page, agent="GossamerBot/1.0", max_links=max_links)
-    assert found.text == text_of(page)
+    assert found.text == outlined_text_of(page).text
     return found
 
 

@@ -27,10 +27,11 @@ from gossamer.state.search.search_document import (
     gone_page,
 )
 from gossamer.state.search.search_index import IndexedPages, SearchIndex
-from gossamer.web.crawl.crawl_view import text_of
+from gossamer.web.crawl.crawl_view import outlined_text_of
 from gossamer.web.crawl.parts import is_quick
 from gossamer.web.outcome.outcome import Outcome
 from gossamer.web.pages.page import Page
+from gossamer.web.search.passages import OutlinedText
 from gossamer.web.url.url import Url, cache_form
 
 KIND: Final = "index"
@@ -130,7 +131,7 @@ class Indexing:
                 entries.append(await asyncio.to_thread(_entry, batch, form, stored, text))
         return IndexedPages(batch, entries, gone)
 
-    async def _parse_slow(self, page: Page) -> str | None:
+    async def _parse_slow(self, page: Page) -> OutlinedText | None:
         try:
             return await self.parsers.extract_text(page)
         except Unavailable:
@@ -151,17 +152,17 @@ class Indexing:
                 gone.append(gone_page(batch.tenant_id, form, batch.crawled_at))
             elif form and stored.outcome == Outcome.OK:
                 parsed = self._parse_if_quick(stored, whole)
-                if isinstance(parsed, str):
+                if isinstance(parsed, OutlinedText):
                     entries.append(_entry(batch, form, stored, parsed))
                 elif parsed is not None:
                     slow.append((form, stored, parsed))
         return entries, gone
 
-    def _parse_if_quick(self, stored: QueuedPage, whole: bytes) -> str | Page | None:
+    def _parse_if_quick(self, stored: QueuedPage, whole: bytes) -> OutlinedText | Page | None:
         """The text of a page, or the page itself if parsing it may take long."""
         try:
             page = unpack(whole[stored.blob_offset : stored.blob_offset + stored.blob_size])
-            return text_of(page) if is_quick(page) else page
+            return outlined_text_of(page) if is_quick(page) else page
         except Exception as error:  # noqa: BLE001 - a defect that one page reveals must not stop the others
             self.log.error("indexing_failed", "a page is not readable", url=stored.final_url, cause=error)
             return None
@@ -172,12 +173,13 @@ class Indexing:
                 await index_queue.give_back(connection, batches, pause)
 
 
-def _entry(batch: IndexBatch, form: str, stored: QueuedPage, text: str) -> IndexEntry:
+def _entry(batch: IndexBatch, form: str, stored: QueuedPage, text: OutlinedText) -> IndexEntry:
     document = IndexedDocument(
         url=stored.final_url,
         title=stored.title,
         description=stored.description,
-        text=text,
+        text=text.text,
+        headings=text.headings,
         language=stored.language,
         seen_at=batch.crawled_at / 1000,
     )

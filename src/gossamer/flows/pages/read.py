@@ -115,6 +115,7 @@ class Reader:
             title=read.title,
             description=read.metadata.description or "",
             text=reading.text,
+            headings=reading.headings,
             language=read.metadata.language or "",
             seen_at=read.fetched_at,
             published_at=read.metadata.published_at,

@@ -55,6 +55,7 @@ from gossamer.web.pages.reading import Reading
 from gossamer.web.pages.reading_options import ReadingOptions
 from gossamer.web.robots import sitemap
 from gossamer.web.robots.sitemap import Entries
+from gossamer.web.search.passages import OutlinedText
 
 # A page is parsed in place if it is within all three bounds. A tag may cost 30 µs.
 MAX_BODY_IN_PLACE: Final = 64 * 1024  # bytes
@@ -122,9 +123,9 @@ class ParserPool:
         task = SitemapTask(page)
         return task.run() if sitemap.is_quick(page.body) else await self._run(task, Entries)
 
-    async def extract_text(self, page: Page) -> str:
-        """The text of a page, for the search index. Always in a child."""
-        return await self._run(TextTask(page), str)
+    async def extract_text(self, page: Page) -> OutlinedText:
+        """The text of a page with its headings, for the search index. Always in a child."""
+        return await self._run(TextTask(page), OutlinedText)
 
     async def find_links(self, page: Page) -> tuple[Link, ...]:
         """Always in a child: whoever asks does so for many pages in a row."""

@@ -25,7 +25,7 @@ from gossamer.web.audit.page.subject import Subject
 from gossamer.web.audit.report import AuditReport
 from gossamer.web.audit.site.site import SitePage
 from gossamer.web.audit.site.site_page import Normalise, normalise, summarise
-from gossamer.web.crawl.crawl_view import text_of
+from gossamer.web.crawl.crawl_view import outlined_text_of
 from gossamer.web.crawl.parts import PageParts, take_apart
 from gossamer.web.documents.pdf.scans import Recognise
 from gossamer.web.extract.extraction import Extraction, extract_data
@@ -40,6 +40,7 @@ from gossamer.web.pages.reading_options import ReadingOptions
 from gossamer.web.render.prerender import Prerendered, prerender
 from gossamer.web.robots import sitemap
 from gossamer.web.robots.sitemap import Entries, SitemapEntry
+from gossamer.web.search.passages import OutlinedText
 
 LENGTH_BYTES: Final = 4  # of the length before each message
 _LINKS_ALONE: Final = ReadingOptions(main_content=False, markdown=False, html=False, max_text=0)
@@ -115,8 +116,8 @@ class SitemapTask(msgspec.Struct, array_like=True, tag=True):
 class TextTask(msgspec.Struct, array_like=True, tag=True):
     page: Page
 
-    def run(self) -> str:
-        return text_of(self.page)
+    def run(self) -> OutlinedText:
+        return outlined_text_of(self.page)
 
 
 class LinksTask(msgspec.Struct, array_like=True, tag=True):

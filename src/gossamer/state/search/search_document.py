@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 
 from gossamer.state.pages.page_key import site_of
 from gossamer.web.html.dates import unix_time
+from gossamer.web.search.passages import Heading
 from gossamer.web.search.question import Phrase, Question
 from gossamer.web.search.words import clean, words
 from gossamer.web.url.url import Url, digest
@@ -27,6 +28,7 @@ class IndexedDocument:
     language: str
     seen_at: float  # Unix seconds
     published_at: str | None = None  # ISO 8601, as the page says
+    headings: tuple[Heading, ...] = ()  # in `text`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,7 @@ from gossamer.web.content.main.features import ContentHints
 from gossamer.web.content.main.find import find_content
 from gossamer.web.content.main.model import BlockModel
 from gossamer.web.content.main.structured import article_body, state_texts, to_element
-from gossamer.web.content.plain import plain_text
+from gossamer.web.content.plain import outlined_text
 from gossamer.web.html.links import Addresses, Link, links_of
 from gossamer.web.html.metadata import Metadata
 from gossamer.web.html.metadata_reader import METADATA_SELECTOR, metadata_of
@@ -32,6 +32,7 @@ from gossamer.web.html.tree import Element, Tree, parse, release
 from gossamer.web.html.vocabulary import tags
 from gossamer.web.markdown.images import image_of
 from gossamer.web.markdown.markdown import to_markdown
+from gossamer.web.search.passages import Heading
 
 MAX_EMPTY_CHARS: Final = 250  # on a page that shows next to nothing without scripts
 MIN_CONTENT_CHARS: Final = 100  # of main content; with less, the whole page is used if it has much more
@@ -52,6 +53,7 @@ class Article:
     title: str
     markdown: str
     text: str
+    headings: tuple[Heading, ...]  # in the text
     html: str  # of the content, without anything that runs or loads; empty unless it was asked for
     metadata: Metadata
     links: tuple[Link, ...]  # of the whole page
@@ -85,17 +87,18 @@ def extract(
     content = content_of(tree, metadata) if searched else whole_page(tree)
     roots = [content.heading, content.root] if content.heading else [content.root]
     markdown = to_markdown(roots, addresses, content.left_out)
-    text = plain_text(content, metadata.title)
+    outlined = outlined_text(content, metadata.title)
     links, too_many = links_of(anchors, addresses)
     article = Article(
         title=metadata.title,
         markdown=markdown.text,
-        text=text,
+        text=outlined.text,
+        headings=outlined.headings,
         html=to_html(roots, addresses, content.left_out) if cleaned else "",
         metadata=metadata,
         links=links,
         resources=resources_of(tree.source, addresses) if resources else (),
-        words=len(text.split()),
+        words=len(outlined.text.split()),
         confidence=round(content.confidence, 2) if searched else None,
         warning=content.warning,
         scripted=content.warning is not None and len(tree.source.css("script[src]")) >= MIN_SCRIPTS,

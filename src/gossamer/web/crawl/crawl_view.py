@@ -13,12 +13,14 @@ from typing import Final
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from gossamer.web.crawl.fingerprint import fingerprint
+from gossamer.web.crawl.headings import mark_headings
 from gossamer.web.documents.kind import is_html
 from gossamer.web.html.links import Addresses, Folders
 from gossamer.web.html.sanitise import BoundedHtml, bound_html
 from gossamer.web.html.shadow import flatten_shadow_roots
 from gossamer.web.pages.page import Page, is_text
 from gossamer.web.robots.directives import NOTHING, Directives, directives_of
+from gossamer.web.search.passages import MARK, OutlinedText, take_marks
 
 MAX_LINKS: Final = 1_000
 REPEATED: Final = 20  # times as many links are read, because most pages repeat them
@@ -94,12 +96,15 @@ def view_page(
     )
 
 
-def text_of(page: Page) -> str:
-    """Only the text, as in `CrawlView`."""
+def outlined_text_of(page: Page) -> OutlinedText:
+    """Only the text, as in `CrawlView`, and the headings in it."""
     if not is_html(page.media_type, page.body, page.final_url):
-        return _text_of_other(page)
+        return OutlinedText(_text_of_other(page))
     html = _safe(page).html.encode("utf-8", "replace")
-    return " ".join(_seen(LexborHTMLParser(html), html)[:MAX_TEXT_CHARS].split())
+    source = LexborHTMLParser(html)
+    headings = mark_headings(source)
+    text = " ".join(_seen(source, html)[:MAX_TEXT_CHARS].split())
+    return take_marks(text.replace(f"{MARK} ", MARK), headings)
 
 
 def _safe(page: Page) -> BoundedHtml:

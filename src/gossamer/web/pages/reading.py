@@ -17,6 +17,7 @@ from gossamer.web.outcome.judging import judge
 from gossamer.web.outcome.outcome import Judgement, Outcome
 from gossamer.web.pages.page import Page
 from gossamer.web.pages.reading_options import ReadingOptions
+from gossamer.web.search.passages import Heading
 
 FEW_WORDS: Final = 100  # of doubtful content; with more, a page is hardly a shell
 _NO_TEXT: Final = Judgement(Outcome.EMPTY, "no_text")
@@ -43,6 +44,7 @@ class Reading:
     brief: Brief | None = None
     cut: bool = False  # something went over a bound and is missing, or has lost its structure
     raw_html: str | None = None  # the page as it came, decoded
+    headings: tuple[Heading, ...] = ()  # in `text`; documents have none
 
     @property
     def fallback(self) -> bool:
@@ -92,6 +94,7 @@ def _read_html(page: Page, options: ReadingOptions) -> Reading:
         title=article.title,
         markdown=article.markdown,
         text=article.text,
+        headings=article.headings,
         judgement=judge(page, title=article.title, text=article.text),
         html=article.html,
         metadata=article.metadata,

@@ -1,0 +1,155 @@
+"""Passages: a page's text, cut where its headings are, so that a search can show and link the right part.
+
+    text      Undo Git can undo many things. The last commit git commit --amend replaces …
+    headings  ^ 0, level 1           ^ 30, level 2, id "last"
+    passages  ("Undo",) "Git can undo many things."   ("Undo", "The last commit") "git commit --amend …"
+
+A page is stored as its text and its headings; the passages are made from both when they are needed.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+from urllib.parse import quote
+
+from gossamer.web.search.words import clean
+
+PASSAGE_CHARS: Final = 1_200  # longer sections are cut
+MAX_HEADINGS: Final = 300  # of a page
+MAX_HEADING_CHARS: Final = 200
+MAX_ANCHOR_CHARS: Final = 100
+QUOTED_WORDS: Final = 5  # of a text fragment: few, because a browser finds it within one block only
+MARK: Final = "\ufdd0"  # where a heading begins, until the text is complete; no character
+
+PERMALINKS: Final = "¶#§🔗 "  # signs behind a heading that link to itself
+_SENTENCE_END: Final = re.compile("[.!?:;](?= )|[\u3002\uff01\uff1f]")
+
+
+class Heading(NamedTuple):
+    at: int  # where it begins in the text
+    size: int  # its characters
+    level: int  # 1 to 6
+    anchor: str = ""  # the id of its element, or of the section that it opens
+
+
+@dataclass(frozen=True, slots=True)
+class OutlinedText:
+    """The text of a page, and the headings in it, in order."""
+
+    text: str
+    headings: tuple[Heading, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A part of a page. Its texts are untrusted."""
+
+    headings: tuple[str, ...]  # above it, from the outermost to its own
+    text: str
+    start: int  # where it begins in the text of the page
+    anchor: str = ""  # an element id at the heading above it
+    continues: bool = False  # it is a later part of its section
+
+
+class MarkedHeading(NamedTuple):
+    """A heading of a tree, whose place in the text is marked with `MARK`."""
+
+    text: str
+    level: int
+    anchor: str
+
+
+def take_marks(marked: str, headings: Sequence[MarkedHeading]) -> OutlinedText:
+    """Replace marks by places. A page that brings marks of its own has no headings."""
+    pieces = marked.split(MARK)
+    text = "".join(pieces)
+    if len(pieces) != len(headings) + 1:
+        return OutlinedText(text)
+    found: list[Heading] = []
+    at = 0
+    for piece, heading in zip(pieces, headings, strict=False):
+        at += len(piece)
+        if text.startswith(heading.text, at) and heading.text:
+            found.append(Heading(at, len(heading.text), heading.level, heading.anchor))
+    return OutlinedText(text, tuple(found[:MAX_HEADINGS]))
+
+
+def clean_outlined(outlined: OutlinedText, longest: int) -> OutlinedText:
+    """Clean a text (`words.clean`), and keep its headings where they are."""
+    if not outlined.headings:
+        return OutlinedText(clean(outlined.text, longest))
+    pieces: list[str] = []
+    headings: list[Heading] = []
+    at = 0
+
+    def take(piece: str) -> int:
+        nonlocal at
+        tidied = clean(piece, longest)
+        if tidied:
+            pieces.append(tidied)
+            at += len(tidied) + 1
+        return len(tidied)
+
+    text, last = outlined.text, 0
+    for heading in outlined.headings:
+        take(text[last : heading.at])
+        last = heading.at + heading.size
+        begin = at
+        size = take(text[heading.at : last][:MAX_HEADING_CHARS])
+        if size and begin + size <= longest:
+            headings.append(Heading(begin, size, heading.level, heading.anchor[:MAX_ANCHOR_CHARS]))
+    take(text[last:])
+    return OutlinedText(" ".join(pieces)[:longest], tuple(headings))
+
+
+def passages_of(text: str, headings: Sequence[Heading] = (), most: int = PASSAGE_CHARS) -> list[Passage]:
+    """Cut a clean text into passages of at most `most` characters; headings alone are none."""
+    passages: list[Passage] = []
+    path: list[tuple[int, str]] = []
+    anchor, begin = "", 0
+    for heading in [*headings, None]:
+        end = len(text) if heading is None else heading.at
+        above = tuple(name for _, name in path)
+        for number, (start, stop) in enumerate(_cut(text, begin, end, most)):
+            passages.append(Passage(above, text[start:stop], start, anchor, number > 0))
+        if heading is not None:
+            while path and path[-1][0] >= heading.level:
+                path.pop()
+            begin = heading.at + heading.size
+            path.append((heading.level, text[heading.at : begin]))
+            anchor = heading.anchor
+    return passages
+
+
+def _cut(text: str, start: int, end: int, most: int) -> Iterator[tuple[int, int]]:
+    """Cut a range after a sentence, or else between words; what it yields has no spaces around it."""
+    while True:
+        while start < end and text[start] == " ":
+            start += 1
+        if start >= end:
+            return
+        while text[end - 1] == " ":
+            end -= 1
+        stop = end if end - start <= most else _last_stop(text, start + most // 2, start + most)
+        yield start, stop
+        start = stop
+
+
+def _last_stop(text: str, earliest: int, latest: int) -> int:
+    ends = [stop.end() for stop in _SENTENCE_END.finditer(text, earliest, latest)]
+    if ends:
+        return ends[-1]
+    space = text.rfind(" ", earliest, latest)
+    return latest if space < 0 else space
+
+
+def link_to(url: str, passage: Passage, at: int = 0) -> str:
+    """A link that scrolls to a passage: to the id above it, and unless it begins there, to its words from
+    `at` on (a text fragment)."""
+    page = url.partition("#")[0]
+    if passage.anchor and not passage.continues:
+        return f"{page}#{quote(passage.anchor, safe='')}"
+    words = passage.text[at:].split(" ", QUOTED_WORDS)[:QUOTED_WORDS]
+    said = quote(" ".join(words), safe="").replace("-", "%2D")
+    return f"{page}#{quote(passage.anchor, safe='')}:~:text={said}"
