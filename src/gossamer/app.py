@@ -17,6 +17,7 @@ from gossamer import __version__
 from gossamer.assembly.choices import (
     facilitator_probes,
     open_browsers,
+    open_embeddings,
     open_hot,
     open_launcher,
     open_model,
@@ -207,7 +208,9 @@ class Service:
         self.cache = Cache(self.hot, log, time.time, self.metrics.answer_cache)
         self.index = SearchIndex(self.database, log, max_pages=settings.search_index_pages)
         self.search_engines = open_search_engines(settings)
-        self.finder = Finder(sources(settings, self.index, self.search_engines), self.cache, log)
+        self.embeddings = open_embeddings(settings, self.database, self.worker_name, log)
+        searched = sources(settings, self.index, self.search_engines, self.embeddings)
+        self.finder = Finder(searched, self.cache, log)
         self.reader = Reader(self.obtainer, self.parsers, self.cache, self.index, self.model)
         self.extractor = Extractor(self.obtainer, self.parsers, self.cache, self.model)
         self.capturer = Capturer(self.browsing, self.parsers, self.cache)
@@ -288,7 +291,15 @@ class Service:
             self.metrics,
         )
         self.doctor = Doctor(
-            settings, self.database, self.hot, self.blobs, self.browsers, self.names, KINDS, log
+            settings,
+            self.database,
+            self.hot,
+            self.blobs,
+            self.browsers,
+            self.names,
+            KINDS,
+            log,
+            None if self.embeddings is None else self.embeddings.progress,
         )
         self.workers = Workers(self.database)
         self.alerts = Alerts(self.checkup, self.database, time.time)
@@ -327,6 +338,8 @@ class Service:
         start("crawl_metrics", CrawlWatch(self.crawl_stats, self.metrics, self.log).run)
         if self.payments is not None:
             start("payments", self.payments.keep_up)
+        if self.embeddings is not None:
+            start("embeddings", self.embeddings.indexer.run)
         if self.upstreams is not None:
             start("upstreams", self.upstreams.keep_checked)
         return self
@@ -375,6 +388,8 @@ class Service:
             await self.payments.close()
         if self.model is not None:
             await self.model.close()
+        if self.embeddings is not None:
+            await self.embeddings.close()
         for engine in self.search_engines.values():
             await engine.close()
         await self.browsers.close()

@@ -12,7 +12,9 @@ from gossamer.reach.services.embeddings import EmbeddingFailed, EmbeddingModel, 
 
 
 @asynccontextmanager
-async def asked(key: str = "", dimensions: int = 0, **options: Any) -> AsyncIterator[tuple[EmbeddingsApi, EmbeddingModel]]:
+async def asked(
+    key: str = "", dimensions: int = 0, **options: Any
+) -> AsyncIterator[tuple[EmbeddingsApi, EmbeddingModel]]:
     async with embeddings_api(**options) as api:
         model = EmbeddingModel(MODEL, base_url=api.base_url, key=key, dimensions=dimensions)
         yield api, model
@@ -20,11 +22,13 @@ async def asked(key: str = "", dimensions: int = 0, **options: Any) -> AsyncIter
 
 
 async def test_each_text_has_its_vector_of_length_one() -> None:
-    async with asked(key="sk-1", **{}) as (api, model):
+    async with asked(key="sk-1") as (api, model):
         api.key = "sk-1"
         one, other = await model.embed(["silk rope", "a car"])
     assert math.hypot(*one) == pytest.approx(1)
-    assert sum(map(float.__mul__, one, embed("silk rope"))) > sum(map(float.__mul__, other, embed("silk rope")))
+    assert sum(map(float.__mul__, one, embed("silk rope"))) > sum(
+        map(float.__mul__, other, embed("silk rope"))
+    )
     assert "dimensions" not in api.requests[0]
 
 
@@ -56,7 +60,8 @@ async def test_an_answer_without_a_vector_for_each_text_is_a_failure(answer: Any
 
 
 @pytest.mark.parametrize(
-    ("status", "kind"), [(400, EmbeddingRefused), (401, EmbeddingFailed), (429, EmbeddingFailed), (500, EmbeddingFailed)]
+    ("status", "kind"),
+    [(400, EmbeddingRefused), (401, EmbeddingFailed), (429, EmbeddingFailed), (500, EmbeddingFailed)],
 )
 async def test_only_texts_that_are_not_taken_are_refused_for_good(
     status: int, kind: type[EmbeddingFailed]

@@ -6,9 +6,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from tests.servers.model_server import ModelApi, serving
-
 from gossamer.web.search.words import words
+from tests.servers.model_server import ModelApi, serving
 
 MODEL = "meanings"
 DIMENSIONS = 64
@@ -56,7 +55,7 @@ class EmbeddingsApi(ModelApi):
 
 
 def embed(text: str, dimensions: int = DIMENSIONS) -> list[float]:
-    """Each meaning adds to four places, up or down. Texts without a common meaning are nearly at right angles."""
+    """Each meaning adds to four places, up or down. Texts without a common meaning are hardly similar."""
     found = [1e-6] * dimensions
     for word in words(text, 1_000):
         digest = hashlib.sha256(_meaning(word).encode()).digest()

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 from urllib.parse import unquote, urlsplit
 
 from gossamer import __version__
@@ -59,6 +59,9 @@ from gossamer.state.pages.page_cache import PageCache
 from gossamer.state.search.search_index import SearchIndex
 from gossamer.state.tenants.limits import Limits
 from gossamer.web.extract.model_use import TokenPrices
+
+if TYPE_CHECKING:
+    from gossamer.flows.embeddings.embeddings import Embeddings
 
 
 class WatchedService(Protocol):
@@ -118,14 +121,40 @@ def open_search_engines(settings: Settings) -> dict[str, Provider]:
     return opened
 
 
+def open_embeddings(settings: Settings, database: Database, name: str, log: Log) -> "Embeddings | None":
+    """None unless a model is set, and the index is searched. Nothing is imported then."""
+    if not settings.embeddings_model or "index" not in settings.search_providers:
+        return None
+    from gossamer.flows.embeddings.embedding_indexer import EmbeddingIndexer
+    from gossamer.flows.embeddings.embedding_source import EmbeddingSource
+    from gossamer.flows.embeddings.embeddings import Embeddings
+    from gossamer.reach.services.embeddings import EmbeddingModel
+    from gossamer.state.search.search_vectors import SearchVectors
+
+    model = EmbeddingModel(
+        settings.embeddings_model,
+        base_url=settings.embeddings_base_url,
+        key=settings.embeddings_api_key,
+        dimensions=settings.embeddings_dimensions,
+    )
+    vectors = SearchVectors(database)
+    source = EmbeddingSource(model, vectors, settings.embeddings_similarity)
+    return Embeddings(model, vectors, source, EmbeddingIndexer(name, model, vectors, database, log))
+
+
 def sources(
-    settings: Settings, index: SearchIndex, engines: Mapping[str, Provider]
+    settings: Settings,
+    index: SearchIndex,
+    engines: Mapping[str, Provider],
+    embeddings: "Embeddings | None",
 ) -> dict[str, SearchSource]:
-    """The sources of a search, in the order of the setting."""
-    return {
-        name: IndexSource(index) if name == "index" else ProviderSource(engines[name])
-        for name in settings.search_providers
-    }
+    """The sources of a search, in the order of the setting; embeddings stand beside the index."""
+    found: dict[str, SearchSource] = {}
+    for name in settings.search_providers:
+        found[name] = IndexSource(index) if name == "index" else ProviderSource(engines[name])
+        if name == "index" and embeddings is not None:
+            found["embeddings"] = embeddings.source
+    return found
 
 
 def open_single_sign_on(settings: Settings, people: People, sign_in: SignIn, hot: Hot) -> SingleSignOn | None:

@@ -24,6 +24,12 @@ EXTRAS: Final = (
         "anthropic_api_key",
         lambda known: bool(known.anthropic_api_key and not known.openai_model),
     ),
+    Extra(
+        "embeddings",
+        "numpy",
+        "embeddings_model",
+        lambda known: bool(known.embeddings_model and known.database_url.startswith("sqlite")),
+    ),
     Extra("oidc", "authlib", "oidc_issuer", lambda known: bool(known.oidc_issuer)),
     Extra("proxies", "python_socks", "upstream_proxies", lambda known: bool(known.upstream_proxies)),
     Extra("otel", "opentelemetry", "otel_endpoint", lambda known: bool(known.otel_endpoint)),

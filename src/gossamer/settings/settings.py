@@ -304,6 +304,11 @@ class Settings:
     anthropic_api_key: str = setting("", "Key for a language model of Anthropic, for the same; used if openai_model is empty", secret=True, alias="ANTHROPIC_API_KEY")
     anthropic_base_url: str = setting("https://api.anthropic.com", "Address of that model's API", parse=base, alias="ANTHROPIC_BASE_URL")
     anthropic_model: str = setting("claude-haiku-5-5", "Name of that model", parse=matching(r"[\w.:@/-]{1,200}", "the name of a model"))
+    embeddings_model: str = setting("", "Name of an embedding model behind an API like OpenAI's, which lets /search find pages by meaning; empty turns it off", parse=matching(r"[\w.:@/-]{1,200}", "the name of a model"))
+    embeddings_base_url: str = setting("https://api.openai.com/v1", "Address of that API, such as http://localhost:11434/v1 for Ollama", parse=base)
+    embeddings_api_key: str = setting("", "Key for that API; a server of your own may need none", secret=True, parse=matching(r"[!-~]{1,1000}", "a key, in visible ASCII"))
+    embeddings_dimensions: int = setting(0, "Dimensions to ask that model for, if it lets you choose; 0 takes what it gives", parse=whole(0, 4_096))
+    embeddings_similarity: float = setting(0.3, "Similarity to the question, from 0 to 1, from which on a page counts as found; models differ in what is much", parse=share)
     model_price_input: Money = setting(Money(0), "What a million tokens that the language model reads cost you; answers tell costs if this or the next is set", parse=money_or_none)
     model_price_output: Money = setting(Money(0), "What a million tokens that it writes cost you", parse=money_or_none)
     # fmt: on

@@ -43,6 +43,9 @@ def examine_secrets(settings: Settings) -> list[Diagnosis]:
         "GOSSAMER_OPENAI_API_KEY": settings.openai_model
         and settings.sources.get("openai_base_url") == "default"
         and not settings.openai_api_key,
+        "GOSSAMER_EMBEDDINGS_API_KEY": settings.embeddings_model
+        and settings.sources.get("embeddings_base_url") == "default"
+        and not settings.embeddings_api_key,
         "GOSSAMER_BRAVE_API_KEY": "brave" in settings.search_providers and not settings.brave_api_key,
     }
     missing = [name for name, is_missing in wanted.items() if is_missing]

@@ -33,6 +33,7 @@ class Doctor:
     names: Names
     kinds: Collection[str]  # of jobs
     log: Log
+    embedding: services.Progress | None = None  # how far it is, if there is a model for it
 
     async def examine(self) -> list[Diagnosis]:
         """Every part, in the order in which an operator would mend them."""
@@ -65,7 +66,14 @@ class Doctor:
             "clock": lambda: machine.examine_clock(database),
             "workers": lambda: choices.examine_workers(database, self.kinds, serves=serves),
             "backup": lambda: choices.examine_backups(database, settings, time.time()),
+            **self._optional(),
         }
+
+    def _optional(self) -> dict[str, Examination]:
+        progress = self.embedding
+        if progress is None:
+            return {}
+        return {"embeddings": lambda: services.examine_embeddings(progress, self.settings.embeddings_model)}
 
     def _choices(self) -> dict[str, Examination]:
         settings = self.settings

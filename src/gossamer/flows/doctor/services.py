@@ -2,11 +2,12 @@
 
 import asyncio
 import secrets
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Final
 
 from gossamer.flows.doctor.diagnosis import Diagnosis, broken, improvable, ok
-from gossamer.problems import Problem
+from gossamer.problems import Problem, Unavailable
 from gossamer.reach.browser.browser import Browsers
 from gossamer.reach.browser.launcher import NoBrowser
 from gossamer.reach.net.names import Names
@@ -29,6 +30,7 @@ COMMON_SCRIPTS: Final = (
     "Thai",
 )
 SCHEMA: Final = "schema"
+Progress = Callable[[], Awaitable[tuple[int, int]]]  # pages in the search index, and those with vectors
 KNOWN_NAME: Final = "example.com"  # resolves wherever names do
 
 
@@ -147,3 +149,13 @@ async def examine_names(names: Names, name: str) -> Diagnosis:
         finding = f"{name} does not resolve: {problem.reason or problem.detail}"
         return broken("names", finding, "Check the name servers (GOSSAMER_DNS_SERVERS, or the system's).")
     return ok("names", f"{name} resolves to {len(found)} address{'es' if len(found) != 1 else ''}")
+
+
+async def examine_embeddings(progress: Progress, model: str) -> Diagnosis:
+    """Ask the model for a vector, and the database whether it can keep them."""
+    try:
+        pages, embedded = await progress()
+    except Unavailable as away:
+        advice = "Mend what is named. Until then, /search goes by words alone."
+        return improvable("embeddings", f"{away.service}: {away.reason}", advice)
+    return ok("embeddings", f"{model} answers; {embedded} of {pages} pages are embedded")

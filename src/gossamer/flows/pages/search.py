@@ -1,7 +1,7 @@
 """Search: a question in, pages out, from our own index and the providers that are configured.
 
 All sources are asked at once. One that fails does not spoil the results of the others. But if nothing was
-found and a source has not answered, the search fails: to say "nothing" would be wrong.
+found and a needed source has not answered, the search fails: to say "nothing" would be wrong.
 """
 
 import asyncio
@@ -51,6 +51,7 @@ class SearchSource(Protocol):
     """An index or a provider that is searched on behalf of a tenant."""
 
     rest: ClassVar[float]  # seconds for which it is not asked after repeated failures
+    is_needed: ClassVar[bool]  # without its answer, "nothing was found" would be wrong
 
     async def find(self, tenant: str, question: Question) -> Hits: ...
 
@@ -60,6 +61,7 @@ class IndexSource:
     index: SearchIndex
     seconds: float = SECONDS - 1
     rest: ClassVar[float] = 5.0
+    is_needed: ClassVar[bool] = True
 
     async def find(self, tenant: str, question: Question) -> Hits:
         """A timeout means that the database is busy: an unreachable one fails sooner."""
@@ -87,6 +89,7 @@ class ProviderSource:
 
     provider: Provider
     rest: ClassVar[float] = 60.0
+    is_needed: ClassVar[bool] = True
 
     async def find(self, tenant: str, question: Question) -> Hits:
         return Hits(await self.provider.search(question))
@@ -132,12 +135,13 @@ class Finder:
         object.__setattr__(self, "breakers", breakers)
 
     async def find(self, question: Question, tenant: str) -> SearchResults:
-        """Raises `Unavailable` if nothing was found and a source has not answered."""
+        """Raises `Unavailable` if nothing was found and a needed source has not answered."""
         answers = await asyncio.gather(*(self._ask(name, question, tenant) for name in self.sources))
         accounts = {name: account for name, account, _ in answers}
         rankings = {name: hits for name, account, hits in answers if account.has_answered}
         found = SearchResults(tuple(fuse(rankings, question.limit)), accounts, self.clock())
-        if not found.results and not found.complete:
+        needed = {name: account for name, account in accounts.items() if self.sources[name].is_needed}
+        if not found.results and any(account.status != "ok" for account in needed.values()):
             raise _no_results(accounts)
         return found
 

@@ -27,9 +27,13 @@ NO_PGVECTOR: Final = (
 )
 
 _WAITING: Final = text(
-    "SELECT p.id FROM search_pages p WHERE p.id > :after AND NOT EXISTS"
+    "SELECT p.id FROM search_pages p WHERE p.id > :after AND p.id <= :until AND NOT EXISTS"
     " (SELECT 1 FROM search_vectors v WHERE v.page_id = p.id AND v.space = :space)"
     " ORDER BY p.id LIMIT :most"
+)
+_LAST: Final = text("SELECT max(id) FROM search_pages")
+_COUNT: Final = text(
+    "SELECT (SELECT count(*) FROM search_pages), (SELECT count(*) FROM search_vectors WHERE space = :space)"
 )
 
 
@@ -38,6 +42,11 @@ class FoundPassage(NamedTuple):
 
     row: FoundRow
     place: int
+
+
+class EmbeddedPages(NamedTuple):
+    pages: int  # in the search index
+    embedded: int  # of them, those that have vectors
 
 
 def space_of(model: str, dimensions: int) -> str:
@@ -67,11 +76,21 @@ class SearchVectors:
                 raise Unavailable(SERVICE, NO_PGVECTOR) from error
             self._is_there = True
 
-    async def waiting(self, space: str, after: int, most: int) -> list[FoundRow]:
-        """The first pages with a higher id that have no vectors in this space."""
+    async def last_page(self) -> int:
+        """The highest id of a page."""
+        async with self._database.read() as connection:
+            return int(await connection.scalar(_LAST) or 0)
+
+    async def waiting(self, space: str, after: int, until: int, most: int) -> list[FoundRow]:
+        """The first pages with ids in this range that have no vectors in this space."""
+        asked = {"space": space, "after": after, "until": until, "most": most}
         async with self._database.scan() as connection:
-            ids = (await connection.scalars(_WAITING, {"space": space, "after": after, "most": most})).all()
-            return await search_rows.get(connection, ids)
+            return await search_rows.get(connection, (await connection.scalars(_WAITING, asked)).all())
+
+    async def count(self, space: str) -> EmbeddedPages:
+        async with self._database.scan() as connection:
+            pages, embedded = (await connection.execute(_COUNT, {"space": space})).one()
+        return EmbeddedPages(pages, embedded)
 
     async def put(self, space: str, pages: Sequence[tuple[int, Sequence[Vector]]]) -> None:
         """Store the vectors of pages, by id; pages that are gone are left out."""
