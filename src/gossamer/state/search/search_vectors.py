@@ -17,7 +17,7 @@ from gossamer.state.db.database import Database
 from gossamer.state.search import search_rows, search_vectors_postgres, search_vectors_sqlite
 from gossamer.state.search.search_document import SearchQuery
 from gossamer.state.search.search_rows import FoundRow
-from gossamer.web.search.vectors import NearPage, Vector
+from gossamer.web.search.vectors import NearestPassage, Vector
 
 MAX_PASSAGES: Final = 16  # of a page
 _PASSAGES: Final = 1  # grows whenever passages are cut in another way
@@ -103,7 +103,7 @@ class SearchVectors:
         """The pages nearest to a vector, of those that have a similarity of at least `least`."""
         await self.prepare()
         async with self._database.scan() as connection:
-            near: list[NearPage] = await self._dialect.nearest(connection, query, space, vector, least)
+            near: list[NearestPassage] = await self._dialect.nearest(connection, query, space, vector, least)
             places = {one.page: one.place for one in near}
             return [
                 FoundPassage(row, places[row.id]) for row in await search_rows.get(connection, list(places))

@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.search.search_document import SearchQuery
 from gossamer.state.search.search_index_postgres import to_filter
-from gossamer.web.search.vectors import NearPage, Vector
+from gossamer.web.search.vectors import NearestPassage, Vector
 
 MAX_COMPARED: Final = 100_000  # pages, newest first
 
@@ -55,7 +55,7 @@ async def put(connection: AsyncConnection, space: str, pages: Sequence[tuple[int
 
 async def nearest(
     connection: AsyncConnection, query: SearchQuery, space: str, vector: Vector, least: float
-) -> list[NearPage]:
+) -> list[NearestPassage]:
     """The nearest pages, best first."""
     parameters = {
         "sought": to_filter(query),
@@ -68,7 +68,7 @@ async def nearest(
         "most": MAX_COMPARED,
         "limit": query.limit,
     }
-    return [NearPage(*row) for row in await connection.execute(_NEAREST, parameters)]
+    return [NearestPassage(*row) for row in await connection.execute(_NEAREST, parameters)]
 
 
 def _text(vector: Vector) -> str:

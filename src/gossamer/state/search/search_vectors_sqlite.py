@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.search.search_document import SearchQuery
 from gossamer.state.search.search_index_sqlite import to_match
-from gossamer.web.search.vectors import NearPage, Vector
+from gossamer.web.search.vectors import NearestPassage, Vector
 
 MAX_COMPARED_BYTES: Final = 256_000_000  # of vectors, newest pages first; a second or two
 CHUNK_BYTES: Final = 8_000_000
@@ -47,9 +47,9 @@ async def put(connection: AsyncConnection, space: str, pages: Sequence[tuple[int
 
 async def nearest(
     connection: AsyncConnection, query: SearchQuery, space: str, vector: Vector, least: float
-) -> list[NearPage]:
+) -> list[NearestPassage]:
     """The nearest pages, best first. Vectors are compared in chunks, so that memory is bounded."""
-    found: list[NearPage] = []
+    found: list[NearestPassage] = []
     before, compared = _END, 0
     while compared < MAX_COMPARED_BYTES:
         parameters = {
@@ -77,17 +77,17 @@ def _pack(vector: Vector) -> bytes:
     return array("b", [round(value * scale) for value in vector]).tobytes()
 
 
-def _compare(rows: Sequence[Any], vector: Vector, least: float) -> list[NearPage]:
+def _compare(rows: Sequence[Any], vector: Vector, least: float) -> list[NearestPassage]:
     import numpy as np  # an extra
 
     packed = np.frombuffer(b"".join(row[1] for row in rows), np.int8).reshape(-1, len(vector))
     passages = packed.astype(np.float32)
     lengths = np.sqrt(np.einsum("ij,ij->i", passages, passages))
     similarities = passages @ np.asarray(vector, np.float32) / lengths
-    found: list[NearPage] = []
+    found: list[NearestPassage] = []
     at = 0
     for page, vectors in rows:
         own = similarities[at : (at := at + len(vectors) // len(vector))]
         if len(own) and own.max() >= least:
-            found.append(NearPage(page, int(own.argmax()), float(own.max())))
+            found.append(NearestPassage(page, int(own.argmax()), float(own.max())))
     return found

@@ -10,11 +10,11 @@ Vector = tuple[float, ...]  # of length one
 MAX_QUESTION_CHARS: Final = 1_000
 
 
-class NearPage(NamedTuple):
-    """A page near a question."""
+class NearestPassage(NamedTuple):
+    """The passage of a page that is nearest to a question."""
 
-    page: int  # its id in the search index
-    place: int  # of its nearest passage, among its passages
+    page: int  # the id of its page in the search index
+    place: int  # among the passages of its page
     similarity: float  # the cosine of the angle; 1 is the same direction
 
 
