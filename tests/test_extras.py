@@ -20,6 +20,7 @@ PYPROJECT = Path(__file__).parents[1] / "pyproject.toml"
         ("redis", "hiredis", {"GOSSAMER_REDIS_URL": "redis://127.0.0.1:9"}),
         ("s3", "obstore", {"GOSSAMER_BLOBS_URL": "s3://bucket"}),
         ("llm", "anthropic", {"GOSSAMER_ANTHROPIC_API_KEY": "sk-ant-none"}),
+        ("embeddings", "numpy", {"GOSSAMER_EMBEDDINGS_MODEL": "none"}),
     ],
 )
 def test_a_missing_package_is_one_sentence(
@@ -49,3 +50,9 @@ def test_every_extra_that_is_asked_for_can_be_installed() -> None:
     assert {extra.name for extra in EXTRAS} <= set(declared)
     for extra in EXTRAS:
         assert any(package.replace("-", "_").startswith(extra.module) for package in declared[extra.name])
+
+
+def test_what_is_not_switched_on_is_not_imported() -> None:
+    program = "import sys, gossamer.app; print([name for name in sys.modules if 'embedding' in name])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "[]\n", done.stderr

@@ -66,7 +66,7 @@ async def nearest(
             break
         before = rows[-1][0]
         compared += sum(len(packed) for _, packed in rows)
-        found += await asyncio.to_thread(_compare, rows, vector, least)
+        found += await asyncio.to_thread(_compare, rows, vector, least, query.limit)
         found = nlargest(query.limit, found, key=lambda near: (near.similarity, near.page))
     return found
 
@@ -77,17 +77,21 @@ def _pack(vector: Vector) -> bytes:
     return array("b", [round(value * scale) for value in vector]).tobytes()
 
 
-def _compare(rows: Sequence[Any], vector: Vector, least: float) -> list[NearestPassage]:
+def _compare(rows: Sequence[Any], vector: Vector, least: float, most: int) -> list[NearestPassage]:
+    """The nearest passage of each of the nearest pages."""
     import numpy as np  # an extra
 
     packed = np.frombuffer(b"".join(row[1] for row in rows), np.int8).reshape(-1, len(vector))
     passages = packed.astype(np.float32)
     lengths = np.sqrt(np.einsum("ij,ij->i", passages, passages))
     similarities = passages @ np.asarray(vector, np.float32) / lengths
-    found: list[NearestPassage] = []
-    at = 0
-    for page, vectors in rows:
-        own = similarities[at : (at := at + len(vectors) // len(vector))]
-        if len(own) and own.max() >= least:
-            found.append(NearestPassage(page, int(own.argmax()), float(own.max())))
-    return found
+    firsts = np.cumsum([0, *(len(vectors) // len(vector) for _, vectors in rows)])  # of each page
+    near = np.flatnonzero(similarities >= least)
+    found: dict[int, NearestPassage] = {}
+    for place in near[np.argsort(-similarities[near])].tolist():
+        row = int(np.searchsorted(firsts, place, "right")) - 1
+        page = rows[row][0]
+        found.setdefault(page, NearestPassage(page, place - int(firsts[row]), float(similarities[place])))
+        if len(found) == most:
+            break
+    return list(found.values())

@@ -1,4 +1,4 @@
-"""`POST /search` with an embedding model: what words do not find, meaning does; without one, nothing changes."""
+"""`POST /search` with an embedding model: meaning finds what words do not; without one, nothing changes."""
 
 from typing import Any
 
