@@ -36,6 +36,7 @@ from gossamer.state.db.tables import batch_results, jobs, search_drops, search_t
 from gossamer.state.jobs.jobs import Jobs
 from gossamer.state.pay import ledger
 from gossamer.state.search.search_index import SearchIndex
+from gossamer.state.search.search_vectors import SearchVectors
 from gossamer.state.wakeups.wakeups import open_wakeups
 from gossamer.web.search.question import Question
 
@@ -199,6 +200,10 @@ async def test_a_restore_replaces_only_when_told_to(
     old = open_installation(kind)
     await old.fill()
     before = await old.rows(*ENDED, *LEASED)
+    vectors = SearchVectors(old.database)
+    await vectors.prepare()
+    await vectors.put("space", [(await vectors.last_page(), [(1.0, 0.0)])])
+    assert (await vectors.count("space")).embedded == 1
     await old.back_up(place)
     await old.blobs.put("crawls/newer", b"newer")
     async with old.database.write() as connection:
@@ -219,6 +224,7 @@ async def test_a_restore_replaces_only_when_told_to(
     assert [row[0] for row in after.pop("stray_blobs")] == ["aaaa", "crawls/newer"]  # upkeep drops it
     before.pop("stray_blobs")
     assert after == before
+    assert (await vectors.count("space")).embedded == 0  # they are made again
 
 
 @both

@@ -23,8 +23,9 @@ from gossamer.web.search.vectors import Vector, passage_input
 DUTY: Final = "embeddings"
 EVERY_SECONDS: Final = 5.0
 HOLD_SECONDS: Final = 300.0  # after which another process takes the duty
-PASS_SECONDS: Final = 600.0  # until all pages are looked at again: a page may be committed after a later one
+PASS_SECONDS: Final = 600.0  # until all pages are looked at again
 PAGES_AT_ONCE: Final = 8
+LOOK_BACK: Final = 1_000  # ids: SQLite uses the last ones again, PostgreSQL may commit them late
 IDS_AT_ONCE: Final = 10_000  # of pages, in one statement
 PROBE: Final = "web page"  # tells the dimensions of the model
 
@@ -32,7 +33,7 @@ PROBE: Final = "web page"  # tells the dimensions of the model
 @dataclass(slots=True)
 class _IndexingPass:
     space: str = ""
-    done_to: int = 0  # pages up to this id have vectors
+    done_to: int = 0  # pages up to this id had vectors
     until: float = 0.0  # then the next pass begins
 
 
@@ -64,6 +65,7 @@ class EmbeddingIndexer:
         if self.ticks() >= current.until:
             await self._begin_pass()
         last = await self.vectors.last_page()
+        current.done_to = max(0, min(current.done_to, last) - LOOK_BACK)
         while current.done_to < last:
             until = min(current.done_to + IDS_AT_ONCE, last)
             waiting = await self.vectors.waiting(current.space, current.done_to, until, PAGES_AT_ONCE)

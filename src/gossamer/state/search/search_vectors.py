@@ -84,7 +84,7 @@ class SearchVectors:
     async def waiting(self, space: str, after: int, until: int, most: int) -> list[FoundRow]:
         """The first pages with ids in this range that have no vectors in this space."""
         asked = {"space": space, "after": after, "until": until, "most": most}
-        async with self._database.scan() as connection:
+        async with self._database.read() as connection:
             return await search_rows.get(connection, (await connection.scalars(_WAITING, asked)).all())
 
     async def count(self, space: str) -> EmbeddedPages:

@@ -8,6 +8,7 @@ from gossamer.web.search.question import Question
 Vector = tuple[float, ...]  # of length one
 
 MAX_QUESTION_CHARS: Final = 1_000
+MAX_ABOVE_CHARS: Final = 400  # of what stands above a passage
 
 
 class NearestPassage(NamedTuple):
@@ -20,7 +21,8 @@ class NearestPassage(NamedTuple):
 
 def passage_input(title: str, passage: Passage) -> str:
     """What is embedded for a passage: title and headings say what it is about."""
-    return "\n".join([*dict.fromkeys(filter(None, (title, *passage.headings))), passage.text])
+    above = "\n".join(dict.fromkeys(filter(None, (title, *passage.headings))))
+    return f"{above[:MAX_ABOVE_CHARS]}\n{passage.text}"
 
 
 def question_input(question: Question) -> str:
