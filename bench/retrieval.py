@@ -27,7 +27,6 @@ from gossamer.observe.logs import Log
 from gossamer.state.db.database import Database, open_database
 from gossamer.state.search.search_document import IndexedDocument
 from gossamer.state.search.search_index import SearchIndex
-from gossamer.state.tenants.tenants import PUBLIC
 from gossamer.web.crawl.crawl_view import outlined_text_of, view_page
 from gossamer.web.pages.page import Page
 from gossamer.web.search.question import Question
@@ -184,9 +183,7 @@ async def _tsvector(url: str, documents: Sequence[IndexedDocument]) -> list[Resu
 
     connection: Any = await asyncpg.connect(url)
     await connection.execute("CREATE TABLE plain (url text, words tsvector)")
-    add = (
-        "INSERT INTO plain SELECT $1, setweight(to_tsvector('english', $2), 'A') || to_tsvector('english', $3)"
-    )
+    add = "INSERT INTO plain SELECT $1, setweight(to_tsvector('english', $2), 'A') || to_tsvector('english', $3)"
     await connection.executemany(add, [(one.url, one.title, one.text[:900_000]) for one in documents])
     await connection.execute("CREATE INDEX ON plain USING gin (words)")
     size = await connection.fetchval("SELECT pg_total_relation_size('plain')")
@@ -214,7 +211,15 @@ async def _postgres() -> AsyncIterator[str]:
 
 
 def report(machine: str, documents: Sequence[IndexedDocument], results: Sequence[Result]) -> str:
-    columns = ["index", "top 3, judging", "top 3, tuning", "MRR, judging", "first, judging", "CPU ms", "kB a page"]
+    columns = [
+        "index",
+        "top 3, judging",
+        "top 3, tuning",
+        "MRR, judging",
+        "first, judging",
+        "CPU ms",
+        "kB a page",
+    ]
     rows = [
         [
             one.name,

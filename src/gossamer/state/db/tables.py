@@ -368,7 +368,7 @@ search_weights: Final = Table(
     Column("weights", Text, nullable=False),
 )
 
-# In how many pages of a sample a word stands. With the word '' it counts the pages, with '@en' those in English.
+# How many pages of a sample have a word. The word '' counts the pages, and '@en' those in English.
 search_lexicon: Final = Table(
     "search_lexicon",
     metadata,

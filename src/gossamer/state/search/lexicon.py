@@ -16,6 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from gossamer.state.db.bulk import bulk
 from gossamer.state.db.tables import search_lexicon
 from gossamer.state.search.search_document import IndexEntry
+from gossamer.web.search.languages import LANGUAGES
 from gossamer.web.search.spelling import MAX_DISTANCE, distance, may_be_misspelt, variants
 from gossamer.web.search.terms import rarity_of
 
@@ -25,6 +26,7 @@ MAX_COMPARED: Final = 3_000  # words that begin alike
 ALIKE_CHARS: Final = 2  # at the beginning of words that are compared
 TOTAL: Final = ""  # the word under which pages are counted
 LANGUAGE: Final = "@"  # at the beginning of a language
+_LANGUAGES: Final = tuple(LANGUAGE + language for language in LANGUAGES)
 
 _words: Final = search_lexicon.c
 _ADD: Final = bulk(
@@ -35,6 +37,14 @@ ON CONFLICT (tenant_id, word) DO UPDATE
 SET pages = search_lexicon.pages + excluded.pages, forms = search_lexicon.forms + excluded.forms""",
     values={"tenant": "text"},
     rows={"word": "text", "pages": "bigint", "forms": "bigint"},
+)
+
+_LOOK_UP: Final = bulk(
+    """
+SELECT word, sum(pages), sum(forms) FROM search_lexicon
+WHERE tenant_id IN ({tenant}, {other}) AND word IN (SELECT word FROM {given}) GROUP BY word""",
+    values={"tenant": "text", "other": "text"},
+    rows={"word": "text"},
 )
 
 
@@ -76,11 +86,8 @@ async def forget(connection: AsyncConnection, tenant: str) -> None:
 
 async def look_up(connection: AsyncConnection, tenants: Sequence[str], words: Iterable[str]) -> KnownWords:
     """What is known of these words, in the pages of these tenants together."""
-    query = select(_words.word, func.sum(_words.pages), func.sum(_words.forms)).group_by(_words.word)
-    known = _words.word.in_(sorted({TOTAL, *words})) | (
-        (_words.word >= LANGUAGE) & (_words.word < chr(ord(LANGUAGE) + 1))
-    )
-    rows = await connection.execute(query.where(_words.tenant_id.in_(tenants), known))
+    sought = [(word,) for word in sorted({TOTAL, *_LANGUAGES, *words})]
+    rows = await _LOOK_UP(connection, None, sought, tenant=tenants[0], other=tenants[-1])
     found = {word: max(int(pages), int(forms)) for word, pages, forms in rows}
     spoken = sorted((word for word in found if word.startswith(LANGUAGE)), key=lambda word: -found[word])
     languages = tuple(word[1:] for word in spoken if len(word) > 1)
@@ -101,7 +108,7 @@ async def nearest(connection: AsyncConnection, tenants: Sequence[str], word: str
         near = [(distance(word, known), -int(pages), known) for known, pages in rows if known != word]
         best = min(near, default=None)
         if best is not None and best[0] <= MAX_DISTANCE:
-            return best[2]
+            return str(best[2])
     return None
 
 

@@ -41,7 +41,7 @@ from gossamer.state.search.search_document import (
 from gossamer.state.search.search_drops import ALL, Extent
 from gossamer.state.search.search_rows import FoundRow
 from gossamer.state.tenants.tenants import PUBLIC
-from gossamer.web.search.hits import HitFinder, best_passages
+from gossamer.web.search.hits import Hit, HitFinder, best_passages, nearness
 from gossamer.web.search.question import Question
 from gossamer.web.search.snippet import MatchSpan, beginning, excerpt
 from gossamer.web.search.spelling import may_be_misspelt
@@ -53,7 +53,7 @@ MAX_NOTED_CHARS: Final = 32_000_000  # of all notes
 MAX_FLUSHED_BY_SEARCH: Final = 100  # notes that a search writes first
 # On SQLite all writers wait for a transaction, on PostgreSQL those that write for the same tenant.
 PAGES_PER_TRANSACTION: Final = {"sqlite": 200, "postgresql": 250}
-MIN_READ: Final = 20  # of the best pages: their texts are read to see whether their terms are near each other
+MIN_READ: Final = 15  # of the best pages: their texts are read to see whether their terms are near each other
 NEARNESS: Final = 0.5  # how much that counts
 CRAWLED_TRANSACTION_SECONDS: Final = 20.0  # no caller waits for it
 
@@ -174,7 +174,7 @@ class SearchIndex:
             best = dict(ranked[: max(MIN_READ, query.limit)])
             rows = await search_rows.rows(connection, list(best))
         found = await asyncio.to_thread(_matches, rows, best, query)
-        return Matches(found[: query.limit], complete, corrected if found else {})
+        return Matches(found, complete, corrected if found else {})
 
     async def _understand(
         self, connection: AsyncConnection, tenants: tuple[str, ...], asked: Question
@@ -313,32 +313,35 @@ def _query(question: Question, known: KnownWords, tenants: tuple[str, ...], now:
 def _matches(
     rows: list[FoundRow], standings: Mapping[int, Standing], query: SearchQuery
 ) -> tuple[Match, ...]:
-    """Find the passages of pages, and let those come first that have the terms near each other."""
+    """Let pages come first that have the terms near each other, and find the passages of the best."""
     finder = HitFinder(query.terms)
-    found = [_match(row, standings[row.id], query.terms, finder) for row in rows]
-    found.sort(key=lambda one: (bool(one[1].missing), -one[0]))
-    return tuple(match for _, match in found)
+    hits = {row.id: finder.find(row.text, row.language, standings[row.id].missing) for row in rows}
+
+    def place(row: FoundRow) -> tuple[bool, float]:
+        standing = standings[row.id]
+        near = nearness(hits[row.id], query.terms)
+        return standing.is_behind, -standing.score * (1 + NEARNESS * near)
+
+    best = sorted(rows, key=place)[: query.limit]
+    return tuple(_match(row, standings[row.id], query.terms, finder, hits[row.id]) for row in best)
 
 
 def _match(
-    row: FoundRow, standing: Standing, terms: Sequence[Term], finder: HitFinder
-) -> tuple[float, Match]:
-    hits = finder.find(row.text, row.language)
-    passages, nearness = best_passages(row.final_url, row.text, read_outline(row.outline), hits, terms)
-    described = [MatchSpan(hit.start, hit.end) for hit in finder.find(row.description, row.language)]
-    if passages:
-        shown = passages[0].snippet
-    elif described:
-        shown = excerpt(row.description, described)
-    else:
-        shown = beginning(row.description or row.text)
-    match = Match(
+    row: FoundRow, standing: Standing, terms: Sequence[Term], finder: HitFinder, hits: Sequence[Hit]
+) -> Match:
+    passages = best_passages(row.final_url, row.text, read_outline(row.outline), hits, terms)
+    return Match(
         url=row.final_url,
         title=row.title,
-        snippet=shown,
+        snippet=passages[0].snippet if passages else _description(row, finder),
         seen_at=row.seen_at / 1000,
         published_at=None if row.published_at is None else row.published_at / 1000,
         passages=tuple(passages),
         missing=tuple(terms[number].said for number in standing.missing),
     )
-    return standing.score * (1 + NEARNESS * nearness), match
+
+
+def _description(row: FoundRow, finder: HitFinder) -> str:
+    """What is shown of a page whose text has no term."""
+    spans = [MatchSpan(hit.start, hit.end) for hit in finder.find(row.description, row.language)]
+    return excerpt(row.description, spans) if spans else beginning(row.description or row.text)

@@ -17,11 +17,12 @@ from gossamer.state.db.database import insert_into
 from gossamer.state.db.tables import search_pages, search_tenants, search_weights
 from gossamer.state.search import lexicon, search_index_postgres, search_index_sqlite
 from gossamer.state.search.search_document import Candidates, GonePage, IndexEntry, SearchQuery
-from gossamer.web.search.terms import Standing, Term, standing
+from gossamer.web.search.terms import MIN_FREE_TERMS, Standing, Term, standing
 
 MAX_DELETED_PAGES: Final = 500  # in one statement
 MAX_ABOUT: Final = 200  # of the pages that are about the terms,
 MAX_MENTIONS: Final = 300  # and of those that only have them; the others are not ranked
+MAX_RANKED: Final = 1_000  # of all together
 MAX_QUORUM: Final = 4  # of the rarest terms, of which a page has two if it does not have all
 
 IsTooLong = Callable[[DBAPIError], bool]
@@ -119,7 +120,7 @@ async def rank(connection: AsyncConnection, query: SearchQuery, is_too_long: IsT
                 complete = False
                 break
     standings = [(page, standing(weights, query.terms)) for page, weights in found.items()]
-    standings.sort(key=lambda one: (len(one[1].missing) > 0, -one[1].score, -one[0]))
+    standings.sort(key=lambda one: (one[1].is_behind, -one[1].score, -one[0]))
     return Ranking(standings, complete)
 
 
@@ -146,7 +147,8 @@ def _steps(query: SearchQuery) -> list[_Step]:
         _Step(Candidates(every, is_about=False, most=MAX_MENTIONS), MAX_ABOUT),
     ]
     if some:
-        steps.append(_Step(Candidates(some, is_about=True, most=MAX_ABOUT), 0))
+        may_be_best = MAX_RANKED if len(query.terms) >= MIN_FREE_TERMS else 0
+        steps.append(_Step(Candidates(some, is_about=True, most=MAX_ABOUT), may_be_best))
         steps.append(_Step(Candidates(some, is_about=False, most=MAX_MENTIONS), 0))
         single = tuple((number,) for (number, *_) in some)
         steps.append(_Step(Candidates(tuple(dict.fromkeys(single)), is_about=False, most=MAX_MENTIONS), 0))

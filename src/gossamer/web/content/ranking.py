@@ -36,7 +36,7 @@ def rank(passages: Sequence[PassageText], query: str) -> list[int]:
     lengths, found = _weigh(passages, terms)
     having = Counter(term for weights in found for term in weights)
     rarity = {term: math.log(1 + (len(found) - n + 0.5) / (n + 0.5)) for term, n in having.items()}
-    ranked = scores(list(map(PassageWeights, lengths, found)), rarity, WORD)
+    ranked = scores([PassageWeights(*one) for one in zip(lengths, found, strict=True)], rarity, WORD)
     return sorted((at for at, weights in enumerate(found) if weights), key=ranked.__getitem__, reverse=True)
 
 

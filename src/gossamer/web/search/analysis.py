@@ -23,14 +23,14 @@ MAX_FORMS: Final = 2_000  # of a page
 TITLE: Final = 14.0
 HEADING: Final = 5.0
 DESCRIPTION: Final = 3.0
-ADDRESS: Final = 5.0
+ADDRESS: Final = 3.0
 MAX_HEADINGS_COUNTED: Final = 3  # headings that have the same word
-SATURATION: Final = 3.0  # how soon repeating a word adds nothing
+SATURATION: Final = 8.0  # how soon repeating a word adds nothing
 USUAL_WORDS: Final = 1_000  # a word in a longer text counts less
 LENGTH: Final = 0.6  # how much less
-TOP_LEVEL: Final = 15
-ABOUT_LEVEL: Final = 9  # a page is about the words with this level, wherever it has them
-_LEVELS: Final = "0123456789abcdef"
+TOP_LEVEL: Final = 35
+ABOUT_LEVEL: Final = 18  # a page is about the words with this level, wherever it has them
+_LEVELS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
 class PageTexts(NamedTuple):

@@ -4,6 +4,7 @@ The text is searched for the beginnings of words at the speed of `str.find`, and
 are folded and stemmed. So a long page costs little more than a short one.
 """
 
+import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -17,12 +18,20 @@ from gossamer.web.search.passages import Heading, Passage, link_to, passages_of
 from gossamer.web.search.question import Phrase
 from gossamer.web.search.snippet import MatchSpan, beginning, excerpt
 from gossamer.web.search.terms import PREFIX, Term
-from gossamer.web.search.words import align, is_unspaced, words
+from gossamer.web.search.words import UNSPACED, align, is_unspaced, words
 
-MAX_HITS: Final = 150  # of a word in a page
+MAX_HITS: Final = 40  # of a word in a page
 MAX_PASSAGES: Final = 3  # of a page in a result
 OTHER_PASSAGES: Final = 0.6  # the score of a further passage, as a share of the best one's
 NEAR_CHARS: Final = 200  # within which terms are near each other
+MAX_GAP_CHARS: Final = 100  # a word, and what separates it from the one before
+
+# Close to what `words` takes for a word, for texts in lower case.
+_SIGNS: Final = (
+    r"\x00-/:-@\[-`{-\xa9\xab-\xb1\xb6-\xb8\xbb\xbf\u2000-\u2bff"
+    r"\u3000-\u3004\u3008-\u3020\ufe30-\ufe4f\uff00-\uff0f"
+)
+_WORD: Final = re.compile(rf"[{UNSPACED}]|[^{_SIGNS}{UNSPACED}]+")
 
 
 class Hit(NamedTuple):
@@ -38,39 +47,40 @@ class HitFinder:
     terms: Sequence[Term]
     _known: dict[tuple[str, str], str] = field(default_factory=dict)  # stems of words by language
 
-    def find(self, text: str, language: str) -> list[Hit]:
-        """All hits in the order of the text. It is clean (`words.clean`)."""
+    def find(self, text: str, language: str, missing: Sequence[int] = ()) -> list[Hit]:
+        """All hits in the order of the text, which is clean (`words.clean`); `missing` are not looked for."""
         lowered = text.lower()
         if len(lowered) != len(text):
             lowered = align(text)
         found: list[Hit] = []
         for number, term in enumerate(self.terms):
-            hits = self._hits(lowered, term, number, language)
-            if not hits and not text.isascii():
-                lowered = align(text)
+            if number not in missing:
                 hits = self._hits(lowered, term, number, language)
-            found += hits
-        return sorted(set(found))
+                if not hits and not lowered.isascii():
+                    lowered = align(text)  # it may have accents
+                    hits = self._hits(lowered, term, number, language)
+                found += hits
+        return sorted(found)
 
     def _hits(self, text: str, term: Term, number: int, language: str) -> list[Hit]:
-        hits: list[Hit] = []
-        for phrase in term.phrases:
-            for start in _places(text, _beginning(phrase[0])):
-                end = self._end(text, start, phrase, language)
-                if end:
-                    hits.append(Hit(start, end, number))
-        return hits
+        hits: dict[int, Hit] = {}
+        beginnings = {_beginning(phrase[0]) for phrase in term.phrases}
+        for begins in beginnings:
+            if not any(begins != other and begins.startswith(other) for other in beginnings):
+                for start in _places(text, begins):
+                    ends = (self._end(text, start, phrase, language) for phrase in term.phrases)
+                    if end := next(filter(None, ends), 0):
+                        hits[start] = Hit(start, end, number)
+        return list(hits.values())
 
     def _end(self, text: str, start: int, phrase: Phrase, language: str) -> int:
         """Where a phrase ends that begins at `start`; 0 if it does not."""
         at = start
-        for place, said in enumerate(phrase):
-            if place:
-                at = _skip_gap(text, at)
-            end = _word_end(text, at)
-            if end == at or not self._is(text[at:end], said, language):
+        for said in phrase:
+            word = _WORD.search(text, at, at + MAX_GAP_CHARS)
+            if word is None or not self._is(word[0], said, language):
                 return 0
-            at = end
+            at = word.end()
         return at
 
     def _is(self, word: str, said: str, language: str) -> bool:
@@ -88,19 +98,14 @@ class HitFinder:
 
 def best_passages(
     url: str, text: str, headings: Sequence[Heading], hits: Sequence[Hit], terms: Sequence[Term]
-) -> tuple[list[FoundPassage], float]:
-    """The passages that a question is about, the best first, and how good the best is: from 0 to 1, with 1
-    for all terms near each other."""
+) -> list[FoundPassage]:
+    """The passages that a question is about, the best first."""
     passages = passages_of(text, headings)
     weighed = _weigh(passages, text, headings, hits)
     ranked = scores([one for _, one in weighed], {number: term.weight for number, term in enumerate(terms)})
-    order = sorted(range(len(weighed)), key=lambda at: (-ranked[at], at))
-    found = [
-        _shown(url, passages[weighed[at][0]], hits)
-        for at in order[:MAX_PASSAGES]
-        if ranked[at] > 0 and ranked[at] >= OTHER_PASSAGES * ranked[order[0]]
-    ]
-    return found, _nearness(hits, terms)
+    order = sorted(range(len(weighed)), key=lambda at: (-ranked[at], at))[:MAX_PASSAGES]
+    good = [at for at in order if ranked[at] >= OTHER_PASSAGES * ranked[order[0]]]
+    return [_shown(url, passages[weighed[at][0]], hits) for at in good]
 
 
 def _weigh(
@@ -114,7 +119,8 @@ def _weigh(
     for hit in hits:
         at = bisect_right(places, hit.start) - 1
         if at >= 0 and hit.start < headings[at].at + headings[at].size:
-            titled.setdefault(text[headings[at].at :][: headings[at].size], set()).add(hit.term)
+            name = text[headings[at].at : headings[at].at + headings[at].size]
+            titled.setdefault(name, set()).add(hit.term)
         elif (at := bisect_right(starts, hit.start) - 1) >= 0:
             own.setdefault(at, Counter())[hit.term] += 1
     weighed: list[tuple[int, PassageWeights]] = []
@@ -140,7 +146,7 @@ def _shown(url: str, passage: Passage, hits: Sequence[Hit]) -> FoundPassage:
     return FoundPassage(passage.headings, snippet, link_to(url, passage, first))
 
 
-def _nearness(hits: Sequence[Hit], terms: Sequence[Term]) -> float:
+def nearness(hits: Sequence[Hit], terms: Sequence[Term]) -> float:
     """The weight of the terms that some short part of the text has, as a share of all."""
     total = sum(term.weight for term in terms)
     best = 0.0
@@ -165,29 +171,11 @@ def _beginning(said: str) -> str:
 
 def _places(text: str, begins: str) -> Iterable[int]:
     """Where words begin so."""
+    is_character = is_unspaced(begins[0])
     at = text.find(begins)
     tried = 0
     while at >= 0 and tried < MAX_HITS:
         tried += 1
-        if at == 0 or not text[at - 1].isalnum() or is_unspaced(begins[0]) or is_unspaced(text[at - 1]):
+        if is_character or at == 0 or not text[at - 1].isalnum() or is_unspaced(text[at - 1]):
             yield at
         at = text.find(begins, at + 1)
-
-
-def _word_end(text: str, start: int) -> int:
-    if start < len(text) and is_unspaced(text[start]):
-        return start + 1
-    end = start
-    while end < len(text) and _is_letter(text[end]) and not is_unspaced(text[end]):
-        end += 1
-    return end
-
-
-def _skip_gap(text: str, at: int) -> int:
-    while at < len(text) and not _is_letter(text[at]):
-        at += 1
-    return at
-
-
-def _is_letter(character: str) -> bool:
-    return character.isalnum() or (not character.isascii() and bool(words(character, 1)))

@@ -33,6 +33,8 @@ _STEMMERS: Final = {
     "sr": "serbian", "sv": "swedish", "ta": "tamil", "tr": "turkish",
 }  # fmt: skip
 
+LANGUAGES: Final = tuple(_STEMMERS)  # that have stems
+
 
 class StemCache(dict[str, str]):
     """The stems of one language by word, each computed once."""

@@ -5,8 +5,8 @@ passage counts less. A word in the heading of a passage counts more than one in 
 briefs of pages (`web/content/ranking`) rank passages by this.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 HEADING: Final = 5  # how many times as much a word counts in a heading,
 ABOVE: Final = 2  # and in a heading above that
@@ -16,11 +16,11 @@ _LENGTH: Final = 0.75  # how much less a word counts in a longer text
 
 class PassageWeights(NamedTuple):
     length: int
-    weights: Mapping[Hashable, float]  # how much it has of each term
+    weights: Mapping[Any, float]  # how much it has of each term
 
 
 def scores(
-    passages: Sequence[PassageWeights], rarity: Mapping[Hashable, float], unit: float = 1.0
+    passages: Sequence[PassageWeights], rarity: Mapping[Any, float], unit: float = 1.0
 ) -> list[float]:
     """The score of each passage; `unit` is what one occurrence of a word weighs."""
     usual = max(1.0, sum(passage.length for passage in passages) / max(1, len(passages)))

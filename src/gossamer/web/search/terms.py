@@ -16,8 +16,9 @@ from gossamer.web.search.question import Phrase, Question
 MAX_TERMS: Final = 12  # that a page is ranked by; the rarest count
 MAX_LANGUAGES: Final = 3  # that a question may be in
 QUESTION_SHARE: Final = 0.25  # of a question's words that are stop words of its language
-USUAL_LEVEL: Final = 4  # of a term, on a page that was indexed without levels
-COVERAGE: Final = 2.0  # how much the share of the terms counts that a page has
+USUAL_LEVEL: Final = 9  # of a term, on a page that was indexed without levels
+COVERAGE: Final = 1.0  # how much the share of the terms counts that a page has
+MIN_FREE_TERMS: Final = 3  # from this number on, a page that lacks one may be the best
 SHORTER_STEM: Final = 3  # characters that a stem may lack of what its word begins with
 PREFIX: Final = "*"  # at the end of a word of a phrase
 
@@ -36,6 +37,7 @@ class Standing(NamedTuple):
 
     score: float
     missing: tuple[int, ...]  # which terms it lacks
+    is_behind: bool  # of few terms it lacks one, so all pages that have them come first
 
 
 def languages_of(question: Question, usual: Sequence[str]) -> tuple[str, ...]:
@@ -86,7 +88,8 @@ def standing(weights: str | None, terms: Sequence[Term]) -> Standing:
             score += term.weight * level / TOP_LEVEL
         else:
             missing.append(number)
-    return Standing(score * (present / total) ** COVERAGE if total else 0.0, tuple(missing))
+    is_behind = bool(missing) and len(terms) < MIN_FREE_TERMS
+    return Standing(score * (present / total) ** COVERAGE if total else 0.0, tuple(missing), is_behind)
 
 
 def rarity_of(pages: int, having: int) -> float:

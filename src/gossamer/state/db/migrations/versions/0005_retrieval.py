@@ -10,6 +10,8 @@ from alembic import op
 revision = "0005"
 down_revision = "0004"
 
+_ID = sa.BigInteger().with_variant(sa.Integer, "sqlite")
+
 
 def upgrade() -> None:
     op.add_column("search_pages", sa.Column("language", sa.String, nullable=False, server_default=""))
