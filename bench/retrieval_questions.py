@@ -34,7 +34,9 @@ TUNING: Final = (
     _git("ignoring files that should not be tracked", "gitignore"),
     _git("run a script before every commit", "githooks"),
     _git("sign a tag with a gpg key", "git-tag"),
-    _git("download only part of the files of a large repository", "git-sparse-checkout", "scalar", "git-clone"),
+    _git(
+        "download only part of the files of a large repository", "git-sparse-checkout", "scalar", "git-clone"
+    ),
     _python("read and write comma separated files", "library/csv"),
     _python("parsing command line arguments", "library/argparse", "howto/argparse"),
     _python("how to sort a list by a key", "howto/sorting"),
@@ -42,12 +44,16 @@ TUNING: Final = (
     _python("run an external program and capture its output", "library/subprocess"),
     _python("measure execution time of small code snippets", "library/timeit"),
     _python("regular expresion syntax", "library/re", "howto/regex"),
-    _python("what is a generator", "glossary", "howto/functional", "reference/expressions", "tutorial/classes"),
+    _python(
+        "what is a generator", "glossary", "howto/functional", "reference/expressions", "tutorial/classes"
+    ),
     _python("sending email through an smtp server", "library/smtplib", "library/email.examples"),
     _python("cancelling a running task in asyncio", "library/asyncio-task"),
     _postgres("how to make a backup of a database with sql dump", "backup-dump", "app-pgdump", "backup"),
     _postgres("limit which rows each user can see", "ddl-rowsecurity", "sql-createpolicy"),
-    _postgres("automatically removing dead rows", "routine-vacuuming", "sql-vacuum", "runtime-config-autovacuum"),
+    _postgres(
+        "automatically removing dead rows", "routine-vacuuming", "sql-vacuum", "runtime-config-autovacuum"
+    ),
     _postgres("search text ignoring accents", "unaccent"),
     _postgres("store passwords for connecting in a file", "libpq-pgpass"),
     _postgres("split a big table into partitions", "ddl-partitioning"),
@@ -60,8 +66,19 @@ TUNING: Final = (
 JUDGING: Final = (
     _git("combine several commits into one", "git-rebase", "git-merge", "user-manual", "gitfaq"),
     _git("apply the changes of a single commit to another branch", "git-cherry-pick"),
-    _git("recover a deleted branch or lost commits", "git-reflog", "git-fsck", "user-manual", "gitcore-tutorial"),
-    _git("remember my password for https remotes", "git-credential-cache", "git-credential-store", "gitcredentials"),
+    _git(
+        "recover a deleted branch or lost commits",
+        "git-reflog",
+        "git-fsck",
+        "user-manual",
+        "gitcore-tutorial",
+    ),
+    _git(
+        "remember my password for https remotes",
+        "git-credential-cache",
+        "git-credential-store",
+        "gitcredentials",
+    ),
     _git("include another repository inside a subdirectory", "git-submodule", "gitsubmodules", "gitmodules"),
     _git("exporting the files of a revision as a zip file", "git-archive"),
     _git("mail patches to a mailing list", "git-send-email", "git-format-patch"),
@@ -69,7 +86,12 @@ JUDGING: Final = (
     _git("attaching notes to commits without changing them", "git-notes"),
     _git("transfer a repository without a network using one file", "git-bundle"),
     _python("serialise objects to disk", "library/pickle", "library/shelve", "library/persistence"),
-    _python("log messages to a rotating file", "library/logging.handlers", "howto/logging-cookbook", "howto/logging"),
+    _python(
+        "log messages to a rotating file",
+        "library/logging.handlers",
+        "howto/logging-cookbook",
+        "howto/logging",
+    ),
     _python("exact decimal aritmetic for money", "library/decimal"),
     _python("cache the results of a function", "library/functools"),
     _python("start a simple web server", "library/http.server"),
@@ -78,14 +100,26 @@ JUDGING: Final = (
     _python("working with time zones", "library/zoneinfo", "library/datetime"),
     _python("generate cryptographically strong random tokens", "library/secrets"),
     _python("debug a program step by step with breakpoints", "library/pdb"),
-    _python("replace parts of the system with mock objects in tests", "library/unittest.mock", "library/unittest.mock-examples"),
+    _python(
+        "replace parts of the system with mock objects in tests",
+        "library/unittest.mock",
+        "library/unittest.mock-examples",
+    ),
     _postgres("restore the database to a point in time", "continuous-archiving"),
-    _postgres("which clients may connect and how they authenticate", "auth-pg-hba-conf", "client-authentication"),
+    _postgres(
+        "which clients may connect and how they authenticate", "auth-pg-hba-conf", "client-authentication"
+    ),
     _postgres("copying data from a csv file into a table", "sql-copy", "populate"),
     _postgres("avoiding deadlocks between transactions", "explicit-locking"),
     _postgres("recursive queries with common table expressions", "queries-with"),
     _postgres("creating an index without locking writes", "sql-createindex"),
     _postgres("encrypt columns with a pasword", "pgcrypto", "encryption-options"),
-    _postgres("replicate only some tables to another server", "logical-replication", "logical-replication-publication", "sql-createpublication", "logical-replication-quick-setup"),
+    _postgres(
+        "replicate only some tables to another server",
+        "logical-replication",
+        "logical-replication-publication",
+        "sql-createpublication",
+        "logical-replication-quick-setup",
+    ),
     _postgres("generate a series of dates", "functions-srf"),
 )

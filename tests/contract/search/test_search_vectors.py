@@ -77,6 +77,7 @@ async def test_pages_are_found_by_what_they_mean(bench: Bench, api: EmbeddingsAp
     assert await bench.find("unrelated") == []
     hits = (await bench.source.find(OURS, Question.parse("doctors"))).hits
     assert hits[0].snippet == "Physicians examine patients."
+    assert hits[0].passages[0].url.startswith("https://example.com/health#:~:text=Physicians")
     asked = len(api.requests)
     assert await bench.find("doctors") == ["health"]
     assert len(api.requests) == asked  # a question is embedded once
@@ -183,7 +184,7 @@ async def test_nearest_is_exact_by_the_cosine(bench: Bench) -> None:
     rows = await bench.vectors.waiting("turns", 0, last, 100)
     turns = {row.id: (math.cos(place / 20), math.sin(place / 20)) for place, row in enumerate(rows)}
     await bench.vectors.put("turns", [(one, [(0.0, -1.0), turn]) for one, turn in turns.items()])
-    query = SearchQuery.of(Question.parse("x", limit=5), (OURS, PUBLIC), NOW)
+    query = SearchQuery.of(Question.parse("x", limit=5), (), (), (OURS, PUBLIC), NOW)
     found = await bench.vectors.nearest(query, "turns", (1.0, 0.0), 0.5)
     assert [one.row.id for one in found] == [row.id for row in rows[:5]]
     assert {one.place for one in found} == {1}

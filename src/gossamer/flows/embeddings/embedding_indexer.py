@@ -16,8 +16,7 @@ from gossamer.reach.services.embeddings import MAX_TEXTS, EmbeddingModel, Embedd
 from gossamer.state.db.database import Database
 from gossamer.state.operations import duties
 from gossamer.state.search.search_rows import FoundRow
-from gossamer.state.search.search_vectors import MAX_PASSAGES, SearchVectors, space_of
-from gossamer.web.search.passages import passages_of
+from gossamer.state.search.search_vectors import SearchVectors, embedded_passages, space_of
 from gossamer.web.search.vectors import Vector, passage_input
 
 DUTY: Final = "embeddings"
@@ -122,4 +121,4 @@ class EmbeddingIndexer:
 
 
 def _texts(page: FoundRow) -> list[str]:
-    return [passage_input(page.title, passage) for passage in passages_of(page.text)[:MAX_PASSAGES]]
+    return [passage_input(page.title, passage) for passage in embedded_passages(page)]

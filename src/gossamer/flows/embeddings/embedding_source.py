@@ -9,12 +9,14 @@ from typing import ClassVar, Final
 from gossamer.flows.pages.search import Hits
 from gossamer.reach.services.embeddings import EmbeddingModel
 from gossamer.state.search.search_document import SearchQuery
-from gossamer.state.search.search_vectors import FoundPassage, SearchVectors, space_of
+from gossamer.state.search.search_rows import FoundRow
+from gossamer.state.search.search_vectors import SearchVectors, embedded_passages, space_of
 from gossamer.state.tenants.tenants import PUBLIC
-from gossamer.web.search.fusion import SearchHit
-from gossamer.web.search.passages import passages_of
+from gossamer.web.search.fusion import FoundPassage, SearchHit
+from gossamer.web.search.passages import link_to
 from gossamer.web.search.question import Question
-from gossamer.web.search.snippet import beginning, snippet
+from gossamer.web.search.snippet import beginning
+from gossamer.web.search.terms import languages_of
 from gossamer.web.search.vectors import Vector, question_input
 
 QUESTION_SECONDS: Final = 1.5  # for the model to embed a question
@@ -37,10 +39,10 @@ class EmbeddingSource:
         if not asked:
             return Hits(())
         vector = await self._embed(asked)
-        query = SearchQuery.of(question, (tenant, PUBLIC), self.clock())
+        query = SearchQuery.of(question, (), languages_of(question, ()), (tenant, PUBLIC), self.clock())
         space = space_of(self.model.name, len(vector))
         found = await self.vectors.nearest(query, space, vector, self.least_similarity)
-        return Hits([_to_hit(one, question) for one in found])
+        return Hits([_to_hit(*one) for one in found])
 
     async def _embed(self, asked: str) -> Vector:
         known = self._remembered.pop(asked, None)
@@ -51,13 +53,14 @@ class EmbeddingSource:
         return vector
 
 
-def _to_hit(found: FoundPassage, question: Question) -> SearchHit:
-    row = found.row
-    passage = passages_of(row.text)[found.place]
+def _to_hit(row: FoundRow, place: int) -> SearchHit:
+    passage = embedded_passages(row)[place]
+    said = beginning(passage.text)
     return SearchHit(
         url=row.final_url,
         title=row.title,
-        snippet=snippet(passage.text, question.phrases) or beginning(passage.text),
+        snippet=said,
         published_at=None if row.published_at is None else row.published_at / 1000,
         seen_at=row.seen_at / 1000,
+        passages=(FoundPassage(passage.headings, said, link_to(row.final_url, passage)),),
     )

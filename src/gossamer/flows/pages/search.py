@@ -7,7 +7,7 @@ found and a needed source has not answered, the search fails: to say "nothing" w
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final, Protocol
 
 import msgspec
@@ -45,6 +45,10 @@ class Hits:
 
     hits: Sequence[SearchHit]
     complete: bool = True
+    corrected: Mapping[str, str] = field(default_factory=dict)  # words that were replaced, and by what
+
+
+_NO_HITS: Final = Hits(())
 
 
 class SearchSource(Protocol):
@@ -77,10 +81,12 @@ class IndexSource:
                 snippet=match.snippet,
                 published_at=match.published_at,
                 seen_at=match.seen_at,
+                passages=match.passages,
+                missing=match.missing,
             )
             for match in matches.found
         ]
-        return Hits(hits, matches.complete)
+        return Hits(hits, matches.complete, matches.corrected)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +120,7 @@ class SearchResults:
     results: tuple[Ranked, ...]
     providers: dict[str, Account]
     at: float  # Unix seconds
+    corrected: dict[str, str] = field(default_factory=dict)  # words that our index replaced, and by what
 
     @property
     def complete(self) -> bool:
@@ -138,8 +145,9 @@ class Finder:
         """Raises `Unavailable` if nothing was found and a needed source has not answered."""
         answers = await asyncio.gather(*(self._ask(name, question, tenant) for name in self.sources))
         accounts = {name: account for name, account, _ in answers}
-        rankings = {name: hits for name, account, hits in answers if account.has_answered}
-        found = SearchResults(tuple(fuse(rankings, question.limit)), accounts, self.clock())
+        rankings = {name: found.hits for name, account, found in answers if account.has_answered}
+        corrected = {word: meant for *_, found in answers for word, meant in found.corrected.items()}
+        found = SearchResults(tuple(fuse(rankings, question.limit)), accounts, self.clock(), corrected)
         needed = {name: account for name, account in accounts.items() if self.sources[name].is_needed}
         if not found.results and any(account.status != "ok" for account in needed.values()):
             raise _no_results(accounts)
@@ -169,20 +177,20 @@ class Finder:
             raise Unavailable(SERVICE, f"no answers from {', '.join(away)}")
         return states
 
-    async def _ask(self, name: str, question: Question, tenant: str) -> tuple[str, Account, list[SearchHit]]:
+    async def _ask(self, name: str, question: Question, tenant: str) -> tuple[str, Account, Hits]:
         breaker = self.breakers[name]
         if not breaker.allows(self.ticks()):
-            return name, Account("skipped", reason="it kept failing and is left alone for a while"), []
+            return name, Account("skipped", reason="it kept failing and is left alone for a while"), _NO_HITS
         started = self.ticks()
         try:
             async with asyncio.timeout(self.seconds):
                 found = await self.sources[name].find(tenant, question)
         except Busy as busy:
             breaker.record_unknown()  # it works, and may be asked again
-            return name, Account("busy", 0, self._since(started), _why(busy, self.seconds)), []
+            return name, Account("busy", 0, self._since(started), _why(busy, self.seconds)), _NO_HITS
         except (Problem, TimeoutError) as error:
             breaker.record_failure(self.ticks())
-            return name, self._failure(name, _why(error, self.seconds), self._since(started)), []
+            return name, self._failure(name, _why(error, self.seconds), self._since(started)), _NO_HITS
         except BaseException:
             breaker.record_unknown()
             raise
@@ -190,7 +198,8 @@ class Finder:
         kept = [hit for hit in found.hits if _fits(hit, question, self.clock())]
         status: AccountStatus = "ok" if found.complete else "partial"
         reason = "" if found.complete else "it took too long, and was ended early"
-        return name, Account(status, len(kept), self._since(started), reason), kept
+        account = Account(status, len(kept), self._since(started), reason)
+        return name, account, replace(found, hits=kept)
 
     def _since(self, started: float) -> int:
         return round((self.ticks() - started) * 1000)

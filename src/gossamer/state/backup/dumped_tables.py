@@ -10,7 +10,8 @@ from sqlalchemy import Boolean, LargeBinary, Table
 from gossamer.state.db.all_tables import metadata
 
 # About this database and its processes, not about what they hold.
-LEFT_OUT: Final = ("backups", "duties", "restores", "workers")
+# The weights of pages in the search index are made from the pages again.
+LEFT_OUT: Final = ("backups", "duties", "restores", "search_weights", "workers")
 PAGES: Final = "search_pages"
 FACETS: Final = (
     "facets"  # of a page in the search index, in the dump only: the database has them with its words

@@ -14,14 +14,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from gossamer.state.backup.dumped_tables import DUMPED, FACETS, PAGES, DumpedTable, Row
-from gossamer.state.search.search_document import (
-    MAX_DESCRIPTION_CHARS,
-    MAX_TITLE_CHARS,
-    MAX_WORDS,
-    IndexEntry,
-    IndexRow,
-)
-from gossamer.web.search.words import words
+from gossamer.state.search.search_document import IndexEntry, IndexRow, entry_of
 
 BATCH: Final = 500  # rows at a time; some have texts of 100 kB
 
@@ -88,6 +81,7 @@ async def scalar(rows: RowStore, statement: str) -> int | str | None:
 async def clear(rows: RowStore) -> None:
     """Delete every row, those that refer to others first."""
     await rows.execute("DELETE FROM search_words")
+    await rows.execute("DELETE FROM search_weights")
     for table in reversed(list(DUMPED.values())):
         await rows.execute(f"DELETE FROM {table.name}")  # noqa: S608
 
@@ -108,21 +102,19 @@ def normalise(table: DumpedTable, batch: list[Row]) -> list[Row]:
 
 
 def index_entries(columns: Sequence[str], rows: Sequence[Row]) -> list[tuple[int, IndexEntry]]:
-    """The words of pages of the search index, by the ids of the pages. For a thread: this takes a while."""
+    """The terms of pages of the search index, by the ids of the pages. For a thread: this takes a while."""
     identity, facets = columns.index("id"), columns.index(FACETS)
-    places = [columns.index(name) for name in IndexRow._fields]
-    entries = []
-    for row in rows:
-        page = IndexRow(*(row[place] for place in places))
-        found = IndexEntry(
-            page,
-            tuple((row[facets] or "").split()),
-            words(page.title, MAX_TITLE_CHARS),
-            words(page.description, MAX_DESCRIPTION_CHARS),
-            words(page.text, MAX_WORDS),
+    places = {name: columns.index(name) for name in IndexRow._fields if name in columns}  # of any release
+    return [
+        (
+            row[identity],
+            entry_of(
+                IndexRow(**{name: row[place] for name, place in places.items()}),
+                tuple((row[facets] or "").split()),
+            ),
         )
-        entries.append((row[identity], found))
-    return entries
+        for row in rows
+    ]
 
 
 def without_facets(

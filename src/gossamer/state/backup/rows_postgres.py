@@ -45,6 +45,10 @@ class PostgresRows:
             await self._connection.execute(
                 search_index_postgres.ADD_WORDS, [page for page, _ in entries], vectors
             )
+            weights = [entry.terms.weights for _, entry in entries]
+            await self._connection.execute(
+                search_index_postgres.ADD_WEIGHTS, [page for page, _ in entries], weights
+            )
 
     async def execute(self, statement: str) -> None:
         await self._connection.execute(statement)

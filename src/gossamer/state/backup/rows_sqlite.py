@@ -99,6 +99,8 @@ class SqliteRows:
     def _add_words(self, columns: Sequence[str], rows: Sequence[Row]) -> None:
         entries = index_entries(columns, rows)
         self._ready.executemany(search_index_sqlite.ADD_WORDS, search_index_sqlite.word_rows(entries))
+        weights = [(page, entry.terms.weights) for page, entry in entries]
+        self._ready.executemany(search_index_sqlite.ADD_WEIGHTS, weights)
 
     def _close(self) -> None:
         if self._opened is not None:

@@ -359,6 +359,26 @@ past_usage: Final = Table(
     Index(None, "tenant_id"),
 )
 
+# How much a page is about each of its terms (`web/search/analysis`), for ranking. Apart from its page, whose
+# row is long.
+search_weights: Final = Table(
+    "search_weights",
+    metadata,
+    Column("id", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=False),
+    Column("weights", Text, nullable=False),
+)
+
+# How many pages of a sample have a word. The word '' counts the pages, and '@en' those in English.
+search_lexicon: Final = Table(
+    "search_lexicon",
+    metadata,
+    id_("tenant_id", primary_key=True),
+    Column("word", String().with_variant(String(collation="C"), "postgresql"), primary_key=True),
+    Column("pages", BigInteger, nullable=False),  # that have it as a term: in any form
+    Column("forms", BigInteger, nullable=False),  # that have exactly this word
+    sqlite_with_rowid=False,
+)
+
 # Pages that can be searched. Their words are in `search_words`, whose shape depends on the database.
 # A page that is read again gets a new id, so the order of ids is the order of reading.
 search_pages: Final = Table(
@@ -375,6 +395,8 @@ search_pages: Final = Table(
     Column("title", Text, nullable=False),
     Column("description", Text, nullable=False),
     Column("text", Text, nullable=False),
+    Column("language", String, nullable=False, server_default=""),  # of its stems; empty: it has none
+    Column("outline", Text, nullable=False, server_default=""),  # the headings in the text, as JSON
     CheckConstraint("length(name) = 64", name="name_is_sha256"),
     Index(None, "tenant_id", "id"),
     Index(None, "tenant_id", "site"),

@@ -1,20 +1,25 @@
 """The types of the search index: documents, rows, queries and matches."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+import msgspec
+
 from gossamer.state.pages.page_key import site_of
 from gossamer.web.html.dates import unix_time
-from gossamer.web.search.passages import Heading
+from gossamer.web.search.analysis import Analysis, PageTexts, analyse
+from gossamer.web.search.fusion import FoundPassage
+from gossamer.web.search.languages import main_part
+from gossamer.web.search.passages import Heading, OutlinedText, clean_outlined
 from gossamer.web.search.question import Phrase, Question
-from gossamer.web.search.words import clean, words
+from gossamer.web.search.terms import Term, forms_of
+from gossamer.web.search.words import clean
 from gossamer.web.url.url import Url, digest
 
 MAX_TITLE_CHARS: Final = 300
 MAX_DESCRIPTION_CHARS: Final = 1_000
 MAX_TEXT_CHARS: Final = 100_000
-MAX_WORDS: Final = 14_000  # of a text; PostgreSQL stores positions up to 16,383 for a row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +45,8 @@ class Match:
     snippet: str  # plain text, with matches between double asterisks
     seen_at: float
     published_at: float | None
+    passages: tuple[FoundPassage, ...] = ()
+    missing: tuple[str, ...] = ()  # words of the question that it does not have
 
 
 class IndexRow(NamedTuple):
@@ -55,16 +62,16 @@ class IndexRow(NamedTuple):
     title: str
     description: str
     text: str
+    language: str = ""  # of its stems
+    outline: str = ""  # its headings, see `read_outline`
 
 
 class IndexEntry(NamedTuple):
-    """The row of a page, and the words by which it is found."""
+    """The row of a page, and the terms by which it is found."""
 
     row: IndexRow
     facets: tuple[str, ...]
-    title: list[str]
-    description: list[str]
-    body: list[str]
+    terms: Analysis
 
 
 class GonePage(NamedTuple):
@@ -79,21 +86,37 @@ class SearchQuery(NamedTuple):
     """A question in the terms of the index. A page has one facet of each group."""
 
     facets: tuple[tuple[str, ...], ...]
-    all_of: tuple[tuple[Phrase, ...], ...]
+    terms: tuple[Term, ...]
     none_of: tuple[Phrase, ...]
     tenants: tuple[str, ...]
     since: int  # milliseconds
     limit: int
 
     @classmethod
-    def of(cls, question: Question, tenants: tuple[str, ...], now: float) -> "SearchQuery":
+    def of(
+        cls,
+        question: Question,
+        terms: tuple[Term, ...],
+        languages: Sequence[str],
+        tenants: tuple[str, ...],
+        now: float,
+    ) -> "SearchQuery":
         facets = [tuple(facet("tenant", tenant) for tenant in tenants)]
         if question.site:
             facets.append((facet("site", question.site),))
         if question.language:
             facets.append((facet("language", question.language),))
         since = round((question.since(now) or 0.0) * 1000)
-        return cls(tuple(facets), question.all_of, question.none_of, tenants, since, question.limit)
+        none_of = tuple(form for phrase in question.none_of for form in forms_of(phrase, languages))
+        return cls(tuple(facets), terms, none_of, tenants, since, question.limit)
+
+
+class Candidates(NamedTuple):
+    """Which pages are looked at, how many of them at most, and which terms they have."""
+
+    choices: tuple[tuple[int, ...], ...]  # all terms of one of these; by their numbers
+    is_about: bool  # they are in its title, its headings or what it says most
+    most: int
 
 
 def key_of(tenant: str, url: str) -> str:
@@ -102,6 +125,7 @@ def key_of(tenant: str, url: str) -> str:
 
 def build_entry(tenant: str, form: str, document: IndexedDocument) -> IndexEntry:
     """Build the entry of a document; `form` is the cache form of its URL."""
+    outlined = clean_outlined(OutlinedText(document.text, document.headings), MAX_TEXT_CHARS)
     row = IndexRow(
         key_of(tenant, form),
         tenant,
@@ -112,15 +136,27 @@ def build_entry(tenant: str, form: str, document: IndexedDocument) -> IndexEntry
         _milliseconds(document.published_at),
         clean(document.title, MAX_TITLE_CHARS),
         clean(document.description, MAX_DESCRIPTION_CHARS),
-        clean(document.text, MAX_TEXT_CHARS),
+        outlined.text,
+        document.language,
+        _write_outline(outlined.headings),
     )
-    return IndexEntry(
-        row,
-        _facets(tenant, document),
-        words(row.title, MAX_TITLE_CHARS),
-        words(row.description, MAX_DESCRIPTION_CHARS),
-        words(row.text, MAX_WORDS),
-    )
+    return entry_of(row, _facets(tenant, document))
+
+
+def entry_of(row: IndexRow, facets: tuple[str, ...]) -> IndexEntry:
+    """Analyse a stored page; its language may be what it says of itself."""
+    headings = [row.text[one.at : one.at + one.size] for one in read_outline(row.outline)]
+    texts = PageTexts(row.final_url, row.title, headings, row.description, row.text, row.language)
+    terms = analyse(texts)
+    return IndexEntry(row._replace(language=terms.language), facets, terms)
+
+
+def read_outline(outline: str) -> list[Heading]:
+    return msgspec.json.decode(outline, type=list[Heading]) if outline else []
+
+
+def _write_outline(headings: Sequence[Heading]) -> str:
+    return msgspec.json.encode(headings).decode() if headings else ""
 
 
 def gone_page(tenant: str, form: str, seen_at: int) -> GonePage:
@@ -133,7 +169,7 @@ def facet(kind: str, value: str) -> str:
 
 
 def _facets(tenant: str, document: IndexedDocument) -> tuple[str, ...]:
-    language = document.language.partition("-")[0].partition("_")[0].strip().lower()
+    language = main_part(document.language)
     found = [facet("tenant", tenant), *(facet("site", host) for host in _domains(document.url))]
     return (*found, facet("language", language)) if language else tuple(found)
 

@@ -8,9 +8,9 @@ adds them when there is time.
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby, islice
 from typing import Final
 
@@ -22,8 +22,9 @@ from gossamer.problems import Problem, Unavailable
 from gossamer.state.db.database import Database
 from gossamer.state.db.tables import search_pages
 from gossamer.state.pages.page_key import PagePrefix
-from gossamer.state.search import index_queue, search_drops, search_rows
+from gossamer.state.search import index_queue, lexicon, search_drops, search_rows
 from gossamer.state.search.index_queue import IndexBatch
+from gossamer.state.search.lexicon import KnownWords
 from gossamer.state.search.search_document import (
     MAX_DESCRIPTION_CHARS,
     MAX_TEXT_CHARS,
@@ -35,12 +36,16 @@ from gossamer.state.search.search_document import (
     SearchQuery,
     build_entry,
     key_of,
+    read_outline,
 )
 from gossamer.state.search.search_drops import ALL, Extent
 from gossamer.state.search.search_rows import FoundRow
 from gossamer.state.tenants.tenants import PUBLIC
-from gossamer.web.search.question import Phrase, Question
-from gossamer.web.search.snippet import beginning, snippet
+from gossamer.web.search.hits import Hit, HitFinder, best_passages, nearness
+from gossamer.web.search.question import Question
+from gossamer.web.search.snippet import MatchSpan, beginning, excerpt
+from gossamer.web.search.spelling import may_be_misspelt
+from gossamer.web.search.terms import Standing, Term, languages_of, terms_of, words_of
 from gossamer.web.url.url import Url, cache_form
 
 MAX_NOTED_PAGES: Final = 10_000
@@ -48,6 +53,8 @@ MAX_NOTED_CHARS: Final = 32_000_000  # of all notes
 MAX_FLUSHED_BY_SEARCH: Final = 100  # notes that a search writes first
 # On SQLite all writers wait for a transaction, on PostgreSQL those that write for the same tenant.
 PAGES_PER_TRANSACTION: Final = {"sqlite": 200, "postgresql": 250}
+MIN_READ: Final = 15  # of the best pages: their texts are read to see whether their terms are near each other
+NEARNESS: Final = 0.5  # how much that counts
 CRAWLED_TRANSACTION_SECONDS: Final = 20.0  # no caller waits for it
 
 _pages: Final = search_pages.c
@@ -70,6 +77,7 @@ class Matches:
 
     found: tuple[Match, ...]
     complete: bool = True
+    corrected: Mapping[str, str] = field(default_factory=dict)  # words that were replaced, and by what
 
 
 class SearchIndex:
@@ -158,10 +166,48 @@ class SearchIndex:
                 await self.flush()
         if not asked.all_of:
             return Matches(())
-        query = SearchQuery.of(asked, (tenant, PUBLIC), self._clock())
+        tenants = (tenant, PUBLIC)
         async with self._database.scan() as connection:
-            rows, complete = await search_rows.find(connection, query, self._database.is_too_long)
-            return Matches(await asyncio.to_thread(_matches, rows, asked.phrases), complete)
+            question, known, corrected = await self._understand(connection, tenants, asked)
+            query = _query(question, known, tenants, self._clock())
+            ranked, complete = await search_rows.rank(connection, query, self._database.is_too_long)
+            best = dict(ranked[: max(MIN_READ, query.limit)])
+            rows = await search_rows.rows(connection, list(best))
+        found = await asyncio.to_thread(_matches, rows, best, query)
+        return Matches(found, complete, corrected if found else {})
+
+    async def _understand(
+        self, connection: AsyncConnection, tenants: tuple[str, ...], asked: Question
+    ) -> tuple[Question, KnownWords, dict[str, str]]:
+        """Look up the words of a question, and replace those that are in no page by words that are."""
+        known = await lexicon.look_up(connection, tenants, words_of(asked, ()))
+        known = await lexicon.look_up(
+            connection, tenants, words_of(asked, languages_of(asked, known.languages))
+        )
+        corrected: dict[str, str] = {}
+        query = _query(asked, known, tenants, self._clock())
+        for number, term in enumerate(query.terms):
+            is_word = len(term.phrases[0]) == 1 and not term.is_firm
+            if not is_word or any(known.having.get(word) for phrase in term.phrases for word in phrase):
+                continue
+            if not may_be_misspelt(term.said) or await search_rows.exists(connection, query, number):
+                continue
+            if meant := await lexicon.nearest(connection, tenants, term.said):
+                corrected[term.said] = meant
+        if not corrected:
+            return asked, known, corrected
+        question = asked.replacing(corrected)
+        return question, await self._look_up(connection, tenants, question), corrected
+
+    async def _look_up(
+        self, connection: AsyncConnection, tenants: tuple[str, ...], question: Question
+    ) -> KnownWords:
+        first = languages_of(question, ())
+        known = await lexicon.look_up(connection, tenants, words_of(question, first))
+        likely = languages_of(question, known.languages)
+        if set(likely) <= set(first):
+            return known
+        return await lexicon.look_up(connection, tenants, words_of(question, likely))
 
     async def drop(self, tenant: str, url: str) -> None:
         """Remove one page; `url` is in cache form."""
@@ -191,6 +237,8 @@ class SearchIndex:
                         gone < search_rows.MAX_DELETED_PAGES
                     ):  # with the last of them, for pages that are added later
                         await search_drops.add(connection, tenant, extent)
+                        if extent == ALL:
+                            await lexicon.forget(connection, tenant)
 
     async def _write(self, entries: list[IndexEntry]) -> None:
         """Write entries in the order of their tenants, so that concurrent writers never deadlock."""
@@ -257,16 +305,43 @@ def _latest(readings: Iterable[IndexedPages]) -> Iterable[IndexEntry | GonePage]
     return last.values()
 
 
-def _matches(rows: list[FoundRow], phrases: tuple[Phrase, ...]) -> tuple[Match, ...]:
-    return tuple(
-        Match(
-            url=row.final_url,
-            title=row.title,
-            snippet=snippet(row.text, phrases)
-            or snippet(row.description, phrases)
-            or beginning(row.description or row.text),
-            seen_at=row.seen_at / 1000,
-            published_at=None if row.published_at is None else row.published_at / 1000,
-        )
-        for row in rows
+def _query(question: Question, known: KnownWords, tenants: tuple[str, ...], now: float) -> SearchQuery:
+    languages = languages_of(question, known.languages)
+    return SearchQuery.of(question, terms_of(question, languages, known.rarity), languages, tenants, now)
+
+
+def _matches(
+    rows: list[FoundRow], standings: Mapping[int, Standing], query: SearchQuery
+) -> tuple[Match, ...]:
+    """Let pages come first that have the terms near each other, and find the passages of the best."""
+    finder = HitFinder(query.terms)
+    hits = {row.id: finder.find(row.text, row.language, standings[row.id].missing) for row in rows}
+
+    def place(row: FoundRow) -> tuple[bool, float]:
+        standing = standings[row.id]
+        near = nearness(hits[row.id], query.terms)
+        return standing.is_behind, -standing.score * (1 + NEARNESS * near)
+
+    best = sorted(rows, key=place)[: query.limit]
+    return tuple(_match(row, standings[row.id], query.terms, finder, hits[row.id]) for row in best)
+
+
+def _match(
+    row: FoundRow, standing: Standing, terms: Sequence[Term], finder: HitFinder, hits: Sequence[Hit]
+) -> Match:
+    passages = best_passages(row.final_url, row.text, read_outline(row.outline), hits, terms)
+    return Match(
+        url=row.final_url,
+        title=row.title,
+        snippet=passages[0].snippet if passages else _description(row, finder),
+        seen_at=row.seen_at / 1000,
+        published_at=None if row.published_at is None else row.published_at / 1000,
+        passages=tuple(passages),
+        missing=tuple(terms[number].said for number in standing.missing),
     )
+
+
+def _description(row: FoundRow, finder: HitFinder) -> str:
+    """What is shown of a page whose text has no term."""
+    spans = [MatchSpan(hit.start, hit.end) for hit in finder.find(row.description, row.language)]
+    return excerpt(row.description, spans) if spans else beginning(row.description or row.text)

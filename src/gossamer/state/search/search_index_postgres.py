@@ -1,4 +1,7 @@
-"""The words of the search index in PostgreSQL: a tsvector for each page, built here and not by its parser."""
+"""The terms of the search index in PostgreSQL: a tsvector for each page, built here and not by its parser.
+
+Facets begin with @, and what a page is about is repeated with #; no word of a page begins so.
+"""
 
 import asyncio
 from collections import defaultdict
@@ -8,10 +11,11 @@ from typing import Final
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from gossamer.state.search.search_document import IndexEntry, IndexRow, SearchQuery
+from gossamer.state.search.search_document import Candidates, IndexEntry, IndexRow, SearchQuery
 from gossamer.web.search.question import Phrase
+from gossamer.web.search.terms import Term
 
-MAX_RANKED: Final = 1_000  # of the matching pages; the others are not considered
+MAX_ABOUT_PLACES: Final = 1_000  # of the terms that a page is about
 MANY_PAGES: Final = 50  # from this number on, words are merged into the index at once
 POSITION_GAP: Final = 8  # positions between title, description and text, so that no phrase spans two
 
@@ -20,31 +24,36 @@ _ARRAYS: Final = ", ".join(f"${place}::{kind}[]" for place, kind in enumerate(_K
 _NAMES: Final = ", ".join(_KINDS)
 _ADD: Final = f"""
 WITH given AS (
-    SELECT * FROM unnest({_ARRAYS}, ${len(_KINDS) + 1}::text[]) AS given({_NAMES}, words)
+    SELECT * FROM unnest({_ARRAYS}, ${len(_KINDS) + 1}::text[], ${len(_KINDS) + 2}::text[])
+        AS given({_NAMES}, words, weights)
 ), added AS (
     INSERT INTO search_pages ({_NAMES}) SELECT {_NAMES} FROM given RETURNING id, name
+), weighed AS (
+    INSERT INTO search_weights (id, weights)
+    SELECT added.id, given.weights FROM added JOIN given ON given.name = added.name
 )
 INSERT INTO search_words (id, words)
 SELECT added.id, given.words::tsvector FROM added JOIN given ON given.name = added.name"""  # noqa: S608
 ADD_WORDS: Final = """
 INSERT INTO search_words (id, words)
 SELECT id, words::tsvector FROM unnest($1::bigint[], $2::text[]) AS given(id, words)"""
+ADD_WEIGHTS: Final = """
+INSERT INTO search_weights (id, weights)
+SELECT id, weights FROM unnest($1::bigint[], $2::text[]) AS given(id, weights)"""
 # Every search scans the pending list from end to end, so it is kept short. Merging many pages at once takes
 # much less time than merging bit by bit.
 _LEAVE_LITTLE: Final = "SET LOCAL gin_pending_list_limit = '256kB'"
 _GATHER: Final = "SET LOCAL gin_pending_list_limit = '64MB'"
 _SORT_IN: Final = "SELECT gin_clean_pending_list('ix_search_words_words')"
 _REMOVE: Final = text("DELETE FROM search_words WHERE id = ANY(:ids)")
-# Weights of D, C, B and A; 1 means that long texts count less.
+# Ordered by id, which must be sorted, only within a bounded number of matches.
 _FIND: Final = text(
-    "SELECT id FROM ("
-    " SELECT p.id, w.words FROM search_words w JOIN search_pages p ON p.id = w.id"
+    "SELECT found.id, r.weights FROM ("
+    " SELECT p.id FROM search_words w JOIN search_pages p ON p.id = w.id"
     " WHERE w.words @@ CAST(CAST(:sought AS text) AS tsquery) AND p.tenant_id IN (:tenant, :other)"
     " AND coalesce(p.published_at, p.seen_at) >= :since"
     " LIMIT :most"
-    ") AS found"
-    " ORDER BY ts_rank_cd('{0.1, 0.2, 0.4, 1.0}', words, CAST(CAST(:wanted AS text) AS tsquery), 1) DESC,"
-    " id DESC LIMIT :limit"
+    ") AS found LEFT JOIN search_weights r ON r.id = found.id"
 )
 
 
@@ -54,7 +63,8 @@ async def add(connection: AsyncConnection, entries: Sequence[IndexEntry]) -> Non
     vectors = await asyncio.to_thread(_vectors, entries)
     many = len(entries) >= MANY_PAGES
     await connection.exec_driver_sql(_GATHER if many else _LEAVE_LITTLE)
-    await connection.exec_driver_sql(_ADD, (*columns, vectors))
+    weights = [entry.terms.weights for entry in entries]
+    await connection.exec_driver_sql(_ADD, (*columns, vectors, weights))
     if many:
         await connection.exec_driver_sql(_SORT_IN)
 
@@ -68,19 +78,18 @@ async def remove(connection: AsyncConnection, ids: Sequence[int]) -> None:
     await connection.execute(_REMOVE, {"ids": list(ids)})
 
 
-async def find(connection: AsyncConnection, query: SearchQuery, *, titled: bool) -> list[int]:
-    """Return the ids of matching pages, best first; with `titled`, the title must have all words."""
-    wanted = " & ".join(_any(choice) for choice in query.all_of)
+async def find(
+    connection: AsyncConnection, query: SearchQuery, which: Candidates
+) -> list[tuple[int, str | None]]:
+    """Return the ids and the weights of matching pages."""
     parameters = {
-        "sought": _to_tsquery(query, wanted, titled=titled),
-        "wanted": wanted,
+        "sought": _to_tsquery(query, which),
         "tenant": query.tenants[0],
         "other": query.tenants[-1],
         "since": query.since,
-        "most": MAX_RANKED,
-        "limit": query.limit,
+        "most": which.most,
     }
-    return [page for (page,) in await connection.execute(_FIND, parameters)]
+    return [(page, weights) for page, weights in await connection.execute(_FIND, parameters)]
 
 
 def _vectors(entries: Sequence[IndexEntry]) -> list[str]:
@@ -88,35 +97,55 @@ def _vectors(entries: Sequence[IndexEntry]) -> list[str]:
 
 
 def _to_tsvector(entry: IndexEntry) -> str:
-    """Build a tsvector. Facets begin with @, and title words are repeated with =; no word of a page can."""
+    terms = entry.terms
     places: defaultdict[str, list[str]] = defaultdict(list)
     at = 1
-    for weight, words in (("A", entry.title), ("B", entry.description), ("", entry.body)):
-        for place, word in enumerate(words, at):
+    for weight, field in (("A", terms.title), ("B", terms.about[:MAX_ABOUT_PLACES]), ("", terms.body)):
+        for place, word in enumerate(field, at):
             places[word].append(f"{place}{weight}")
-        at += len(words) + POSITION_GAP
+        at += len(field) + POSITION_GAP
     lexemes = [f"'{word}':{','.join(found)}" for word, found in places.items()]
+    lexemes += [f"'{form}'" for form in terms.forms if form not in places]
     lexemes += [f"'@{facet}'" for facet in entry.facets]
-    return " ".join([*lexemes, *(f"'={word}'" for word in set(entry.title))])
+    return " ".join([*lexemes, *(f"'#{word}'" for word in {*terms.title, *terms.about})])
 
 
-def to_filter(query: SearchQuery) -> str:
-    """The tsquery of all pages that a search may find, whatever words it is about."""
-    parts = [_any([(f"@{facet}",) for facet in choice]) for choice in query.facets]
-    if query.none_of:
-        parts.append(f"!{_any(query.none_of)}")
+def _to_tsquery(query: SearchQuery, which: Candidates) -> str:
+    required = {number for number, term in enumerate(query.terms) if term.is_firm}
+    choices = (_all(query.terms, {*choice, *required}, which) for choice in which.choices)
+    return to_filter(query, "(" + " | ".join(f"({one})" for one in choices) + ")")
+
+
+def to_filter(query: SearchQuery, *wanted: str) -> str:
+    """The facets of a query and what it does not want, beside what is wanted."""
+    facets = [_any([(f"@{facet}",) for facet in choice]) for choice in query.facets]
+    unwanted = [f"!{_any(query.none_of)}"] if query.none_of else []
+    return " & ".join([*facets, *wanted, *unwanted])
+
+
+def _all(terms: Sequence[Term], numbers: Iterable[int], which: Candidates) -> str:
+    parts = []
+    for number in sorted(numbers):
+        phrases = terms[number].phrases
+        if not which.is_about or any(len(phrase) > 1 for phrase in phrases):
+            parts.append(_any(phrases))
+        if which.is_about:
+            parts.append(_any_order(phrases))
     return " & ".join(parts)
 
 
-def _to_tsquery(query: SearchQuery, wanted: str, *, titled: bool) -> str:
-    in_title = [_in_title(choice) for choice in query.all_of] if titled else []
-    return " & ".join([to_filter(query), *in_title, wanted])
-
-
 def _any(phrases: Iterable[Phrase]) -> str:
-    return "(" + " | ".join(" <-> ".join(f"'{word}'" for word in phrase) for phrase in phrases) + ")"
+    return "(" + " | ".join(" <-> ".join(map(_written, phrase)) for phrase in phrases) + ")"
 
 
-def _in_title(choice: Iterable[Phrase]) -> str:
-    """Match the words of a phrase in any order. Without positions, no row has to be read."""
-    return "(" + " | ".join("(" + " & ".join(f"'={word}'" for word in one) + ")" for one in choice) + ")"
+def _any_order(phrases: Iterable[Phrase]) -> str:
+    """Match the words of a phrase in any order. Without positions, no row has to be read. Pages of earlier
+    releases have the words of their titles with =."""
+    about = (
+        " & ".join(f"({_written(f'#{word}')} | {_written(f'={word}')})" for word in one) for one in phrases
+    )
+    return "(" + " | ".join(f"({one})" for one in about) + ")"
+
+
+def _written(word: str) -> str:
+    return f"'{word[:-1]}':*" if word.endswith("*") else f"'{word}'"

@@ -5,6 +5,7 @@ writers for one tenant take turns, and its page count is exact.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations
 from types import ModuleType
 from typing import Any, Final, NamedTuple
 
@@ -13,11 +14,16 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.db.database import insert_into
-from gossamer.state.db.tables import search_pages, search_tenants
-from gossamer.state.search import search_index_postgres, search_index_sqlite
-from gossamer.state.search.search_document import GonePage, IndexEntry, SearchQuery
+from gossamer.state.db.tables import search_pages, search_tenants, search_weights
+from gossamer.state.search import lexicon, search_index_postgres, search_index_sqlite
+from gossamer.state.search.search_document import Candidates, GonePage, IndexEntry, SearchQuery
+from gossamer.web.search.terms import MIN_FREE_TERMS, Standing, Term, standing
 
 MAX_DELETED_PAGES: Final = 500  # in one statement
+MAX_ABOUT: Final = 200  # of the pages that are about the terms,
+MAX_MENTIONS: Final = 300  # and of those that only have them; the others are not ranked
+MAX_RANKED: Final = 1_000  # of all together
+MAX_QUORUM: Final = 4  # of the rarest terms, of which a page has two if it does not have all
 
 IsTooLong = Callable[[DBAPIError], bool]
 
@@ -33,10 +39,14 @@ class FoundRow(NamedTuple):
     title: str
     description: str
     text: str
+    language: str
+    outline: str
 
 
-class Findings(NamedTuple):
-    rows: list[FoundRow]
+class Ranking(NamedTuple):
+    """Pages by id, and how well each answers; the best first."""
+
+    pages: list[tuple[int, Standing]]
     complete: bool  # False if the search ended early
 
 
@@ -65,6 +75,8 @@ async def put(
     new = [entry for entry in entries if entry.row.name not in newer]
     if new:
         await _words(connection).add(connection, new)
+        known_names = {row.name for row in rows}
+        await lexicon.add(connection, tenant, [entry for entry in new if entry.row.name not in known_names])
     pages = await _count(connection, tenant, len(new) - old)
     if pages > most:
         await _make_room(connection, tenant, min(pages - most, max(MAX_DELETED_PAGES, len(new))))
@@ -90,30 +102,76 @@ async def set_seen(connection: AsyncConnection, tenant: str, moments: Mapping[st
         await connection.execute(changed, given)
 
 
-async def find(connection: AsyncConnection, query: SearchQuery, is_too_long: IsTooLong) -> Findings:
-    """Return pages with all words in the title first, then the others. If the others take too long, return
-    only the first."""
-    words = _words(connection)
-    ids: list[int] = await words.find(connection, query, titled=True)
+async def rank(connection: AsyncConnection, query: SearchQuery, is_too_long: IsTooLong) -> Ranking:
+    """Rank pages that have all terms, and if these are few, those that have some.
+
+    Pages that are about the terms are looked at before those that only mention them, because only a bounded
+    number is ranked. If others take too long, return what was found before.
+    """
+    found: dict[int, str | None] = {}
     complete = True
-    if len(ids) < query.limit:
-        try:
-            others = await words.find(connection, query, titled=False)
-            ids = list(dict.fromkeys([*ids, *others]))[: query.limit]
-        except DBAPIError as error:
-            if not ids or not is_too_long(error):
-                raise
-            complete = False
-    return Findings(await get(connection, ids), complete)
+    for which in _steps(query):
+        if which.is_needed(len(found), query.limit):
+            try:
+                found |= dict(await _words(connection).find(connection, query, which.candidates))
+            except DBAPIError as error:
+                if not found or not is_too_long(error):
+                    raise
+                complete = False
+                break
+    standings = [(page, standing(weights, query.terms)) for page, weights in found.items()]
+    standings.sort(key=lambda one: (one[1].is_behind, -one[1].score, -one[0]))
+    return Ranking(standings, complete)
 
 
-async def get(connection: AsyncConnection, ids: Sequence[int]) -> list[FoundRow]:
-    """The pages with these ids, in this order."""
+async def exists(connection: AsyncConnection, query: SearchQuery, term: int) -> bool:
+    """Whether some page has this term."""
+    return bool(
+        await _words(connection).find(connection, query, Candidates(((term,),), is_about=False, most=1))
+    )
+
+
+class _Step(NamedTuple):
+    candidates: Candidates
+    enough: int  # pages; with these, the step is not needed. 0: fewer than were asked for
+
+    def is_needed(self, found: int, limit: int) -> bool:
+        return found < (self.enough or limit)
+
+
+def _steps(query: SearchQuery) -> list[_Step]:
+    every = (tuple(range(len(query.terms))),)
+    some = _quorums(query.terms)
+    steps = [
+        _Step(Candidates(every, is_about=True, most=MAX_ABOUT), MAX_ABOUT),
+        _Step(Candidates(every, is_about=False, most=MAX_MENTIONS), MAX_ABOUT),
+    ]
+    if some:
+        may_be_best = MAX_RANKED if len(query.terms) >= MIN_FREE_TERMS else 0
+        steps.append(_Step(Candidates(some, is_about=True, most=MAX_ABOUT), may_be_best))
+        steps.append(_Step(Candidates(some, is_about=False, most=MAX_MENTIONS), 0))
+        single = tuple((number,) for (number, *_) in some)
+        steps.append(_Step(Candidates(tuple(dict.fromkeys(single)), is_about=False, most=MAX_MENTIONS), 0))
+    return steps
+
+
+def _quorums(terms: Sequence[Term]) -> tuple[tuple[int, ...], ...]:
+    """Which terms a page must have at least, if it need not have all: two of the rarest."""
+    free = [number for number, term in enumerate(terms) if not term.is_firm]
+    rarest = sorted(free, key=lambda number: -terms[number].weight)[:MAX_QUORUM]
+    if len(rarest) == len(free) == len(terms) == 1 or not free:
+        return ()
+    if len(rarest) < 3:
+        return tuple((number,) for number in rarest)
+    return tuple(combinations(rarest, 2))
+
+
+async def rows(connection: AsyncConnection, ids: Sequence[int]) -> list[FoundRow]:
     if not ids:
         return []
     columns = [_pages[name] for name in FoundRow._fields]
-    rows = await connection.execute(select(*columns).where(_pages.id.in_(ids)))
-    return sorted((FoundRow(*row) for row in rows), key=lambda found: ids.index(found.id))
+    found = await connection.execute(select(*columns).where(_pages.id.in_(ids)))
+    return sorted((FoundRow(*row) for row in found), key=lambda found: ids.index(found.id))
 
 
 def _words(connection: AsyncConnection) -> ModuleType:
@@ -135,4 +193,5 @@ async def _delete(connection: AsyncConnection, which: ColumnElement[bool]) -> in
     gone = (await connection.scalars(delete(search_pages).where(which).returning(_pages.id))).all()
     if gone:
         await _words(connection).remove(connection, gone)
+        await connection.execute(delete(search_weights).where(search_weights.c.id.in_(gone)))
     return len(gone)

@@ -15,8 +15,9 @@ from sqlalchemy.exc import DBAPIError
 from gossamer.problems import Unavailable
 from gossamer.state.db.database import Database
 from gossamer.state.search import search_rows, search_vectors_postgres, search_vectors_sqlite
-from gossamer.state.search.search_document import SearchQuery
+from gossamer.state.search.search_document import SearchQuery, read_outline
 from gossamer.state.search.search_rows import FoundRow
+from gossamer.web.search.passages import Passage, passages_of
 from gossamer.web.search.vectors import NearestPassage, Vector
 
 MAX_PASSAGES: Final = 16  # of a page
@@ -37,16 +38,21 @@ _COUNT: Final = text(
 )
 
 
-class FoundPassage(NamedTuple):
+class NearRow(NamedTuple):
     """A page that was found by meaning, and which of its passages is nearest."""
 
     row: FoundRow
-    place: int
+    place: int  # among its passages
 
 
 class EmbeddedPages(NamedTuple):
     pages: int  # in the search index
     embedded: int  # of them, those that have vectors
+
+
+def embedded_passages(page: FoundRow) -> list[Passage]:
+    """The passages of a page that have vectors, in the order of these."""
+    return passages_of(page.text, read_outline(page.outline))[:MAX_PASSAGES]
 
 
 def space_of(model: str, dimensions: int) -> str:
@@ -85,7 +91,7 @@ class SearchVectors:
         """The first pages with ids in this range that have no vectors in this space."""
         asked = {"space": space, "after": after, "until": until, "most": most}
         async with self._database.read() as connection:
-            return await search_rows.get(connection, (await connection.scalars(_WAITING, asked)).all())
+            return await search_rows.rows(connection, (await connection.scalars(_WAITING, asked)).all())
 
     async def count(self, space: str) -> EmbeddedPages:
         async with self._database.scan() as connection:
@@ -97,17 +103,13 @@ class SearchVectors:
         async with self._database.write() as connection:
             await self._dialect.put(connection, space, pages)
 
-    async def nearest(
-        self, query: SearchQuery, space: str, vector: Vector, least: float
-    ) -> list[FoundPassage]:
+    async def nearest(self, query: SearchQuery, space: str, vector: Vector, least: float) -> list[NearRow]:
         """The pages nearest to a vector, of those that have a similarity of at least `least`."""
         await self.prepare()
         async with self._database.scan() as connection:
             near: list[NearestPassage] = await self._dialect.nearest(connection, query, space, vector, least)
             places = {one.page: one.place for one in near}
-            return [
-                FoundPassage(row, places[row.id]) for row in await search_rows.get(connection, list(places))
-            ]
+            return [NearRow(row, places[row.id]) for row in await search_rows.rows(connection, list(places))]
 
     @property
     def _dialect(self) -> ModuleType:

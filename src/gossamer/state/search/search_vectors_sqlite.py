@@ -13,7 +13,7 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.search.search_document import SearchQuery
-from gossamer.state.search.search_index_sqlite import to_match
+from gossamer.state.search.search_index_sqlite import to_filter
 from gossamer.web.search.vectors import NearestPassage, Vector
 
 MAX_COMPARED_BYTES: Final = 256_000_000  # of vectors, newest pages first; a second or two
@@ -53,7 +53,7 @@ async def nearest(
     before, compared = _END, 0
     while compared < MAX_COMPARED_BYTES:
         parameters = {
-            "sought": to_match(query._replace(all_of=()), titled=False),
+            "sought": to_filter(query),
             "before": before,
             "tenant": query.tenants[0],
             "other": query.tenants[-1],

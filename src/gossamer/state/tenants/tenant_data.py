@@ -21,6 +21,7 @@ from gossamer.state.db.tables import (
     jobs,
     past_usage,
     search_drops,
+    search_lexicon,
     search_pages,
     search_tenants,
     sessions,
@@ -38,7 +39,7 @@ ROWS_AT_ONCE: Final = 500
 PEOPLE: Final = (sessions, sign_in_links, users, api_keys)  # in an order that foreign keys allow
 # Nothing else hangs on them.
 RECORDS: Final = (audits, past_usage, tenant_days, usage_days, webhook_subscriptions)
-_INDEX: Final = (search_drops, search_tenants)
+_INDEX: Final = (search_drops, search_lexicon, search_tenants)
 _EVERYTHING: Final = (jobs, crawls, archives, batches, cached_pages, search_pages, *RECORDS, *PEOPLE)
 
 

@@ -12,16 +12,13 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+from gossamer.web.search.passage_ranking import ABOVE, HEADING, PassageWeights, scores
 from gossamer.web.search.words import MAX_TEXT_CHARS, is_unspaced, words
 
 WORD: Final = 2  # what a word counts
 KIN: Final = 1  # and one with the same beginning
-HEADING: Final = 5  # how many times as much it counts in a heading,
-ABOVE: Final = 2  # and in a heading above that
 _BEGINNING: Final = 3  # characters that kin have in common at least,
 _HANGUL_BEGINNING: Final = 2  # each of which is a syllable in Korean
-_SATURATION: Final = 1.2  # how soon repeating a word adds nothing
-_LENGTH: Final = 0.75  # how much less a word counts in a longer text
 
 Term = str | tuple[str, str]
 Weights = Counter[Term]
@@ -37,15 +34,10 @@ def rank(passages: Sequence[PassageText], query: str) -> list[int]:
     """Return those that have a word of the query, the best first."""
     terms = _Terms.of(query)
     lengths, found = _weigh(passages, terms)
-    usual_length = max(1.0, sum(lengths) / max(1, len(lengths)))
     having = Counter(term for weights in found for term in weights)
     rarity = {term: math.log(1 + (len(found) - n + 0.5) / (n + 0.5)) for term, n in having.items()}
-
-    def score(at: int) -> float:
-        slack = WORD * _SATURATION * (1 - _LENGTH + _LENGTH * lengths[at] / usual_length)
-        return sum(rarity[term] * weight / (weight + slack) for term, weight in found[at].items())
-
-    return sorted((at for at, weights in enumerate(found) if weights), key=score, reverse=True)
+    ranked = scores([PassageWeights(*one) for one in zip(lengths, found, strict=True)], rarity, WORD)
+    return sorted((at for at, weights in enumerate(found) if weights), key=ranked.__getitem__, reverse=True)
 
 
 def _weigh(passages: Sequence[PassageText], terms: "_Terms") -> tuple[list[int], list[Weights]]:

@@ -23,7 +23,7 @@ def mark_headings(source: LexborHTMLParser) -> list[MarkedHeading]:
         anchor = _anchor_of(node, taken)
         taken.add(anchor)
         node.insert_before(MARK)
-        marked.append(MarkedHeading(text, int(node.tag[1:]), anchor))
+        marked.append(MarkedHeading(text, int((node.tag or "h6")[1:]), anchor))
     return marked
 
 

@@ -10,6 +10,15 @@ from gossamer.web.url.url import Url, cache_form
 SMOOTHING: Final = 60  # the larger, the less the first places stand out
 
 
+@dataclass(frozen=True, slots=True)
+class FoundPassage:
+    """A part of a page that was found. Its texts are clean, but untrusted."""
+
+    headings: tuple[str, ...]  # above it, the outermost first
+    snippet: str
+    url: str  # scrolls to it
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchHit:
     """A page that was found. Its texts are clean, but untrusted."""
@@ -19,6 +28,8 @@ class SearchHit:
     snippet: str
     published_at: float | None = None  # Unix seconds
     seen_at: float | None = None  # when we read it
+    passages: tuple[FoundPassage, ...] = ()  # the best first
+    missing: tuple[str, ...] = ()  # words of the question that it does not have
 
 
 @dataclass(frozen=True, slots=True)

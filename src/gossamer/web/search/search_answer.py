@@ -10,8 +10,16 @@ from gossamer.web.pages.cache_options import CacheMetadata
 AccountStatus = Literal["ok", "partial", "busy", "failed", "skipped"]
 
 
+class SearchPassage(msgspec.Struct, rename="camel"):
+    """A part of a page. Its texts come from strangers."""
+
+    headings: Annotated[list[str], Meta(description="The headings above it, the outermost first.")]
+    snippet: Annotated[str, Meta(description="Plain text; matches are between double asterisks.")]
+    url: Annotated[str, Meta(description="Scrolls to it: with an element id, or a text fragment.")]
+
+
 class SearchResult(msgspec.Struct, rename="camel"):
-    """A page. Its title and its snippet come from strangers."""
+    """A page. Its title, its snippet and its passages come from strangers."""
 
     url: str
     title: str
@@ -20,6 +28,14 @@ class SearchResult(msgspec.Struct, rename="camel"):
     source: Annotated[str, Meta(description="The provider that ranks it highest.")]
     published_at: Annotated[str | UnsetType, Meta(description="ISO 8601, where it is known.")] = UNSET
     seen_at: Annotated[str | UnsetType, Meta(description="When this server read it.")] = UNSET
+    passages: Annotated[
+        list[SearchPassage] | UnsetType,
+        Meta(description="The best parts of the page, the best first; only of pages that were read here."),
+    ] = UNSET
+    missing: Annotated[
+        list[str] | UnsetType,
+        Meta(description="Words of the question that the page does not have."),
+    ] = UNSET
 
 
 class ProviderAccount(msgspec.Struct):
@@ -45,4 +61,8 @@ class SearchAnswer(msgspec.Struct, rename="camel"):
     results: list[SearchResult]
     providers: dict[str, ProviderAccount]
     request_id: str
+    corrected: Annotated[
+        dict[str, str] | UnsetType,
+        Meta(description="Words that no page has, and the known words that were searched for instead."),
+    ] = UNSET
     cache: CacheMetadata | UnsetType = UNSET

@@ -1,11 +1,9 @@
 """Snippet: the part of a text that matches a query best, with matches between double asterisks."""
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from gossamer.web.search.question import Phrase
-from gossamer.web.search.words import UNSPACED, align
+from gossamer.web.search.words import align
 
 MAX_SNIPPET_CHARS: Final = 240
 LEAD_CHARS: Final = 50  # before the first match
@@ -13,21 +11,15 @@ MAX_MATCHES: Final = 500
 MARK: Final = "**"
 ELLIPSIS: Final = "…"
 
-_BEGINS: Final = rf"(?<![^ {UNSPACED}])(?=[^{UNSPACED}])|(?=[{UNSPACED}])"
-_ENDS: Final = rf"(?![^ {UNSPACED}])|(?<=[{UNSPACED}])"
-
 
 class MatchSpan(NamedTuple):
     start: int
     end: int
 
 
-def snippet(text: str, phrases: Sequence[Phrase], max_chars: int = MAX_SNIPPET_CHARS) -> str | None:
-    """Return the best part of a clean text (`words.clean`); None without a match."""
-    text = text.replace(MARK, "")
-    matches = _find_matches(text, phrases)
-    if not matches:
-        return None
+def excerpt(text: str, matches: Sequence[MatchSpan], max_chars: int = MAX_SNIPPET_CHARS) -> str:
+    """Return the part of a text that has the most different matches. They are in order."""
+    matches = _apart(matches[:MAX_MATCHES])
     first = _best_match(text, matches, max_chars)
     start = _word_start(text, max(0, matches[first].start - LEAD_CHARS), matches[first].start)
     end = _word_end(text, start + max_chars, matches[first].end)
@@ -35,22 +27,18 @@ def snippet(text: str, phrases: Sequence[Phrase], max_chars: int = MAX_SNIPPET_C
 
 
 def beginning(text: str, max_chars: int = MAX_SNIPPET_CHARS) -> str:
-    text = text.replace(MARK, "")
+    text = _plain(text)
     end = _word_end(text, max_chars, max_chars // 2)
     return text[:end].rstrip() + (ELLIPSIS if end < len(text) else "")
 
 
-def _find_matches(text: str, phrases: Iterable[Phrase]) -> list[MatchSpan]:
-    patterns = [" *".join(map(re.escape, phrase)) for phrase in sorted(phrases, key=len, reverse=True)]
-    if not patterns:
-        return []
-    wanted = re.compile(f"(?:{_BEGINS})(?:{'|'.join(patterns)})(?:{_ENDS})")
-    found: list[MatchSpan] = []
-    for match in wanted.finditer(align(text)):
-        found.append(MatchSpan(*match.span()))
-        if len(found) == MAX_MATCHES:
-            break
-    return found
+def _apart(matches: Sequence[MatchSpan]) -> list[MatchSpan]:
+    """Leave out what overlaps; the longest at a place stays."""
+    kept: list[MatchSpan] = []
+    for place in sorted(matches, key=lambda match: (match.start, -match.end)):
+        if not kept or place.start >= kept[-1].end:
+            kept.append(place)
+    return kept
 
 
 def _best_match(text: str, matches: Sequence[MatchSpan], max_chars: int) -> int:
@@ -87,7 +75,12 @@ def _word_end(text: str, end: int, earliest: int) -> int:
 def _highlight(text: str, start: int, end: int, matches: Iterable[MatchSpan]) -> str:
     pieces, at = [ELLIPSIS if start else ""], start
     for place in matches:
-        pieces += [text[at : place.start], MARK, text[place.start : place.end], MARK]
+        pieces += [_plain(text[at : place.start]), MARK, _plain(text[place.start : place.end]), MARK]
         at = place.end
-    pieces += [text[at:end].rstrip(), ELLIPSIS if end < len(text) else ""]
+    pieces += [_plain(text[at:end]).rstrip(), ELLIPSIS if end < len(text) else ""]
     return "".join(pieces)
+
+
+def _plain(text: str) -> str:
+    """A text in which nothing looks like a mark."""
+    return text.replace(MARK, "")

@@ -27,7 +27,7 @@ def passage_input(title: str, passage: Passage) -> str:
 
 def question_input(question: Question) -> str:
     """What is embedded for a question; empty if it must be taken literally."""
-    if '"' in question.text:
+    if question.firm:
         return ""
     kept = [word for word in question.text.split() if not word.startswith("-") and word not in ("OR", "|")]
     return " ".join(kept)[:MAX_QUESTION_CHARS]

@@ -6,6 +6,7 @@ from typing import Any, Final, get_args
 
 import click
 import msgspec
+from msgspec import UNSET
 
 from gossamer.client.client import Client
 from gossamer.doors.cli import Build, with_settings
@@ -53,8 +54,8 @@ def search(
 ) -> None:
     """Search the pages that were read here, and with the configured search engines.
 
-    Words (all of them), "phrases", -not, this OR that: best as one argument in single quotes. Exit code: 0 if
-    something was found, 3 if nothing was found, 1 if the search failed.
+    A question in plain words, or words, "phrases", beginnings*, -not, this OR that: best as one argument in
+    single quotes. Exit code: 0 if something was found, 3 if nothing was found, 1 if the search failed.
     """
     text = " ".join(query)
     if not text.strip():
@@ -65,6 +66,8 @@ def search(
         return await web.search(text, site=site, recency=recency, language=language, limit=limit)
 
     found = asyncio.run(access.ask(ask))
+    for word, meant in (found.corrected or {}).items():
+        click.echo(f"gossamer: no page has {word!r}, searched for {meant!r}", err=True)
     click.echo(_json(found) if shape == "json" else _text(found), nl=False)
     if not found.results:
         click.echo(f"gossamer: nothing was found (asked: {', '.join(found.providers)})", err=True)
@@ -73,8 +76,11 @@ def search(
 
 def _json(found: SearchAnswer) -> str:
     """JSON lines: one object for each result."""
-    shown = ("url", "title", "snippet", "score", "source")
-    lines = ({name: getattr(result, name) for name in shown} for result in found.results)
+    shown = ("url", "title", "snippet", "score", "source", "passages", "missing")
+    lines = (
+        {name: value for name in shown if (value := getattr(result, name)) is not UNSET}
+        for result in found.results
+    )
     return "".join(f"{msgspec.json.encode(line).decode()}\n" for line in lines)
 
 
@@ -89,5 +95,9 @@ def _format(hit: SearchResult) -> str:
     pieces = hit.snippet.split(MARK)
     marked = "".join(click.style(piece, bold=True) if at % 2 else piece for at, piece in enumerate(pieces))
     title = click.style(hit.title or hit.url, bold=True)
-    lines = [title, click.style(f"{hit.url}{when}", dim=True), marked]
+    passage = hit.passages[0] if hit.passages else None
+    above = " › ".join(passage.headings) if passage else ""
+    url = passage.url if passage else hit.url
+    missing = f"without: {', '.join(hit.missing)}" if hit.missing else ""
+    lines = [title, click.style(f"{url}{when}", dim=True), above, marked, click.style(missing, dim=True)]
     return "".join(f"{line}\n" for line in lines if line)

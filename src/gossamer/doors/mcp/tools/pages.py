@@ -97,7 +97,7 @@ class SearchArguments(ToolArguments, frozen=True, kw_only=True):
         Meta(
             min_length=1,
             max_length=400,
-            description='Words, "phrases", -not, this OR that, site:example.com.',
+            description='A plain question, or words, "phrases", begin*, -not, this OR that, site:example.com.',
         ),
     ]
     limit: Annotated[int, Meta(ge=1, le=50)] = 10
@@ -113,12 +113,24 @@ async def search(call: ToolCall, asked: SearchArguments) -> Content:
     results = found["results"]
     if not results:
         return [wording.text("Nothing was found. Try fewer or other words.", _providers(found))]
-    words = "\n".join(
-        f"{number}. {wording.line(one['title'])}\n   {one['url']}\n   {wording.line(one['snippet'], 1_000)}"
-        for number, one in enumerate(results, 1)
-    )
-    said = f"{len(results)} results, the best first."
+    words = "\n".join(_result(number, one) for number, one in enumerate(results, 1))
+    said = f"{len(results)} results, the best first.{_corrected(found)}"
     return [wording.text(said, wording.strangers(words, "A list of search results"), _providers(found))]
+
+
+def _result(number: int, one: dict[str, Any]) -> str:
+    """A result on a few lines: the address leads to the best passage, below its headings."""
+    passage = next(iter(one.get("passages", ())), {"url": one["url"], "headings": []})
+    above = f"   In: {wording.line(' › '.join(passage['headings']))}\n" if passage["headings"] else ""
+    missing = f"\n   Without: {wording.line(', '.join(one['missing']))}" if one.get("missing") else ""
+    head = f"{number}. {wording.line(one['title'])}\n   {passage['url']}\n"
+    return f"{head}{above}   {wording.line(one['snippet'], 1_000)}{missing}"
+
+
+def _corrected(found: dict[str, Any]) -> str:
+    """Which words were replaced. Those that replace them come from pages, and are single words."""
+    replaced = [f"{word} by {meant}" for word, meant in found.get("corrected", {}).items()]
+    return f" Replaced, as no page has it: {', '.join(replaced)}." if replaced else ""
 
 
 def _providers(found: dict[str, Any]) -> str:

@@ -19,9 +19,9 @@ from gossamer.state.tenants.tenants import Role
 from gossamer.web.outcome.outcome import Outcome
 from gossamer.web.pages.cache_options import CacheOptions, CachePart, cache_metadata
 from gossamer.web.pages.timestamps import iso
-from gossamer.web.search.fusion import Ranked, SearchHit
+from gossamer.web.search.fusion import FoundPassage, Ranked, SearchHit
 from gossamer.web.search.question import Question, Recency
-from gossamer.web.search.search_answer import ProviderAccount, SearchAnswer, SearchResult
+from gossamer.web.search.search_answer import ProviderAccount, SearchAnswer, SearchPassage, SearchResult
 
 MAX_QUERY_CHARS: Final = 400  # characters
 MAX_RESULTS: Final = 50
@@ -36,7 +36,8 @@ class SearchRequest(CacheOptions, frozen=True):
         Meta(
             min_length=1,
             max_length=MAX_QUERY_CHARS,
-            description='Words (all of them), "phrases", -not, this OR that, site:example.com.',
+            description='A question in plain words, or words, "phrases", beginnings*, -not, this OR that, '
+            "site:example.com. Other forms of a word count too, and typing errors are corrected.",
             examples=['"silk rope" -hemp'],
         ),
     ]
@@ -91,7 +92,8 @@ class SearchEndpoints:
                 description="In the pages that were read here, by you or publicly, and with the search "
                 "engines that the server is set up with. All are asked at once and their rankings joined. "
                 "Where nothing was found and one of them did not answer, that is 503, never an empty list. A "
-                "search that takes too long is ended, and its answer says `partial`.",
+                "search that takes too long is ended, and its answer says `partial`. Pages need not have all "
+                "words: what they lack is `missing`. Pages that were read here come with their best `passages`.",
                 answers=SearchAnswer,
                 deadline=find.SECONDS + 15,
                 problems=(problems.INVALID_TTL,),
@@ -116,6 +118,7 @@ def _answer(query: str, found: SearchResults, part: CachePart, request_id: str, 
         results=[_to_result(ranked) for ranked in found.results],
         providers={name: _to_account(account) for name, account in found.providers.items()},
         request_id=request_id,
+        corrected=found.corrected or UNSET,
         cache=cache_metadata(part, now),
     )
 
@@ -130,7 +133,13 @@ def _to_result(ranked: Ranked) -> SearchResult:
         source=ranked.source,
         published_at=UNSET if hit.published_at is None else iso(hit.published_at),
         seen_at=UNSET if hit.seen_at is None else iso(hit.seen_at),
+        passages=[_to_passage(one) for one in hit.passages] or UNSET,
+        missing=list(hit.missing) or UNSET,
     )
+
+
+def _to_passage(found: FoundPassage) -> SearchPassage:
+    return SearchPassage(list(found.headings), found.snippet, found.url)
 
 
 def _to_account(account: Account) -> ProviderAccount:
@@ -147,6 +156,13 @@ _EXAMPLE: Final = _answer(
                     title="Silk rope",
                     snippet="A **silk rope**, spun by hand, one strand after the other…",
                     seen_at=1_767_268_800.0,
+                    passages=(
+                        FoundPassage(
+                            ("Silk rope", "How it is made"),
+                            "A **silk rope**, spun by hand, one strand after the other…",
+                            "https://example.com/rope#made",
+                        ),
+                    ),
                 ),
                 1.0,
                 "index",

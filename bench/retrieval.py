@@ -1,0 +1,273 @@
+"""Retrieval: plain questions about three manuals, and how often the right page is among the first three.
+
+The pages of python3-doc, git-doc and postgresql-doc are indexed by Gossamer on both databases, and by what
+the databases offer themselves: FTS5 with Porter's stems and bm25(), and PostgreSQL's English configuration
+with ts_rank. The questions are in `retrieval_questions`; half of them were kept for judging.
+"""
+
+import argparse
+import asyncio
+import io
+import os
+import re
+import sqlite3
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean, median
+from time import process_time
+from typing import Any, Final
+
+from bench.retrieval_questions import JUDGING, TUNING, Asked
+from bench.table import save, table, this_machine
+from gossamer.observe.logs import Log
+from gossamer.state.db.database import Database, open_database
+from gossamer.state.search.search_document import IndexedDocument
+from gossamer.state.search.search_index import SearchIndex
+from gossamer.web.crawl.crawl_view import outlined_text_of, view_page
+from gossamer.web.pages.page import Page
+from gossamer.web.search.question import Question
+
+DOCUMENTATION: Final = Path("/usr/share/doc")
+MANUALS: Final = {
+    "python": "python3*-doc/html",
+    "git": "git-doc",
+    "postgresql": "postgresql-doc-*/html",
+}
+LEFT_OUT: Final = re.compile(r"genindex|py-modindex|search\.html|bookindex|contents\.html|release")
+SITE: Final = "https://docs.example/"
+LIMIT: Final = 10
+TENANT: Final = "01HZZZZZZZZZZZZZZZZZZZZZZA"
+Ask = Callable[[str], Awaitable[list[str]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How one contender has answered."""
+
+    name: str
+    places: dict[str, int | None]  # of the first right page, by question; None: not among the first ten
+    milliseconds: list[float]  # of CPU, in this process
+    pages_per_second: float
+    kilobytes: float  # of a page in the database
+
+    def share(self, asked: Sequence[Asked], most: int) -> float:
+        return mean((self.places[one.question] or 99) <= most for one in asked)
+
+    def reciprocal_rank(self, asked: Sequence[Asked]) -> float:
+        return mean(1 / (self.places[one.question] or 10**9) for one in asked)
+
+
+def main() -> None:
+    options = _options()
+    documents = list(read_manuals())
+    if len(documents) < 1_000:
+        sys.exit("bench: please install python3-doc, git-doc and postgresql-doc first")
+    results = asyncio.run(_run(documents, options.postgres))
+    if options.show:
+        _show(results[0])
+    machine = this_machine()
+    text = report(str(machine), documents, results)
+    print(text)
+    if not options.dry:
+        save("retrieval", machine, text, document(results))
+
+
+def read_manuals() -> list[IndexedDocument]:
+    documents = []
+    for manual, pattern in MANUALS.items():
+        for root in sorted(DOCUMENTATION.glob(pattern))[:1]:
+            for path in sorted(root.rglob("*.html")):
+                if not LEFT_OUT.search(path.name):
+                    url = f"{SITE}{manual}/{path.relative_to(root)}"
+                    documents.append(_document(url, path.read_bytes()))
+    return documents
+
+
+def _document(url: str, body: bytes) -> IndexedDocument:
+    page = Page(
+        url=url, final_url=url, status=200, headers=(), body=body, media_type="text/html", charset="utf-8"
+    )
+    seen, text = view_page(page), outlined_text_of(page)
+    return IndexedDocument(
+        url=url,
+        title=seen.title,
+        description=seen.description,
+        text=text.text,
+        headings=text.headings,
+        language=seen.language,
+        seen_at=1_800_000_000.0,
+    )
+
+
+async def _run(documents: Sequence[IndexedDocument], with_postgres: bool) -> list[Result]:
+    results = []
+    with tempfile.TemporaryDirectory() as folder:
+        results.append(await _gossamer("Gossamer, SQLite", f"{folder}/gossamer.db", documents))
+        results.append(await _fts5(Path(folder) / "fts5.db", documents))
+        if with_postgres:
+            async with _postgres() as url:
+                results.insert(1, await _gossamer("Gossamer, PostgreSQL", url, documents))
+                results += await _tsvector(url, documents)
+    return results
+
+
+async def _measure(
+    name: str, ask: Ask, pages: int, seconds: float, size: int, cpu: Callable[[], float] = process_time
+) -> Result:
+    places: dict[str, int | None] = {}
+    times = []
+    for asked in (*TUNING, *JUDGING):
+        await ask(asked.question)  # once before, so that caches are warm
+        started = cpu()
+        found = await ask(asked.question)
+        times.append((cpu() - started) * 1000)
+        right = [at for at, url in enumerate(found, 1) if url.removeprefix(SITE) in asked.pages]
+        places[asked.question] = right[0] if right else None
+    return Result(name, places, times, pages / seconds, size / pages / 1000)
+
+
+async def _gossamer(name: str, url: str, documents: Sequence[IndexedDocument]) -> Result:
+    database = open_database(url)
+    await database.migrate()
+    index = SearchIndex(database, Log(io.StringIO()), max_pages=1_000_000)
+    started = process_time()
+    for one in documents:
+        index.note(TENANT, one)
+    await index.flush()
+    seconds = process_time() - started
+
+    async def ask(question: str) -> list[str]:
+        matches = await index.search(TENANT, Question.parse(question, limit=LIMIT))
+        return [match.url for match in matches.found]
+
+    result = await _measure(name, ask, len(documents), seconds, await _size(database, url))
+    await database.close()
+    return result
+
+
+async def _size(database: Database, url: str) -> int:
+    if database.dialect == "sqlite":
+        return os.path.getsize(url) + os.path.getsize(f"{url}-wal")
+    async with database.read() as connection:
+        from sqlalchemy import text
+
+        names = ("search_pages", "search_words", "search_weights", "search_lexicon")
+        sizes = [await connection.scalar(text(f"SELECT pg_total_relation_size('{name}')")) for name in names]
+        return sum(sizes)
+
+
+async def _fts5(path: Path, documents: Sequence[IndexedDocument]) -> Result:
+    """Any of the words, because few pages have all words of a plain question."""
+    database = sqlite3.connect(path)
+    database.execute("CREATE VIRTUAL TABLE pages USING fts5(url UNINDEXED, title, body, tokenize='porter')")
+    started = process_time()
+    rows = [(one.url, one.title, one.text) for one in documents]
+    database.executemany("INSERT INTO pages VALUES (?, ?, ?)", rows)
+    database.commit()
+    seconds = process_time() - started
+
+    async def ask(question: str) -> list[str]:
+        words = " OR ".join(f'"{word}"' for word in re.findall(r"\w+", question))
+        sought = "SELECT url FROM pages WHERE pages MATCH ? ORDER BY bm25(pages, 0, 10, 1) LIMIT ?"
+        return [url for (url,) in database.execute(sought, (words, LIMIT))]
+
+    return await _measure("FTS5, porter, bm25, any word", ask, len(rows), seconds, path.stat().st_size)
+
+
+async def _tsvector(url: str, documents: Sequence[IndexedDocument]) -> list[Result]:
+    import asyncpg
+
+    connection: Any = await asyncpg.connect(url)
+    await connection.execute("CREATE TABLE plain (url text, words tsvector)")
+    add = "INSERT INTO plain SELECT $1, setweight(to_tsvector('english', $2), 'A') || to_tsvector('english', $3)"
+    await connection.executemany(add, [(one.url, one.title, one.text[:900_000]) for one in documents])
+    await connection.execute("CREATE INDEX ON plain USING gin (words)")
+    size = await connection.fetchval("SELECT pg_total_relation_size('plain')")
+    results = []
+    for parser in ("websearch_to_tsquery", "plainto_tsquery"):
+        sought = (
+            f"SELECT url FROM plain, {parser}('english', $1) AS sought WHERE words @@ sought"
+            " ORDER BY ts_rank(words, sought) DESC LIMIT $2"
+        )
+
+        async def ask(question: str, sought: str = sought) -> list[str]:
+            return [row["url"] for row in await connection.fetch(sought, question, LIMIT)]
+
+        results.append(await _measure(f"PostgreSQL, {parser}, ts_rank", ask, len(documents), 1e9, size))
+    await connection.close()
+    return results
+
+
+@asynccontextmanager
+async def _postgres() -> AsyncIterator[str]:
+    from bench.servers import postgres
+
+    async with postgres() as url:
+        yield url
+
+
+def report(machine: str, documents: Sequence[IndexedDocument], results: Sequence[Result]) -> str:
+    columns = [
+        "index",
+        "top 3, judging",
+        "top 3, tuning",
+        "MRR, judging",
+        "first, judging",
+        "CPU ms",
+        "kB a page",
+    ]
+    rows = [
+        [
+            one.name,
+            f"{one.share(JUDGING, 3):.2f}",
+            f"{one.share(TUNING, 3):.2f}",
+            f"{one.reciprocal_rank(JUDGING):.2f}",
+            f"{one.share(JUDGING, 1):.2f}",
+            f"{median(one.milliseconds):.1f}",
+            f"{one.kilobytes:.1f}",
+        ]
+        for one in results
+    ]
+    head = (
+        f"{len(documents):,} pages, {len(JUDGING)} questions for judging and {len(TUNING)} for tuning, {machine}. "
+        "CPU is the median of this process for one search; PostgreSQL's own is not in it."
+    )
+    speed = "; ".join(
+        f"{one.name} {one.pages_per_second:,.0f}" for one in results if one.pages_per_second > 1
+    )
+    return f"{head}\n\n{table(columns, rows)}\n\nIndexed pages a second of CPU in this process: {speed}."
+
+
+def document(results: Sequence[Result]) -> dict[str, Any]:
+    return {
+        one.name: {
+            "top3": {"judging": one.share(JUDGING, 3), "tuning": one.share(TUNING, 3)},
+            "cpu_ms": median(one.milliseconds),
+            "kilobytes_per_page": one.kilobytes,
+            "places": one.places,
+        }
+        for one in results
+    }
+
+
+def _show(result: Result) -> None:
+    """The tuning questions that were not answered."""
+    for asked in TUNING:
+        if (result.places[asked.question] or 99) > 3:
+            print(result.places[asked.question], asked.question)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--no-postgres", dest="postgres", action="store_false", help="only SQLite")
+    parser.add_argument("--show", action="store_true", help="list the tuning questions without an answer")
+    parser.add_argument("--dry", action="store_true", help="do not save the results")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,181 @@
+"""Hits: where a text has the terms of a question, and the passages and snippets around them.
+
+The text is searched for the beginnings of words at the speed of `str.find`, and only the words that are found
+are folded and stemmed. So a long page costs little more than a short one.
+"""
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from gossamer.web.search.fusion import FoundPassage
+from gossamer.web.search.languages import stem
+from gossamer.web.search.passage_ranking import ABOVE, HEADING, PassageWeights, scores
+from gossamer.web.search.passages import Heading, Passage, link_to, passages_of
+from gossamer.web.search.question import Phrase
+from gossamer.web.search.snippet import MatchSpan, beginning, excerpt
+from gossamer.web.search.terms import PREFIX, Term
+from gossamer.web.search.words import UNSPACED, align, is_unspaced, words
+
+MAX_HITS: Final = 40  # of a word in a page
+MAX_PASSAGES: Final = 3  # of a page in a result
+OTHER_PASSAGES: Final = 0.6  # the score of a further passage, as a share of the best one's
+NEAR_CHARS: Final = 200  # within which terms are near each other
+MAX_GAP_CHARS: Final = 100  # a word, and what separates it from the one before
+
+# Close to what `words` takes for a word, for texts in lower case.
+_SIGNS: Final = (
+    r"\x00-/:-@\[-`{-\xa9\xab-\xb1\xb6-\xb8\xbb\xbf\u2000-\u2bff"
+    r"\u3000-\u3004\u3008-\u3020\ufe30-\ufe4f\uff00-\uff0f"
+)
+_WORD: Final = re.compile(rf"[{UNSPACED}]|[^{_SIGNS}{UNSPACED}]+")
+
+
+class Hit(NamedTuple):
+    start: int
+    end: int
+    term: int
+
+
+@dataclass(slots=True)
+class HitFinder:
+    """Finds the terms of one question in many texts."""
+
+    terms: Sequence[Term]
+    _known: dict[tuple[str, str], str] = field(default_factory=dict)  # stems of words by language
+
+    def find(self, text: str, language: str, missing: Sequence[int] = ()) -> list[Hit]:
+        """All hits in the order of the text, which is clean (`words.clean`); `missing` are not looked for."""
+        lowered = text.lower()
+        if len(lowered) != len(text):
+            lowered = align(text)
+        found: list[Hit] = []
+        for number, term in enumerate(self.terms):
+            if number not in missing:
+                hits = self._hits(lowered, term, number, language)
+                if not hits and not lowered.isascii():
+                    lowered = align(text)  # it may have accents
+                    hits = self._hits(lowered, term, number, language)
+                found += hits
+        return sorted(found)
+
+    def _hits(self, text: str, term: Term, number: int, language: str) -> list[Hit]:
+        hits: dict[int, Hit] = {}
+        beginnings = {_beginning(phrase[0]) for phrase in term.phrases}
+        for begins in beginnings:
+            if not any(begins != other and begins.startswith(other) for other in beginnings):
+                for start in _places(text, begins):
+                    ends = (self._end(text, start, phrase, language) for phrase in term.phrases)
+                    if end := next(filter(None, ends), 0):
+                        hits[start] = Hit(start, end, number)
+        return list(hits.values())
+
+    def _end(self, text: str, start: int, phrase: Phrase, language: str) -> int:
+        """Where a phrase ends that begins at `start`; 0 if it does not."""
+        at = start
+        for said in phrase:
+            word = _WORD.search(text, at, at + MAX_GAP_CHARS)
+            if word is None or not self._is(word[0], said, language):
+                return 0
+            at = word.end()
+        return at
+
+    def _is(self, word: str, said: str, language: str) -> bool:
+        folded = word if word.isascii() else "".join(words(word, 4))
+        if said.endswith(PREFIX):
+            return folded.startswith(said[:-1])
+        return folded == said or self._stem(folded, language) == said
+
+    def _stem(self, word: str, language: str) -> str:
+        known = self._known.get((word, language))
+        if known is None:
+            known = self._known[word, language] = stem(word, language)
+        return known
+
+
+def best_passages(
+    url: str, text: str, headings: Sequence[Heading], hits: Sequence[Hit], terms: Sequence[Term]
+) -> list[FoundPassage]:
+    """The passages that a question is about, the best first."""
+    passages = passages_of(text, headings)
+    weighed = _weigh(passages, text, headings, hits)
+    ranked = scores([one for _, one in weighed], {number: term.weight for number, term in enumerate(terms)})
+    order = sorted(range(len(weighed)), key=lambda at: (-ranked[at], at))[:MAX_PASSAGES]
+    good = [at for at in order if ranked[at] >= OTHER_PASSAGES * ranked[order[0]]]
+    return [_shown(url, passages[weighed[at][0]], hits) for at in good]
+
+
+def _weigh(
+    passages: Sequence[Passage], text: str, headings: Sequence[Heading], hits: Sequence[Hit]
+) -> list[tuple[int, PassageWeights]]:
+    """The passages with hits in their text or in a heading above, and what they have of each term."""
+    starts = [passage.start for passage in passages]
+    places = [heading.at for heading in headings]
+    own: dict[int, Counter[int]] = {}
+    titled: dict[str, set[int]] = {}  # the terms of each heading
+    for hit in hits:
+        at = bisect_right(places, hit.start) - 1
+        if at >= 0 and hit.start < headings[at].at + headings[at].size:
+            name = text[headings[at].at : headings[at].at + headings[at].size]
+            titled.setdefault(name, set()).add(hit.term)
+        elif (at := bisect_right(starts, hit.start) - 1) >= 0:
+            own.setdefault(at, Counter())[hit.term] += 1
+    weighed: list[tuple[int, PassageWeights]] = []
+    for at, passage in enumerate(passages):
+        weights = Counter(own.get(at, {}))
+        for depth, name in enumerate(reversed(passage.headings)):
+            for term in titled.get(name, ()):
+                weights[term] += ABOVE if depth or passage.continues else HEADING
+        if weights:
+            weighed.append((at, PassageWeights(len(passage.text), weights)))
+    return weighed
+
+
+def _shown(url: str, passage: Passage, hits: Sequence[Hit]) -> FoundPassage:
+    end = passage.start + len(passage.text)
+    spans = [
+        MatchSpan(hit.start - passage.start, hit.end - passage.start)
+        for hit in hits
+        if passage.start <= hit.start and hit.end <= end
+    ]
+    snippet = excerpt(passage.text, spans) if spans else beginning(passage.text)
+    first = spans[0].start if spans else 0
+    return FoundPassage(passage.headings, snippet, link_to(url, passage, first))
+
+
+def nearness(hits: Sequence[Hit], terms: Sequence[Term]) -> float:
+    """The weight of the terms that some short part of the text has, as a share of all."""
+    total = sum(term.weight for term in terms)
+    best = 0.0
+    for first, hit in enumerate(hits):
+        near = {other.term for other in _until(hits, first, hit.start + NEAR_CHARS)}
+        best = max(best, sum(terms[number].weight for number in near))
+    return best / total if total else 0.0
+
+
+def _until(hits: Sequence[Hit], first: int, end: int) -> Iterable[Hit]:
+    for at in range(first, len(hits)):
+        if hits[at].start > end:
+            return
+        yield hits[at]
+
+
+def _beginning(said: str) -> str:
+    """What all forms of a word begin with. Stems may end with a letter that their words do not have."""
+    plain = said.removesuffix(PREFIX)
+    return plain[:-1] if len(plain) > 3 and plain[-1] in "iy" else plain
+
+
+def _places(text: str, begins: str) -> Iterable[int]:
+    """Where words begin so."""
+    is_character = is_unspaced(begins[0])
+    at = text.find(begins)
+    tried = 0
+    while at >= 0 and tried < MAX_HITS:
+        tried += 1
+        if is_character or at == 0 or not text[at - 1].isalnum() or is_unspaced(text[at - 1]):
+            yield at
+        at = text.find(begins, at + 1)
