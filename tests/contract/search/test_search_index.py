@@ -467,7 +467,9 @@ async def test_pages_that_lack_a_word_follow_and_say_so(database: Database) -> N
 
 
 async def test_passages_have_headings_and_links_that_scroll(database: Database) -> None:
-    said = "Ropes Ropes are long. Silk A silk rope is spun from thread. Hemp A hemp rope is laid. " + "x " * 900
+    said = (
+        "Ropes Ropes are long. Silk A silk rope is spun from thread. Hemp A hemp rope is laid. " + "x " * 900
+    )
     headings = tuple(
         Heading(said.index(name), len(name), level, anchor)
         for name, level, anchor in (("Ropes ", 1, "ropes"), ("Silk ", 2, "silk"), ("Hemp ", 2, ""))

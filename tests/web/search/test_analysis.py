@@ -11,7 +11,9 @@ from gossamer.web.search.terms import languages_of, standing, terms_of
 LONG = "word " * 2_000
 
 
-def score(query: str, text: str = "x", title: str = "", headings: tuple[str, ...] = (), about: str = "") -> float:
+def score(
+    query: str, text: str = "x", title: str = "", headings: tuple[str, ...] = (), about: str = ""
+) -> float:
     terms = terms_of(Question.parse(query), ("en",), lambda _: 1.0)
     page = PageTexts("https://example.com/", title, headings, about, text, "en")
     return standing(analyse(page).weights, terms).score
@@ -55,12 +57,14 @@ def test_forms_of_a_word_share_a_stem(language: str, forms: list[str]) -> None:
 def test_a_page_without_a_language_is_guessed_by_its_stop_words() -> None:
     said = "this is the way that the rope was made and it is what we have"
     assert guess_language(said.split()) == "en"
-    assert guess_language("seil tau leine strick".split()) == ""
+    assert guess_language(["seil", "tau", "leine", "strick"]) == ""
     assert analyse(PageTexts("https://example.com/", "", (), "", f"{said} spinning", "")).language == "en"
 
 
 def test_levels_are_of_whole_terms() -> None:
-    weights = analyse(PageTexts("https://example.com/git-reset.html", "", (), "", "rope roped silk", "xx")).weights
+    weights = analyse(
+        PageTexts("https://example.com/git-reset.html", "", (), "", "rope roped silk", "xx")
+    ).weights
     assert level_of(weights, "rope") == level_of(weights, "silk") > 0
     assert level_of(weights, "rop") == 0
     assert level_of(weights, "rop", is_prefix=True) > 0

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.problems import Problem
-from gossamer.web.search.question import MAX_WORDS, Question
 from gossamer.web.search.hits import HitFinder
+from gossamer.web.search.question import MAX_WORDS, Question
 from gossamer.web.search.snippet import MatchSpan, beginning, excerpt
 from gossamer.web.search.terms import terms_of
 from gossamer.web.search.words import align, clean, words
