@@ -13,13 +13,15 @@ import re
 import sqlite3
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean, median
 from time import process_time
 from typing import Any, Final
+
+from sqlalchemy import text as sql
+from tests.servers.postgres import PostgresServer
 
 from bench.retrieval_questions import JUDGING, TUNING, Asked
 from bench.table import save, table, this_machine
@@ -109,9 +111,13 @@ async def _run(documents: Sequence[IndexedDocument], with_postgres: bool) -> lis
         results.append(await _gossamer("Gossamer, SQLite", f"{folder}/gossamer.db", documents))
         results.append(await _fts5(Path(folder) / "fts5.db", documents))
         if with_postgres:
-            async with _postgres() as url:
-                results.insert(1, await _gossamer("Gossamer, PostgreSQL", url, documents))
-                results += await _tsvector(url, documents)
+            server = PostgresServer()
+            try:
+                server.start()
+                results.insert(1, await _gossamer("Gossamer, PostgreSQL", server.url, documents))
+                results += await _tsvector(server.url, documents)
+            finally:
+                server.remove()
     return results
 
 
@@ -153,10 +159,8 @@ async def _size(database: Database, url: str) -> int:
     if database.dialect == "sqlite":
         return os.path.getsize(url) + os.path.getsize(f"{url}-wal")
     async with database.read() as connection:
-        from sqlalchemy import text
-
         names = ("search_pages", "search_words", "search_weights", "search_lexicon")
-        sizes = [await connection.scalar(text(f"SELECT pg_total_relation_size('{name}')")) for name in names]
+        sizes = [await connection.scalar(sql(f"SELECT pg_total_relation_size('{name}')")) for name in names]
         return sum(sizes)
 
 
@@ -183,7 +187,8 @@ async def _tsvector(url: str, documents: Sequence[IndexedDocument]) -> list[Resu
 
     connection: Any = await asyncpg.connect(url)
     await connection.execute("CREATE TABLE plain (url text, words tsvector)")
-    add = "INSERT INTO plain SELECT $1, setweight(to_tsvector('english', $2), 'A') || to_tsvector('english', $3)"
+    vector = "setweight(to_tsvector('english', $2), 'A') || to_tsvector('english', $3)"
+    add = f"INSERT INTO plain SELECT $1, {vector}"
     await connection.executemany(add, [(one.url, one.title, one.text[:900_000]) for one in documents])
     await connection.execute("CREATE INDEX ON plain USING gin (words)")
     size = await connection.fetchval("SELECT pg_total_relation_size('plain')")
@@ -200,14 +205,6 @@ async def _tsvector(url: str, documents: Sequence[IndexedDocument]) -> list[Resu
         results.append(await _measure(f"PostgreSQL, {parser}, ts_rank", ask, len(documents), 1e9, size))
     await connection.close()
     return results
-
-
-@asynccontextmanager
-async def _postgres() -> AsyncIterator[str]:
-    from bench.servers import postgres
-
-    async with postgres() as url:
-        yield url
 
 
 def report(machine: str, documents: Sequence[IndexedDocument], results: Sequence[Result]) -> str:
@@ -233,8 +230,8 @@ def report(machine: str, documents: Sequence[IndexedDocument], results: Sequence
         for one in results
     ]
     head = (
-        f"{len(documents):,} pages, {len(JUDGING)} questions for judging and {len(TUNING)} for tuning, {machine}. "
-        "CPU is the median of this process for one search; PostgreSQL's own is not in it."
+        f"{len(documents):,} pages, {len(JUDGING)} questions for judging and {len(TUNING)} for tuning, "
+        f"{machine}. CPU is the median of this process for one search; PostgreSQL's own is not in it."
     )
     speed = "; ".join(
         f"{one.name} {one.pages_per_second:,.0f}" for one in results if one.pages_per_second > 1

@@ -1,4 +1,4 @@
-"""Questions in plain words about the documentation of Python, Git and PostgreSQL, and the pages that answer them.
+"""Plain questions about the documentation of Python, Git and PostgreSQL, and the pages that answer them.
 
 They were written before anything was tuned. `TUNING` was looked at while the ranking was made; `JUDGING` was
 kept for the results. Some have typing errors, and many do not use the form of a word that the page uses.

@@ -9,19 +9,20 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sqlalchemy import func, select, text, update
+from sqlalchemy import delete, func, select, text, update
 from tests.endless import endless_searches
 from tests.servers.postgres import PostgresServer
 
 from gossamer.observe.logs import Log
 from gossamer.problems import Busy, Unavailable
 from gossamer.state.db.database import Database, open_database
-from gossamer.state.db.tables import search_pages, search_tenants
+from gossamer.state.db.tables import search_pages, search_tenants, search_weights
 from gossamer.state.pages.page_key import PagePrefix
 from gossamer.state.search import search_index_sqlite
 from gossamer.state.search.search_document import IndexedDocument
 from gossamer.state.search.search_index import SearchIndex
 from gossamer.state.tenants.tenants import PUBLIC
+from gossamer.web.search.passages import Heading
 from gossamer.web.search.question import Question
 
 OURS = "01HZZZZZZZZZZZZZZZZZZZZZZA"
@@ -435,3 +436,58 @@ async def test_where_only_what_is_new_is_wanted_not_all_that_is_old_is_gone_thro
     monkeypatch.setattr(search_index_sqlite, "MAX_SCANNED", 10)
     assert set(await found(index, "rope", recency="week")) == {"last"}
     await database.close()
+
+
+async def test_a_word_that_no_page_has_is_replaced_by_the_nearest(database: Database) -> None:
+    index = await noted(database, SHELF)
+    index.note(THEIRS, page("theirs", "A marmalade of quinces."))
+    cases = {
+        "sikl rope": {"sikl": "silk"},
+        "hmep": {"hmep": "hemp"},
+        "besncn café": {"besncn": "besancon"},
+        "marmelade": {},  # only others have it
+        '"sikl rope"': {},  # quoted words stay as they are
+    }
+    for query, corrected in cases.items():
+        matches = await index.search(OURS, Question.parse(query))
+        assert (query, dict(matches.corrected)) == (query, corrected)
+        assert bool(matches.found) == bool(corrected)
+
+
+async def test_pages_that_lack_a_word_follow_and_say_so(database: Database) -> None:
+    index = await noted(database, SHELF)
+    matches = await index.search(OURS, Question.parse("silk reel burning"))
+    assert [(match.title, match.missing) for match in matches.found] == [
+        ("Silk rope", ("burning",)),
+        ("Hemp rope", ("reel",)),
+    ]
+    few = await index.search(OURS, Question.parse("silk reel"))
+    assert [match.missing for match in few.found] == [(), ("reel",)]
+    assert (await index.search(OURS, Question.parse('"rope of hemp" reel'))).found[0].missing == ("reel",)
+
+
+async def test_passages_have_headings_and_links_that_scroll(database: Database) -> None:
+    said = (
+        "Ropes Ropes are long. Silk A silk rope is spun from thread. Hemp A hemp rope is laid. " + "x " * 900
+    )
+    headings = tuple(
+        Heading(said.index(name), len(name), level, anchor)
+        for name, level, anchor in (("Ropes ", 1, "ropes"), ("Silk ", 2, "silk"), ("Hemp ", 2, ""))
+    )
+    index = await noted(database, [page("ropes", said, "Ropes", headings=headings)])
+    (silk,) = (await index.search(OURS, Question.parse("spinning silk thread"))).found
+    first = silk.passages[0]
+    assert (first.headings, first.url) == (("Ropes", "Silk"), "https://example.com/ropes#silk")
+    assert "A **silk** rope is spun from **thread**." in first.snippet
+    (hemp,) = (await index.search(OURS, Question.parse("hemp laid"))).found
+    assert hemp.passages[0].url == "https://example.com/ropes#:~:text=hemp%20rope%20is%20laid.%20x"
+
+
+async def test_pages_of_earlier_releases_are_found(database: Database) -> None:
+    """They have words instead of stems, and no weights."""
+    index = await noted(database, [page("old", "many ropes of silk"), page("new", "one rope of silk")])
+    async with database.write() as connection:
+        old = select(search_pages.c.id).where(search_pages.c.url.like("%old"))
+        number = await connection.scalar(old)
+        await connection.execute(delete(search_weights).where(search_weights.c.id == number))
+    assert set(await found(index, "silk ropes")) == {"old", "new"}

@@ -5,8 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.problems import Problem
+from gossamer.web.search.hits import HitFinder
 from gossamer.web.search.question import MAX_WORDS, Question
-from gossamer.web.search.snippet import beginning, snippet
+from gossamer.web.search.snippet import MatchSpan, beginning, excerpt
+from gossamer.web.search.terms import terms_of
 from gossamer.web.search.words import align, clean, words
 
 PARSED = {
@@ -80,15 +82,21 @@ def test_words_of_words_are_the_same_and_clean_texts_stay_clean(text: str) -> No
     assert len(align(cleaned)) == len(cleaned)
 
 
+def snippet(text: str, query: str, max_chars: int = 240) -> str | None:
+    terms = terms_of(Question.parse(query), ("en",), lambda _: 1.0)
+    spans = [MatchSpan(hit.start, hit.end) for hit in HitFinder(terms).find(text, "en")]
+    return excerpt(text, spans, max_chars) if spans else None
+
+
 def test_a_snippet_is_where_the_most_different_words_are() -> None:
-    text = "silk " * 40 + "and then much later there is a Sílk rope to be had, by the way, " + "word " * 100
-    shown = snippet(text, [("silk",), ("rope",)])
+    text = "silk " * 30 + "and then much later there is a Sílk rope to be had, by the way, " + "word " * 100
+    shown = snippet(text, "silk ropes")
     assert shown is not None
     assert "a **Sílk** **rope** to be had" in shown
-    assert snippet(text, [("hemp",)]) is None
-    assert snippet("塔は東京都にある", [("東", "京")]) == "塔は**東京**都にある"
-    assert snippet("in東京 and silken silk", [("東", "京"), ("silk",)]) == "in**東京** and silken **silk**"
-    assert snippet("a ** b **silk**", [("silk",)]) == "a  b **silk**"
+    assert snippet(text, "hemp") is None
+    assert snippet("塔は東京都にある", "東京") == "塔は**東京**都にある"
+    assert snippet("in東京 and silken silk", "東京 silk") == "in**東京** and silken **silk**"
+    assert snippet("a ** b **silk**", "silk") == "a  b **silk**"
     assert beginning("word " * 100, 12) == "word word…"
 
 
@@ -97,7 +105,7 @@ def test_a_snippet_is_where_the_most_different_words_are() -> None:
 )
 def test_snippets_are_bounded_and_of_the_text(text: str, wanted: list[str]) -> None:
     text = clean(text, 400)
-    shown = snippet(text, [(word,) for word in wanted], 60)
+    shown = snippet(text, " ".join(wanted), 60)
     for one in (shown, beginning(text, 60)):
         if one is not None:
             bare = one.replace("**", "").strip("…")

@@ -150,16 +150,18 @@ def _steps(query: SearchQuery) -> list[_Step]:
         may_be_best = MAX_RANKED if len(query.terms) >= MIN_FREE_TERMS else 0
         steps.append(_Step(Candidates(some, is_about=True, most=MAX_ABOUT), may_be_best))
         steps.append(_Step(Candidates(some, is_about=False, most=MAX_MENTIONS), 0))
-        single = tuple((number,) for (number, *_) in some)
-        steps.append(_Step(Candidates(tuple(dict.fromkeys(single)), is_about=False, most=MAX_MENTIONS), 0))
+        single = tuple(dict.fromkeys(choice[:1] for choice in some))
+        steps.append(_Step(Candidates(single, is_about=False, most=MAX_MENTIONS), 0))
     return steps
 
 
 def _quorums(terms: Sequence[Term]) -> tuple[tuple[int, ...], ...]:
-    """Which terms a page must have at least, if it need not have all: two of the rarest."""
+    """Which terms a page must have besides the firm ones, if it need not have all: two of the rarest."""
     free = [number for number, term in enumerate(terms) if not term.is_firm]
+    if 0 < len(free) < len(terms):
+        return ((),)  # the firm ones are enough
     rarest = sorted(free, key=lambda number: -terms[number].weight)[:MAX_QUORUM]
-    if len(rarest) == len(free) == len(terms) == 1 or not free:
+    if len(rarest) < 2:
         return ()
     if len(rarest) < 3:
         return tuple((number,) for number in rarest)

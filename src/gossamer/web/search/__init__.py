@@ -1,1 +1,1 @@
-"""Search rules: words of a text, questions, snippets, and fusion of rankings."""
+"""Search rules: words, stems and terms of texts, questions, passages, snippets, and fusion of rankings."""

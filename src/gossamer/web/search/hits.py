@@ -31,6 +31,7 @@ _SIGNS: Final = (
     r"\x00-/:-@\[-`{-\xa9\xab-\xb1\xb6-\xb8\xbb\xbf\u2000-\u2bff"
     r"\u3000-\u3004\u3008-\u3020\ufe30-\ufe4f\uff00-\uff0f"
 )
+_ACCENTED: Final = re.compile("[^\x00-\xbf\u2000-\u2bff\u3000-\u303f\u4e00-\u9fff]")  # perhaps
 _WORD: Final = re.compile(rf"[{UNSPACED}]|[^{_SIGNS}{UNSPACED}]+")
 
 
@@ -50,16 +51,12 @@ class HitFinder:
     def find(self, text: str, language: str, missing: Sequence[int] = ()) -> list[Hit]:
         """All hits in the order of the text, which is clean (`words.clean`); `missing` are not looked for."""
         lowered = text.lower()
-        if len(lowered) != len(text):
+        if len(lowered) != len(text) or _ACCENTED.search(lowered):
             lowered = align(text)
         found: list[Hit] = []
         for number, term in enumerate(self.terms):
             if number not in missing:
-                hits = self._hits(lowered, term, number, language)
-                if not hits and not lowered.isascii():
-                    lowered = align(text)  # it may have accents
-                    hits = self._hits(lowered, term, number, language)
-                found += hits
+                found += self._hits(lowered, term, number, language)
         return sorted(found)
 
     def _hits(self, text: str, term: Term, number: int, language: str) -> list[Hit]:

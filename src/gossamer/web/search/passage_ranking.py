@@ -19,9 +19,7 @@ class PassageWeights(NamedTuple):
     weights: Mapping[Any, float]  # how much it has of each term
 
 
-def scores(
-    passages: Sequence[PassageWeights], rarity: Mapping[Any, float], unit: float = 1.0
-) -> list[float]:
+def scores(passages: Sequence[PassageWeights], rarity: Mapping[Any, float], unit: float = 1.0) -> list[float]:
     """The score of each passage; `unit` is what one occurrence of a word weighs."""
     usual = max(1.0, sum(passage.length for passage in passages) / max(1, len(passages)))
 

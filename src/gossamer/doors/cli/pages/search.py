@@ -96,7 +96,7 @@ def _format(hit: SearchResult) -> str:
     marked = "".join(click.style(piece, bold=True) if at % 2 else piece for at, piece in enumerate(pieces))
     title = click.style(hit.title or hit.url, bold=True)
     passage = hit.passages[0] if hit.passages else None
-    above = " › ".join(passage.headings) if passage else ""
+    above = " > ".join(passage.headings) if passage else ""
     url = passage.url if passage else hit.url
     missing = f"without: {', '.join(hit.missing)}" if hit.missing else ""
     lines = [title, click.style(f"{url}{when}", dim=True), above, marked, click.style(missing, dim=True)]

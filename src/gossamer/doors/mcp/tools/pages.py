@@ -97,7 +97,7 @@ class SearchArguments(ToolArguments, frozen=True, kw_only=True):
         Meta(
             min_length=1,
             max_length=400,
-            description='A plain question, or words, "phrases", begin*, -not, this OR that, site:example.com.',
+            description='A plain question, or words, "phrases", -not, this OR that, site:example.com.',
         ),
     ]
     limit: Annotated[int, Meta(ge=1, le=50)] = 10
@@ -121,7 +121,7 @@ async def search(call: ToolCall, asked: SearchArguments) -> Content:
 def _result(number: int, one: dict[str, Any]) -> str:
     """A result on a few lines: the address leads to the best passage, below its headings."""
     passage = next(iter(one.get("passages", ())), {"url": one["url"], "headings": []})
-    above = f"   In: {wording.line(' › '.join(passage['headings']))}\n" if passage["headings"] else ""
+    above = f"   In: {wording.line(' > '.join(passage['headings']))}\n" if passage["headings"] else ""
     missing = f"\n   Without: {wording.line(', '.join(one['missing']))}" if one.get("missing") else ""
     head = f"{number}. {wording.line(one['title'])}\n   {passage['url']}\n"
     return f"{head}{above}   {wording.line(one['snippet'], 1_000)}{missing}"

@@ -93,7 +93,7 @@ class SearchEndpoints:
                 "engines that the server is set up with. All are asked at once and their rankings joined. "
                 "Where nothing was found and one of them did not answer, that is 503, never an empty list. A "
                 "search that takes too long is ended, and its answer says `partial`. Pages need not have all "
-                "words: what they lack is `missing`. Pages that were read here come with their best `passages`.",
+                "words: what they lack is `missing`. Pages that were read here show their best `passages`.",
                 answers=SearchAnswer,
                 deadline=find.SECONDS + 15,
                 problems=(problems.INVALID_TTL,),
