@@ -19,6 +19,7 @@ PASSAGE_CHARS: Final = 1_200  # longer sections are cut
 MAX_HEADINGS: Final = 300  # of a page
 MAX_HEADING_CHARS: Final = 200
 MAX_ANCHOR_CHARS: Final = 100
+TEXT_FRAGMENT: Final = ":~:text="
 QUOTED_WORDS: Final = 5  # of a text fragment: few, because a browser finds it within one block only
 MARK: Final = "\ufdd0"  # where a heading begins, until the text is complete; no character
 
@@ -152,4 +153,4 @@ def link_to(url: str, passage: Passage, at: int = 0) -> str:
         return f"{page}#{quote(passage.anchor, safe='')}"
     words = passage.text[at:].split(" ", QUOTED_WORDS)[:QUOTED_WORDS]
     said = quote(" ".join(words), safe="").replace("-", "%2D")
-    return f"{page}#{quote(passage.anchor, safe='')}:~:text={said}"
+    return f"{page}#{quote(passage.anchor, safe='')}{TEXT_FRAGMENT}{said}"
