@@ -114,8 +114,9 @@ async def _run(documents: Sequence[IndexedDocument], with_postgres: bool) -> lis
             server = PostgresServer()
             try:
                 server.start()
-                results.insert(1, await _gossamer("Gossamer, PostgreSQL", server.url, documents))
-                results += await _tsvector(server.url, documents)
+                url = server.create_database("template1")
+                results.insert(1, await _gossamer("Gossamer, PostgreSQL", url, documents))
+                results += await _tsvector(url, documents)
             finally:
                 server.remove()
     return results

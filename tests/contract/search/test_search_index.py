@@ -22,7 +22,7 @@ from gossamer.state.search import search_index_sqlite
 from gossamer.state.search.search_document import IndexedDocument
 from gossamer.state.search.search_index import SearchIndex
 from gossamer.state.tenants.tenants import PUBLIC
-from gossamer.web.search.passages import Heading
+from gossamer.web.search.passages import TextHeading
 from gossamer.web.search.question import Question
 
 OURS = "01HZZZZZZZZZZZZZZZZZZZZZZA"
@@ -471,7 +471,7 @@ async def test_passages_have_headings_and_links_that_scroll(database: Database) 
         "Ropes Ropes are long. Silk A silk rope is spun from thread. Hemp A hemp rope is laid. " + "x " * 900
     )
     headings = tuple(
-        Heading(said.index(name), len(name), level, anchor)
+        TextHeading(said.index(name), len(name), level, anchor)
         for name, level, anchor in (("Ropes ", 1, "ropes"), ("Silk ", 2, "silk"), ("Hemp ", 2, ""))
     )
     index = await noted(database, [page("ropes", said, "Ropes", headings=headings)])

@@ -11,7 +11,7 @@ from gossamer.web.html.dates import unix_time
 from gossamer.web.search.analysis import Analysis, PageTexts, analyse
 from gossamer.web.search.fusion import FoundPassage
 from gossamer.web.search.languages import main_part
-from gossamer.web.search.passages import Heading, OutlinedText, clean_outlined
+from gossamer.web.search.passages import OutlinedText, TextHeading, clean_outlined
 from gossamer.web.search.question import Phrase, Question
 from gossamer.web.search.terms import Term, forms_of
 from gossamer.web.search.words import clean
@@ -33,7 +33,7 @@ class IndexedDocument:
     language: str
     seen_at: float  # Unix seconds
     published_at: str | None = None  # ISO 8601, as the page says
-    headings: tuple[Heading, ...] = ()  # in `text`
+    headings: tuple[TextHeading, ...] = ()  # in `text`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +111,7 @@ class SearchQuery(NamedTuple):
         return cls(tuple(facets), terms, none_of, tenants, since, question.limit)
 
 
-class Candidates(NamedTuple):
+class CandidateFilter(NamedTuple):
     """Which pages are looked at, how many of them at most, and which terms they have."""
 
     choices: tuple[tuple[int, ...], ...]  # all terms of one of these; by their numbers
@@ -151,11 +151,11 @@ def entry_of(row: IndexRow, facets: tuple[str, ...]) -> IndexEntry:
     return IndexEntry(row._replace(language=terms.language), facets, terms)
 
 
-def read_outline(outline: str) -> list[Heading]:
-    return msgspec.json.decode(outline, type=list[Heading]) if outline else []
+def read_outline(outline: str) -> list[TextHeading]:
+    return msgspec.json.decode(outline, type=list[TextHeading]) if outline else []
 
 
-def _write_outline(headings: Sequence[Heading]) -> str:
+def _write_outline(headings: Sequence[TextHeading]) -> str:
     return msgspec.json.encode(headings).decode() if headings else ""
 
 

@@ -41,7 +41,7 @@ from gossamer.state.search.search_document import (
 from gossamer.state.search.search_drops import ALL, Extent
 from gossamer.state.search.search_rows import FoundRow
 from gossamer.state.tenants.tenants import PUBLIC
-from gossamer.web.search.hits import Hit, HitFinder, best_passages, nearness
+from gossamer.web.search.hits import HitFinder, TermHit, best_passages, nearness
 from gossamer.web.search.question import Question
 from gossamer.web.search.snippet import MatchSpan, beginning, excerpt
 from gossamer.web.search.spelling import may_be_misspelt
@@ -327,7 +327,7 @@ def _matches(
 
 
 def _match(
-    row: FoundRow, standing: Standing, terms: Sequence[Term], finder: HitFinder, hits: Sequence[Hit]
+    row: FoundRow, standing: Standing, terms: Sequence[Term], finder: HitFinder, hits: Sequence[TermHit]
 ) -> Match:
     passages = best_passages(row.final_url, row.text, read_outline(row.outline), hits, terms)
     return Match(

@@ -11,7 +11,7 @@ from typing import Final
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from gossamer.state.search.search_document import Candidates, IndexEntry, IndexRow, SearchQuery
+from gossamer.state.search.search_document import CandidateFilter, IndexEntry, IndexRow, SearchQuery
 from gossamer.web.search.question import Phrase
 from gossamer.web.search.terms import Term
 
@@ -79,7 +79,7 @@ async def remove(connection: AsyncConnection, ids: Sequence[int]) -> None:
 
 
 async def find(
-    connection: AsyncConnection, query: SearchQuery, which: Candidates
+    connection: AsyncConnection, query: SearchQuery, which: CandidateFilter
 ) -> list[tuple[int, str | None]]:
     """Return the ids and the weights of matching pages."""
     parameters = {
@@ -110,7 +110,7 @@ def _to_tsvector(entry: IndexEntry) -> str:
     return " ".join([*lexemes, *(f"'#{word}'" for word in {*terms.title, *terms.about})])
 
 
-def _to_tsquery(query: SearchQuery, which: Candidates) -> str:
+def _to_tsquery(query: SearchQuery, which: CandidateFilter) -> str:
     required = {number for number, term in enumerate(query.terms) if term.is_firm}
     choices = (_all(query.terms, {*choice, *required}, which) for choice in which.choices)
     return to_filter(query, "(" + " | ".join(f"({one})" for one in choices) + ")")
@@ -123,7 +123,7 @@ def to_filter(query: SearchQuery, *wanted: str) -> str:
     return " & ".join([*facets, *wanted, *unwanted])
 
 
-def _all(terms: Sequence[Term], numbers: Iterable[int], which: Candidates) -> str:
+def _all(terms: Sequence[Term], numbers: Iterable[int], which: CandidateFilter) -> str:
     parts = []
     for number in sorted(numbers):
         phrases = terms[number].phrases

@@ -10,7 +10,7 @@ from typing import Final
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from gossamer.state.search.search_document import Candidates, IndexEntry, IndexRow, SearchQuery
+from gossamer.state.search.search_document import CandidateFilter, IndexEntry, IndexRow, SearchQuery
 from gossamer.web.search.question import Phrase
 from gossamer.web.search.terms import Term
 
@@ -61,7 +61,7 @@ async def remove(connection: AsyncConnection, ids: Sequence[int]) -> None:
 
 
 async def find(
-    connection: AsyncConnection, query: SearchQuery, which: Candidates
+    connection: AsyncConnection, query: SearchQuery, which: CandidateFilter
 ) -> list[tuple[int, str | None]]:
     """Return the ids and the weights of matching pages, newest first."""
     parameters = {
@@ -82,7 +82,7 @@ def _words(entry: IndexEntry) -> Iterable[str]:
     return (" ".join(field) for field in fields)
 
 
-def _to_match(query: SearchQuery, which: Candidates) -> str:
+def _to_match(query: SearchQuery, which: CandidateFilter) -> str:
     """Write a query for FTS5. Our words are letters, digits and marks in quotes, so none is an operator."""
     required = {number for number, term in enumerate(query.terms) if term.is_firm}
     choices = (_all(query.terms, {*choice, *required}, which) for choice in which.choices)
@@ -96,7 +96,7 @@ def to_filter(query: SearchQuery, *wanted: str) -> str:
     return f"({written}) NOT ({_ANYWHERE} : ({_any(query.none_of)}))" if query.none_of else written
 
 
-def _all(terms: Sequence[Term], numbers: Iterable[int], which: Candidates) -> str:
+def _all(terms: Sequence[Term], numbers: Iterable[int], which: CandidateFilter) -> str:
     chosen = [terms[number] for number in sorted(numbers)]
     parts = []
     for term in chosen:

@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from gossamer.state.db.database import insert_into
 from gossamer.state.db.tables import search_pages, search_tenants, search_weights
 from gossamer.state.search import lexicon, search_index_postgres, search_index_sqlite
-from gossamer.state.search.search_document import Candidates, GonePage, IndexEntry, SearchQuery
+from gossamer.state.search.search_document import CandidateFilter, GonePage, IndexEntry, SearchQuery
 from gossamer.web.search.terms import MIN_FREE_TERMS, Standing, Term, standing
 
 MAX_DELETED_PAGES: Final = 500  # in one statement
@@ -127,12 +127,12 @@ async def rank(connection: AsyncConnection, query: SearchQuery, is_too_long: IsT
 async def exists(connection: AsyncConnection, query: SearchQuery, term: int) -> bool:
     """Whether some page has this term."""
     return bool(
-        await _words(connection).find(connection, query, Candidates(((term,),), is_about=False, most=1))
+        await _words(connection).find(connection, query, CandidateFilter(((term,),), is_about=False, most=1))
     )
 
 
 class _Step(NamedTuple):
-    candidates: Candidates
+    candidates: CandidateFilter
     enough: int  # pages; with these, the step is not needed. 0: fewer than were asked for
 
     def is_needed(self, found: int, limit: int) -> bool:
@@ -143,15 +143,15 @@ def _steps(query: SearchQuery) -> list[_Step]:
     every = (tuple(range(len(query.terms))),)
     some = _quorums(query.terms)
     steps = [
-        _Step(Candidates(every, is_about=True, most=MAX_ABOUT), MAX_ABOUT),
-        _Step(Candidates(every, is_about=False, most=MAX_MENTIONS), MAX_ABOUT),
+        _Step(CandidateFilter(every, is_about=True, most=MAX_ABOUT), MAX_ABOUT),
+        _Step(CandidateFilter(every, is_about=False, most=MAX_MENTIONS), MAX_ABOUT),
     ]
     if some:
         may_be_best = MAX_RANKED if len(query.terms) >= MIN_FREE_TERMS else 0
-        steps.append(_Step(Candidates(some, is_about=True, most=MAX_ABOUT), may_be_best))
-        steps.append(_Step(Candidates(some, is_about=False, most=MAX_MENTIONS), 0))
+        steps.append(_Step(CandidateFilter(some, is_about=True, most=MAX_ABOUT), may_be_best))
+        steps.append(_Step(CandidateFilter(some, is_about=False, most=MAX_MENTIONS), 0))
         single = tuple(dict.fromkeys(choice[:1] for choice in some))
-        steps.append(_Step(Candidates(single, is_about=False, most=MAX_MENTIONS), 0))
+        steps.append(_Step(CandidateFilter(single, is_about=False, most=MAX_MENTIONS), 0))
     return steps
 
 

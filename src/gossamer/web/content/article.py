@@ -32,7 +32,7 @@ from gossamer.web.html.tree import Element, Tree, parse, release
 from gossamer.web.html.vocabulary import tags
 from gossamer.web.markdown.images import image_of
 from gossamer.web.markdown.markdown import to_markdown
-from gossamer.web.search.passages import Heading
+from gossamer.web.search.passages import TextHeading
 
 MAX_EMPTY_CHARS: Final = 250  # on a page that shows next to nothing without scripts
 MIN_CONTENT_CHARS: Final = 100  # of main content; with less, the whole page is used if it has much more
@@ -53,7 +53,7 @@ class Article:
     title: str
     markdown: str
     text: str
-    headings: tuple[Heading, ...]  # in the text
+    headings: tuple[TextHeading, ...]  # in the text
     html: str  # of the content, without anything that runs or loads; empty unless it was asked for
     metadata: Metadata
     links: tuple[Link, ...]  # of the whole page

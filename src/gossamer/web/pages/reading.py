@@ -17,7 +17,7 @@ from gossamer.web.outcome.judging import judge
 from gossamer.web.outcome.outcome import Judgement, Outcome
 from gossamer.web.pages.page import Page
 from gossamer.web.pages.reading_options import ReadingOptions
-from gossamer.web.search.passages import Heading
+from gossamer.web.search.passages import TextHeading
 
 FEW_WORDS: Final = 100  # of doubtful content; with more, a page is hardly a shell
 _NO_TEXT: Final = Judgement(Outcome.EMPTY, "no_text")
@@ -44,7 +44,7 @@ class Reading:
     brief: Brief | None = None
     cut: bool = False  # something went over a bound and is missing, or has lost its structure
     raw_html: str | None = None  # the page as it came, decoded
-    headings: tuple[Heading, ...] = ()  # in `text`; documents have none
+    headings: tuple[TextHeading, ...] = ()  # in `text`; documents have none
 
     @property
     def fallback(self) -> bool:

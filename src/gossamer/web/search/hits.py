@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from gossamer.web.search.fusion import FoundPassage
 from gossamer.web.search.languages import stem
 from gossamer.web.search.passage_ranking import ABOVE, HEADING, PassageWeights, scores
-from gossamer.web.search.passages import Heading, Passage, link_to, passages_of
+from gossamer.web.search.passages import Passage, TextHeading, link_to, passages_of
 from gossamer.web.search.question import Phrase
 from gossamer.web.search.snippet import MatchSpan, beginning, excerpt
 from gossamer.web.search.terms import PREFIX, Term
@@ -35,7 +35,7 @@ _ACCENTED: Final = re.compile("[^\x00-\xbf\u2000-\u2bff\u3000-\u303f\u4e00-\u9ff
 _WORD: Final = re.compile(rf"[{UNSPACED}]|[^{_SIGNS}{UNSPACED}]+")
 
 
-class Hit(NamedTuple):
+class TermHit(NamedTuple):
     start: int
     end: int
     term: int
@@ -48,26 +48,26 @@ class HitFinder:
     terms: Sequence[Term]
     _known: dict[tuple[str, str], str] = field(default_factory=dict)  # stems of words by language
 
-    def find(self, text: str, language: str, missing: Sequence[int] = ()) -> list[Hit]:
+    def find(self, text: str, language: str, missing: Sequence[int] = ()) -> list[TermHit]:
         """All hits in the order of the text, which is clean (`words.clean`); `missing` are not looked for."""
         lowered = text.lower()
         if len(lowered) != len(text) or _ACCENTED.search(lowered):
             lowered = align(text)
-        found: list[Hit] = []
+        found: list[TermHit] = []
         for number, term in enumerate(self.terms):
             if number not in missing:
                 found += self._hits(lowered, term, number, language)
         return sorted(found)
 
-    def _hits(self, text: str, term: Term, number: int, language: str) -> list[Hit]:
-        hits: dict[int, Hit] = {}
+    def _hits(self, text: str, term: Term, number: int, language: str) -> list[TermHit]:
+        hits: dict[int, TermHit] = {}
         beginnings = {_beginning(phrase[0]) for phrase in term.phrases}
         for begins in beginnings:
             if not any(begins != other and begins.startswith(other) for other in beginnings):
                 for start in _places(text, begins):
                     ends = (self._end(text, start, phrase, language) for phrase in term.phrases)
                     if end := next(filter(None, ends), 0):
-                        hits[start] = Hit(start, end, number)
+                        hits[start] = TermHit(start, end, number)
         return list(hits.values())
 
     def _end(self, text: str, start: int, phrase: Phrase, language: str) -> int:
@@ -94,7 +94,7 @@ class HitFinder:
 
 
 def best_passages(
-    url: str, text: str, headings: Sequence[Heading], hits: Sequence[Hit], terms: Sequence[Term]
+    url: str, text: str, headings: Sequence[TextHeading], hits: Sequence[TermHit], terms: Sequence[Term]
 ) -> list[FoundPassage]:
     """The passages that a question is about, the best first."""
     passages = passages_of(text, headings)
@@ -106,7 +106,7 @@ def best_passages(
 
 
 def _weigh(
-    passages: Sequence[Passage], text: str, headings: Sequence[Heading], hits: Sequence[Hit]
+    passages: Sequence[Passage], text: str, headings: Sequence[TextHeading], hits: Sequence[TermHit]
 ) -> list[tuple[int, PassageWeights]]:
     """The passages with hits in their text or in a heading above, and what they have of each term."""
     starts = [passage.start for passage in passages]
@@ -131,7 +131,7 @@ def _weigh(
     return weighed
 
 
-def _shown(url: str, passage: Passage, hits: Sequence[Hit]) -> FoundPassage:
+def _shown(url: str, passage: Passage, hits: Sequence[TermHit]) -> FoundPassage:
     end = passage.start + len(passage.text)
     spans = [
         MatchSpan(hit.start - passage.start, hit.end - passage.start)
@@ -143,7 +143,7 @@ def _shown(url: str, passage: Passage, hits: Sequence[Hit]) -> FoundPassage:
     return FoundPassage(passage.headings, snippet, link_to(url, passage, first))
 
 
-def nearness(hits: Sequence[Hit], terms: Sequence[Term]) -> float:
+def nearness(hits: Sequence[TermHit], terms: Sequence[Term]) -> float:
     """The weight of the terms that some short part of the text has, as a share of all."""
     total = sum(term.weight for term in terms)
     best = 0.0
@@ -153,7 +153,7 @@ def nearness(hits: Sequence[Hit], terms: Sequence[Term]) -> float:
     return best / total if total else 0.0
 
 
-def _until(hits: Sequence[Hit], first: int, end: int) -> Iterable[Hit]:
+def _until(hits: Sequence[TermHit], first: int, end: int) -> Iterable[TermHit]:
     for at in range(first, len(hits)):
         if hits[at].start > end:
             return

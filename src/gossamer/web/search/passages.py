@@ -19,6 +19,7 @@ PASSAGE_CHARS: Final = 1_200  # longer sections are cut
 MAX_HEADINGS: Final = 300  # of a page
 MAX_HEADING_CHARS: Final = 200
 MAX_ANCHOR_CHARS: Final = 100
+TEXT_FRAGMENT: Final = ":~:text="
 QUOTED_WORDS: Final = 5  # of a text fragment: few, because a browser finds it within one block only
 MARK: Final = "\ufdd0"  # where a heading begins, until the text is complete; no character
 
@@ -26,7 +27,7 @@ PERMALINKS: Final = "¶#§🔗 "  # signs behind a heading that link to itself
 _SENTENCE_END: Final = re.compile("[.!?:;](?= )|[\u3002\uff01\uff1f]")
 
 
-class Heading(NamedTuple):
+class TextHeading(NamedTuple):
     at: int  # where it begins in the text
     size: int  # its characters
     level: int  # 1 to 6
@@ -38,7 +39,7 @@ class OutlinedText:
     """The text of a page, and the headings in it, in order."""
 
     text: str
-    headings: tuple[Heading, ...] = ()
+    headings: tuple[TextHeading, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +67,12 @@ def take_marks(marked: str, headings: Sequence[MarkedHeading]) -> OutlinedText:
     text = "".join(pieces)
     if len(pieces) != len(headings) + 1:
         return OutlinedText(text)
-    found: list[Heading] = []
+    found: list[TextHeading] = []
     at = 0
     for piece, heading in zip(pieces, headings, strict=False):
         at += len(piece)
         if text.startswith(heading.text, at) and heading.text:
-            found.append(Heading(at, len(heading.text), heading.level, heading.anchor))
+            found.append(TextHeading(at, len(heading.text), heading.level, heading.anchor))
     return OutlinedText(text, tuple(found[:MAX_HEADINGS]))
 
 
@@ -80,7 +81,7 @@ def clean_outlined(outlined: OutlinedText, longest: int) -> OutlinedText:
     if not outlined.headings:
         return OutlinedText(clean(outlined.text, longest))
     pieces: list[str] = []
-    headings: list[Heading] = []
+    headings: list[TextHeading] = []
     at = 0
 
     def take(piece: str) -> int:
@@ -98,12 +99,12 @@ def clean_outlined(outlined: OutlinedText, longest: int) -> OutlinedText:
         begin = at
         size = take(text[heading.at : last][:MAX_HEADING_CHARS])
         if size and begin + size <= longest:
-            headings.append(Heading(begin, size, heading.level, heading.anchor[:MAX_ANCHOR_CHARS]))
+            headings.append(TextHeading(begin, size, heading.level, heading.anchor[:MAX_ANCHOR_CHARS]))
     take(text[last:])
     return OutlinedText(" ".join(pieces)[:longest], tuple(headings))
 
 
-def passages_of(text: str, headings: Sequence[Heading] = (), most: int = PASSAGE_CHARS) -> list[Passage]:
+def passages_of(text: str, headings: Sequence[TextHeading] = (), most: int = PASSAGE_CHARS) -> list[Passage]:
     """Cut a clean text into passages of at most `most` characters; headings alone are none."""
     passages: list[Passage] = []
     path: list[tuple[int, str]] = []
@@ -152,4 +153,4 @@ def link_to(url: str, passage: Passage, at: int = 0) -> str:
         return f"{page}#{quote(passage.anchor, safe='')}"
     words = passage.text[at:].split(" ", QUOTED_WORDS)[:QUOTED_WORDS]
     said = quote(" ".join(words), safe="").replace("-", "%2D")
-    return f"{page}#{quote(passage.anchor, safe='')}:~:text={said}"
+    return f"{page}#{quote(passage.anchor, safe='')}{TEXT_FRAGMENT}{said}"

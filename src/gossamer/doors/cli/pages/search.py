@@ -13,6 +13,7 @@ from gossamer.doors.cli import Build, with_settings
 from gossamer.doors.cli.shared.access import web_access
 from gossamer.doors.embedded.owner import as_tenant
 from gossamer.flows.tenants.keys import FIRST_EMAIL
+from gossamer.web.search.passages import TEXT_FRAGMENT
 from gossamer.web.search.question import Recency
 from gossamer.web.search.search_answer import SearchAnswer, SearchResult
 from gossamer.web.search.snippet import MARK
@@ -97,7 +98,7 @@ def _format(hit: SearchResult) -> str:
     title = click.style(hit.title or hit.url, bold=True)
     passage = hit.passages[0] if hit.passages else None
     above = " > ".join(passage.headings) if passage else ""
-    url = passage.url if passage else hit.url
+    url = passage.url if passage and TEXT_FRAGMENT not in passage.url else hit.url  # ids are short
     missing = f"without: {', '.join(hit.missing)}" if hit.missing else ""
     lines = [title, click.style(f"{url}{when}", dim=True), above, marked, click.style(missing, dim=True)]
     return "".join(f"{line}\n" for line in lines if line)

@@ -7,6 +7,7 @@ from msgspec import UNSET, Meta, UnsetType
 from gossamer.doors.mcp import wording
 from gossamer.doors.mcp.tools.tool import Content, ToolArguments, ToolCall, ToolDeclaration
 from gossamer.web.content.marked import add_at_top
+from gossamer.web.search.passages import TEXT_FRAGMENT
 
 Rendering = Literal["auto", "never", "always"]
 PageAddress = Annotated[str, Meta(description="http or https address of the page.")]
@@ -123,7 +124,8 @@ def _result(number: int, one: dict[str, Any]) -> str:
     passage = next(iter(one.get("passages", ())), {"url": one["url"], "headings": []})
     above = f"   In: {wording.line(' > '.join(passage['headings']))}\n" if passage["headings"] else ""
     missing = f"\n   Without: {wording.line(', '.join(one['missing']))}" if one.get("missing") else ""
-    head = f"{number}. {wording.line(one['title'])}\n   {passage['url']}\n"
+    url = one["url"] if TEXT_FRAGMENT in passage["url"] else passage["url"]  # ids are short
+    head = f"{number}. {wording.line(one['title'])}\n   {url}\n"
     return f"{head}{above}   {wording.line(one['snippet'], 1_000)}{missing}"
 
 
