@@ -52,6 +52,13 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(error: object) -> None:
+    """When a process of tests dies, the run ends: what it had left would not be run by anybody."""
+    if error:
+        pytest.exit(f"a process of tests died: {error}", returncode=pytest.ExitCode.INTERNAL_ERROR)
+
+
 @pytest.fixture(params=["sqlite", "postgres"])
 def database_url(request: pytest.FixtureRequest) -> str:
     """A database of its own for the test, once of each kind, its schema in place."""
