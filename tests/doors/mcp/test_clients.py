@@ -101,12 +101,12 @@ async def test_python_1_pays_with_the_session_of_x402(ground: Ground, chains: Ch
 
 
 async def test_typescript_works_pays_attention_and_has_no_errors(ground: Ground, node: Path) -> None:
-    answer = await run("node", node / "client.mjs", ground.url, ADMIN_KEY, ground.page())
+    answer = await run("node", node / "client.mjs", "http", ground.page(), ground.url, ADMIN_KEY)
     assert answer["problems"] == []
     assert len(answer["tools"]) == 9
     assert not answer["fetched"]["isError"]
     assert answer["reported"][-1] == 100
-    unpaid = await run("node", node / "client.mjs", ground.url, "", ground.page())
+    unpaid = await run("node", node / "client.mjs", "http", ground.page(), ground.url)
     assert unpaid["problems"] == []
     assert unpaid["fetched"]["structuredContent"]["x402Version"] == 2
 
