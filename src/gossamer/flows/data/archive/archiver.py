@@ -13,10 +13,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
 
 from gossamer import __version__
+from gossamer.flows.crawl.content import keep_headers, unpack
 from gossamer.flows.data.archive import archive_rows, warc
 from gossamer.flows.data.archive.archive_rows import ArchivedPage, ArchiveHead, write_rows
 from gossamer.flows.data.archive.warc import WarcFile
-from gossamer.flows.crawl.content import keep_headers, unpack
 from gossamer.flows.data.removal.page_removal import ArchiveOutdated
 from gossamer.problems import Problem, Unavailable
 from gossamer.state.blobs import orphan_blobs

@@ -15,9 +15,9 @@ from msgspec.structs import replace as replace_fields
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer import problems
+from gossamer.flows.crawl.content import PackedPages, pack
 from gossamer.flows.data.archive.archive_rows import ArchivedPage, damage, read_rows
 from gossamer.flows.data.archive.warc import read_body
-from gossamer.flows.crawl.content import PackedPages, pack
 from gossamer.flows.data.removal.leftovers import drop_orphans
 from gossamer.flows.data.removal.pacing import RemovalProgress
 from gossamer.problems import Problem, Unavailable

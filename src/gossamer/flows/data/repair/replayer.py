@@ -14,15 +14,15 @@ import msgspec
 from sqlalchemy import and_, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from gossamer.flows.data.archive.archiver import read_answers
 from gossamer.flows.crawl.plan import CrawlPlan, Plans
 from gossamer.flows.crawl.visiting.known_urls import KnownUrls
 from gossamer.flows.crawl.visiting.page_parser import PageParser, ParsedPage, is_quick_here
 from gossamer.flows.crawl.visiting.page_processor import PageProcessor
 from gossamer.flows.crawl.visiting.visit import MAX_ATTEMPTS
-from gossamer.flows.parsers.parser_pool import ParserPool
+from gossamer.flows.data.archive.archiver import read_answers
 from gossamer.flows.data.removal.leftovers import index_names
 from gossamer.flows.data.removal.pacing import RemovalProgress
+from gossamer.flows.parsers.parser_pool import ParserPool
 from gossamer.problems import Busy, Problem, Unavailable
 from gossamer.reach.page.visit import Step
 from gossamer.state.blobs.blobs import Blobs
