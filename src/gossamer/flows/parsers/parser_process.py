@@ -25,8 +25,10 @@ from gossamer.web.audit.page.subject import Subject
 from gossamer.web.audit.report import AuditReport
 from gossamer.web.audit.site.site import SitePage
 from gossamer.web.audit.site.site_page import Normalise, normalise, summarise
+from gossamer.web.content.main.recurring import BlockSketch, sketch
 from gossamer.web.crawl.crawl_view import text_of
 from gossamer.web.crawl.parts import PageParts, take_apart
+from gossamer.web.documents.kind import is_html
 from gossamer.web.documents.pdf.scans import Recognise
 from gossamer.web.extract.extraction import Extraction, extract_data
 from gossamer.web.extract.schema.schema import Json
@@ -126,6 +128,15 @@ class LinksTask(msgspec.Struct, array_like=True, tag=True):
         return reading.read(self.page, _LINKS_ALONE).links
 
 
+class SketchTask(msgspec.Struct, array_like=True, tag=True):
+    page: Page
+
+    def run(self) -> BlockSketch:
+        """The blocks of a page; of anything but HTML, none."""
+        page = self.page
+        return sketch(page.text) if is_html(page.media_type, page.body, page.final_url) else {}
+
+
 class AuditTask(msgspec.Struct, array_like=True, tag=True):
     subject: Subject
 
@@ -138,7 +149,17 @@ class AuditTask(msgspec.Struct, array_like=True, tag=True):
         return AuditedPage(subject.is_html, audit_page(subject), summarise(subject, normal))
 
 
-Task = ReadTask | PrepareTask | ExtractTask | TakeApartTask | SitemapTask | TextTask | LinksTask | AuditTask
+Task = (
+    ReadTask
+    | PrepareTask
+    | ExtractTask
+    | TakeApartTask
+    | SitemapTask
+    | TextTask
+    | LinksTask
+    | SketchTask
+    | AuditTask
+)
 
 
 # Results.

@@ -86,6 +86,7 @@ def _read_html(page: Page, options: ReadingOptions) -> Reading:
         unveil=options.max_tokens is None,
         resources=options.resources,
         cleaned=options.html,
+        memory=options.memory,
     )
     return Reading(
         kind=ContentKind.HTML,
