@@ -65,6 +65,11 @@ def test_the_date_is_in_the_address(path: str) -> None:
     assert metadata(f"<h1>Mill</h1>{TEXT}", url=f"https://mill.example/{path}").published_at == "2021-03-05"
 
 
+def test_the_hour_of_publication_is_not_an_event() -> None:
+    body = f"<h1>Mill</h1><p class=date>05.03.21 - 12:30</p>{TEXT}"
+    assert metadata(body).published_at == "2021-03-05"
+
+
 def test_an_aside_right_beside_the_headline_has_its_date() -> None:
     body = f"<h1>Mill</h1><aside><p class=date>5 March 2021</p></aside>{TEXT}"
     assert metadata(body).published_at == "2021-03-05"

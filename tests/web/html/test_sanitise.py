@@ -30,7 +30,9 @@ BOMBS = {
     "one element with 100,000 attributes": f"<div {' '.join(f'a{n}' for n in range(100_000))}>the end",
     "attributes behind no script": f"<!--<script>--><div {' '.join(f'a{n}' for n in range(99_999))}>the end",
     "attributes behind a sign in a value": f"<div x='>' {' '.join(f'a{n}' for n in range(100_000))}>the end",
-    "attributes with signs in their values": "<div " + " ".join(f'a{n}=">"' for n in range(100_000)) + ">the end",
+    "attributes with signs in their values": "<div "
+    + " ".join(f'a{n}=">"' for n in range(100_000))
+    + ">the end",
     "options": f"<select>{'<option>x' * 100_000}</select>the end",
     "cells that span a thousand": f"<table>{'<tr><td colspan=1000 rowspan=1000>x' * 2_000}</table>the end",
     "entities": "&amp;" * 500_000 + " the end",

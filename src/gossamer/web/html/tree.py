@@ -241,6 +241,7 @@ def _build(
         if source is None
         else [(source, body, 1, False, selection is None or source.mem_id in selection.nodes)]
     )
+    ignored = dropped - _MAY_BE_LEAVES
     cut = False
     while waiting:
         node, parent, depth, verbatim, kept = waiting.pop()
@@ -252,30 +253,33 @@ def _build(
             if tag == "-text":
                 if kept:
                     _add_text(parent, child.text_content or "", verbatim)
-            elif tag in _MAY_BE_LEAVES and (leaf := _leaf_of(child, tag, parent)) is not None:
-                if kept or (selection is not None and child.mem_id in selection.nodes):
+            elif tag not in ignored and (kept or selection is None or child.mem_id in selection.all):
+                inside = kept or (selection is not None and child.mem_id in selection.nodes)
+                attributes = child.attributes
+                leaf = _leaf_of(child, tag, attributes, parent) if tag in _MAY_BE_LEAVES else None
+                if leaf is not None and inside:
                     parent.children.append(leaf)
                     order.append(leaf)
-            elif tag in dropped or not (kept or selection is None or child.mem_id in selection.all):
-                pass
-            elif depth >= MAX_DEPTH or len(order) + len(waiting) + len(below) > MAX_ELEMENTS:
-                cut = True
-                if kept:
-                    _add_text(parent, _flat_text(child), verbatim)
-            else:
-                element = Element(tag, child.attributes, parent)
-                parent.children.append(element)
-                inside = kept or (selection is not None and child.mem_id in selection.nodes)
-                below.append((child, element, depth + 1, verbatim or tag in _PREFORMATTED, inside))
+                elif leaf is not None or tag in dropped:
+                    pass
+                elif depth >= MAX_DEPTH or len(order) + len(waiting) + len(below) > MAX_ELEMENTS:
+                    cut = True
+                    if kept:
+                        _add_text(parent, _flat_text(child), verbatim)
+                else:
+                    element = Element(tag, attributes, parent)
+                    parent.children.append(element)
+                    below.append((child, element, depth + 1, verbatim or tag in _PREFORMATTED, inside))
             child = child.next
         below.reverse()
         waiting += below
     return order or [body], cut
 
 
-def _leaf_of(node: LexborNode, tag: str, parent: Element) -> Element | None:
+def _leaf_of(
+    node: LexborNode, tag: str, attributes: dict[str, str | None], parent: Element
+) -> Element | None:
     """Return an element for a formula, or for what is shown from elsewhere; nothing below it is kept."""
-    attributes = node.attributes
     if tag in _EMBEDDED:
         element = Element(tag, dict(attributes), parent)
         if not element.get("src") and (source := node.css_first("source[src]")) is not None:
@@ -293,12 +297,11 @@ def _add_text(parent: Element, text: str, verbatim: bool) -> None:
     if verbatim:
         parent.children.append(text.replace("\r\n", "\n").replace("\r", "\n"))
         return
-    words = text.split()
-    if not words:
+    if not text or text.isspace():
         if parent.children or parent.tag not in BLOCKS:
             parent.children.append(" ")
         return
-    line = " ".join(words)
+    line = " ".join(text.split())
     if not line.isascii():
         line = _ZERO_WIDTH.sub("", line)
     parent.children.append(f"{' ' if text[0].isspace() else ''}{line}{' ' if text[-1].isspace() else ''}")

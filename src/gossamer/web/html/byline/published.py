@@ -41,7 +41,9 @@ _DATED: Final = re.compile(
     re.I,
 )
 _HOURS: Final = re.compile(  # from when to when something takes place
-    r"\d{1,2}[:.]\d\d\s*(?:[ap]\.?m\.?|[^\W\d_]{1,4})?\s*(?:[-\u2013\u2014]|to|bis|until)\s*\d{1,2}[:.]\d\d(?![.\d])", re.I
+    r"(?<![\d./-])\d{1,2}[:.]\d\d\s*(?:[ap]\.?m\.?|[^\W\d_]{1,4})?\s*(?:[-\u2013\u2014]|to|bis|until)"
+    r"\s*\d{1,2}[:.]\d\d(?![.\d])",
+    re.I,
 )
 _LABEL: Final = re.compile(rf"\b(?:{'|'.join(_WORDS['published'])})\b", re.I)
 _CHANGED: Final = re.compile("|".join(_WORDS["changed"]), re.I)
