@@ -5,6 +5,7 @@ one of these shapes: a task goes in, and a `ParserResult` or a `ParserRefusal` c
 over its parser can therefore send back nonsense, and nothing else.
 """
 
+import gc
 import math
 import os
 import resource
@@ -238,6 +239,7 @@ def main(memory: int, seconds: float, tesseract: str) -> None:
     allocator.return_large_blocks()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     os.nice(5)
+    gc.freeze()  # what was imported stays: collections need not look at it
     engine = Tesseract(tesseract) if tesseract else None
     serve(sys.stdin.buffer, sys.stdout.buffer, seconds, engine)
 

@@ -15,6 +15,7 @@ from gossamer.web.html.metadata import Metadata
 from gossamer.web.html.resources import Resource
 from gossamer.web.outcome.judging import judge
 from gossamer.web.outcome.outcome import Judgement, Outcome
+from gossamer.web.outcome.page_view import ARTICLE
 from gossamer.web.pages.page import Page
 from gossamer.web.pages.reading_options import ReadingOptions
 
@@ -93,7 +94,7 @@ def _read_html(page: Page, options: ReadingOptions) -> Reading:
         title=article.title,
         markdown=article.markdown,
         text=article.text,
-        judgement=judge(page, title=article.title, text=article.text),
+        judgement=judge(page, title=article.title, text=article.text, enough=ARTICLE),
         html=article.html,
         metadata=article.metadata,
         links=article.links,
