@@ -19,7 +19,7 @@ from bench.site_pages import SITES, MadeSite
 from bench.table import save, table, this_machine
 from gossamer.state.crawl.reading.host_sample import SAMPLE
 from gossamer.web.content.article import extract
-from gossamer.web.content.main.recurring import learn, sketch
+from gossamer.web.content.recurring import learn, sketch
 from gossamer.web.content.site_memory import SiteMemory
 
 TREES: Final = (

@@ -6,7 +6,7 @@ from bench.site_pages import SITES, MadeSite
 from bench.site_pages.site import paragraphs, sentences
 
 from gossamer.web.content.article import extract
-from gossamer.web.content.main.recurring import MIN_PAGES, learn, sketch
+from gossamer.web.content.recurring import MIN_PAGES, learn, sketch
 from gossamer.web.content.site_memory import SiteMemory
 
 MIN_F1 = 0.97

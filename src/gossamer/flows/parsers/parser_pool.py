@@ -44,7 +44,7 @@ from gossamer.problems import Problem, Unavailable
 from gossamer.reach.sandbox import allocator
 from gossamer.web.audit.page.subject import Subject
 from gossamer.web.audit.site.site_page import Normalise, normalise
-from gossamer.web.content.main.recurring import BlockSketch
+from gossamer.web.content.recurring import BlockSketch
 from gossamer.web.crawl.parts import PageParts, is_quick
 from gossamer.web.documents.documents import path_of
 from gossamer.web.documents.kind import READABLE, ContentKind, kind_of

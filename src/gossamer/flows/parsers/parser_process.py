@@ -26,7 +26,7 @@ from gossamer.web.audit.page.subject import Subject
 from gossamer.web.audit.report import AuditReport
 from gossamer.web.audit.site.site import SitePage
 from gossamer.web.audit.site.site_page import Normalise, normalise, summarise
-from gossamer.web.content.main.recurring import BlockSketch, sketch
+from gossamer.web.content.recurring import BlockSketch, sketch
 from gossamer.web.crawl.crawl_view import text_of
 from gossamer.web.crawl.parts import PageParts, take_apart
 from gossamer.web.documents.kind import is_html

@@ -1,4 +1,4 @@
-"""SiteMemory: the blocks that recur on the pages of a host. `main/recurring` learns and uses it."""
+"""SiteMemory: the blocks that recur on the pages of a host. `recurring` learns and uses it."""
 
 from dataclasses import dataclass
 

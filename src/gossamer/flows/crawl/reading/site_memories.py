@@ -19,7 +19,7 @@ from gossamer.state.blobs.blobs import Blobs
 from gossamer.state.crawl.crawled_pages import StoredPage
 from gossamer.state.crawl.reading import host_sample
 from gossamer.state.db.database import Database
-from gossamer.web.content.main.recurring import MIN_PAGES, BlockSketch, learn
+from gossamer.web.content.recurring import MIN_PAGES, BlockSketch, learn
 from gossamer.web.content.site_memory import SiteMemory
 
 MAX_KEPT: Final = 256  # memories of hosts

@@ -16,10 +16,10 @@ from gossamer.web.content.main.features import Candidates, ContentHints, feature
 from gossamer.web.content.main.mask import leave_out, root_of
 from gossamer.web.content.main.model import BlockModel, shipped_model
 from gossamer.web.content.main.names import name_elements
-from gossamer.web.content.main.recurring import leave_out_recurring
 from gossamer.web.content.main.run import densest_run
 from gossamer.web.content.main.votes import elect
 from gossamer.web.content.main.walk import Walk, walk
+from gossamer.web.content.recurring import leave_out_recurring
 from gossamer.web.content.site_memory import SiteMemory
 from gossamer.web.html.tree import Element, Tree
 
