@@ -47,6 +47,7 @@ from gossamer.web.robots.sitemap import Entries, SitemapEntry
 LENGTH_BYTES: Final = 4  # of the length before each message
 _LINKS_ALONE: Final = ReadingOptions(main_content=False, markdown=False, html=False, max_text=0)
 RECOGNISING_SHARE: Final = 0.8  # of a task's time, after which no more text is recognised
+GC_THRESHOLDS: Final = (10_000, 20, 20)  # a page is many objects, and leaves no cycles behind
 MAX_RESULT_BYTES: Final = 24 * 1024**2  # the parent decodes a result while other requests wait
 
 
@@ -240,6 +241,7 @@ def main(memory: int, seconds: float, tesseract: str) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     os.nice(5)
     gc.freeze()  # what was imported stays: collections need not look at it
+    gc.set_threshold(*GC_THRESHOLDS)
     engine = Tesseract(tesseract) if tesseract else None
     serve(sys.stdin.buffer, sys.stdout.buffer, seconds, engine)
 

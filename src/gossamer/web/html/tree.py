@@ -360,7 +360,8 @@ def _measure(order: list[Element], *, unveil: bool) -> list[Element]:
     before: list[tuple[Element, list[Element | str]]] = []
     concealed = 0
     for element in reversed(order):
-        concealed += _sum(element, before, strict=not unveil)
+        if element.children:
+            concealed += _sum(element, before, strict=not unveil)
     if not before:
         return order[1:]
     if unveil and concealed > MIN_HIDDEN_CHARS and order[0].text < concealed // 4:
@@ -384,7 +385,7 @@ def _sum(
     """Sum up the children of an element and remove the hidden ones; return the length of their text."""
     text = linked = concealed = 0
     blocks = False
-    hidden: set[int] = set()
+    hidden: list[Element] = []
     for child in element.children:
         if isinstance(child, str):
             if child != " ":
@@ -394,7 +395,7 @@ def _sum(
             and (child.attributes or child.tag == "button")
             and _is_hidden(child, strict=strict)
         ):
-            hidden.add(id(child))
+            hidden.append(child)
             concealed += child.text
         else:
             text += child.text
@@ -404,5 +405,6 @@ def _sum(
     element.linked = text if element.tag == "a" else linked
     if before is not None and hidden:
         before.append((element, element.children))
-        element.children = [child for child in element.children if id(child) not in hidden]
+        removed = set(map(id, hidden))
+        element.children = [child for child in element.children if id(child) not in removed]
     return concealed
