@@ -1,12 +1,15 @@
 """Main content: what is found, what pages say about themselves, and CPU time, beside other extractors.
 
 Every page goes through all contenders, one after the other and in turn, so that whatever else the machine
-does meets them alike. Gossamer's time is that of everything it gives (Markdown, text, cleaned HTML, metadata
-and links); the others are asked for their text only. The row *cross-validated* is Gossamer with weights that
-were fitted to pages of other hosts: the shipped ones may have seen these.
+does meets them alike. Gossamer's time is that of everything that `/fetch` does with a page (Markdown, text,
+cleaned HTML, metadata, links, and the judgement of its outcome); the others are asked for their text only,
+and htmldate for the date. As in a server, what was imported is frozen, for all alike. The row
+*cross-validated* is Gossamer with weights that were fitted to pages of other hosts: the shipped ones may have
+seen these.
 """
 
 import argparse
+import gc
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,11 +22,14 @@ from typing import Any, Final
 from bench.block_training import cross_validated, fold_of, read_head, training_pages
 from bench.ground_truth import Sample, Score, by_shingles, count_lost, load, score
 from bench.table import Machine, save, table, this_machine
-from gossamer.web.content.article import content_of, extract
+from gossamer.web.content.article import content_of
 from gossamer.web.content.main.content import whole_page
 from gossamer.web.content.main.model import BlockModel
 from gossamer.web.content.plain import plain_text
 from gossamer.web.html.tree import parse
+from gossamer.web.pages.page import Page
+from gossamer.web.pages.reading import read
+from gossamer.web.pages.reading_options import ReadingOptions
 
 WARM_UP: Final = 5  # pages
 _UNKNOWN: Final = "–"  # noqa: RUF001
@@ -31,7 +37,7 @@ _UNKNOWN: Final = "–"  # noqa: RUF001
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    text: str
+    text: str | None  # None for a contender that gives none
     told: Mapping[str, str] | None = None  # title, author and date; None for a contender that gives none
 
 
@@ -50,7 +56,12 @@ class Contender:
 
     @property
     def texts(self) -> list[str]:
-        return [found.text for found in self.found]
+        return [found.text or "" for found in self.found]
+
+    @property
+    def reads(self) -> bool:
+        """Whether it gives texts at all."""
+        return any(found.text is not None for found in self.found)
 
 
 def main() -> None:
@@ -62,6 +73,8 @@ def main() -> None:
     for sample in samples[:WARM_UP]:
         for contender in contenders:
             contender.extract(sample)
+    gc.collect()
+    gc.freeze()
     for at, sample in enumerate(samples):
         for contender in contenders[at % len(contenders) :] + contenders[: at % len(contenders)]:
             contender.run(sample)
@@ -81,11 +94,11 @@ def report(machine: Machine, samples: Sequence[Sample], contenders: Sequence[Con
         [
             contender.name,
             *_times(contender, first),
-            *_cells(score(samples, contender.texts)),
-            str(count_lost(samples, contender.texts)),
+            *_cells(score(samples, contender.texts) if contender.reads else None),
+            str(count_lost(samples, contender.texts)) if contender.reads else _UNKNOWN,
             *(_told(samples, contender, name) for name in ("title", "author", "date")),
             _dated(samples, contender),
-            f"{_agreement(first, contender):.3f}",
+            f"{_agreement(first, contender):.3f}" if contender.reads else _UNKNOWN,
         ]
         for contender in contenders
     ]
@@ -98,7 +111,8 @@ def report(machine: Machine, samples: Sequence[Sample], contenders: Sequence[Con
 def document(samples: Sequence[Sample], contenders: Sequence[Contender]) -> dict[str, Any]:
     rows = []
     for contender in contenders:
-        found, spent = score(samples, contender.texts), contender.milliseconds
+        found = score(samples, contender.texts) if contender.reads else None
+        spent = contender.milliseconds
         rows.append(
             {
                 "name": contender.name,
@@ -107,7 +121,9 @@ def document(samples: Sequence[Sample], contenders: Sequence[Contender]) -> dict
                 "precision": found and round(found.precision, 4),
                 "recall": found and round(found.recall, 4),
                 "f1": found and round(found.f1, 4),
-                "lost": count_lost(samples, contender.texts),
+                "lost": count_lost(samples, contender.texts) if contender.reads else None,
+                **{name: _told(samples, contender, name) for name in ("title", "author", "date")},
+                "undated_dated": _dated(samples, contender),
             }
         )
     return {"pages": len(samples), "rows": rows}
@@ -132,7 +148,7 @@ def _told(samples: Sequence[Sample], contender: Contender, name: str) -> str:
         for sample, found in zip(samples, contender.found, strict=True)
         if found.told is not None and name in found.told and sample.told.get(name)
     ]
-    return f"{mean(_same(true, said) for true, said in pairs):.2f}" if pairs else _UNKNOWN
+    return f"{mean(_same(true, said) for true, said in pairs):.3f}" if pairs else _UNKNOWN
 
 
 def _same(true: str, said: str) -> bool:
@@ -159,13 +175,22 @@ def _agreement(one: Contender, other: Contender) -> float:
 
 
 def _gossamer(sample: Sample) -> Extracted:
-    article = extract(sample.html, sample.url)
+    page = Page(
+        url=sample.url,
+        final_url=sample.url,
+        status=200,
+        headers=(),
+        body=sample.html.encode("utf-8", "replace"),
+        media_type="text/html",
+        charset="utf-8",
+    )
+    reading = read(page, ReadingOptions())
     told = {
-        "title": article.title,
-        "author": article.metadata.author or "",
-        "date": (article.metadata.published_at or "")[:10],
+        "title": reading.title,
+        "author": reading.metadata.author or "",
+        "date": (reading.metadata.published_at or "")[:10],
     }
-    return Extracted(article.text, told)
+    return Extracted(reading.text, told)
 
 
 def _cross_validated(samples: Sequence[Sample]) -> Contender:
@@ -184,7 +209,7 @@ def _with_model(sample: Sample, model: BlockModel) -> Extracted:
 
 def _peers() -> list[Contender]:
     found: list[Contender] = []
-    for peers in (_trafilatura, _resiliparse, _readability):
+    for peers in (_trafilatura, _resiliparse, _readability, _htmldate):
         try:
             found += peers()
         except ImportError as error:
@@ -234,6 +259,15 @@ def _readability() -> list[Contender]:
             return Extracted("", {"title": ""})
 
     return [Contender("readability-lxml", ask)]
+
+
+def _htmldate() -> list[Contender]:
+    from htmldate import find_date
+
+    def ask(sample: Sample) -> Extracted:
+        return Extracted(None, {"date": find_date(sample.html, original_date=True, url=sample.url) or ""})
+
+    return [Contender("htmldate", ask)]
 
 
 def _options() -> argparse.Namespace:

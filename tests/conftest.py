@@ -1,15 +1,18 @@
 """What every test may ask for."""
 
+import asyncio
 import gc
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import uvloop
 from hypothesis import HealthCheck, settings
 
 from gossamer.state.db.database import Database, open_database
 from tests.order import rank_of
+from tests.servers.statements import share_compiled
 
 IMPLEMENTATIONS = ("sqlite", "postgres", "memory", "redis", "folder", "s3")
 pytest_plugins = [
@@ -39,6 +42,8 @@ def pytest_configure() -> None:
     # To read whom the world trusts takes a client 30 ms of computing, and tests open thousands of them.
     # Nobody they talk to has a certificate of the world: they trust one authority, whose key nobody has.
     os.environ["SSL_CERT_FILE"] = str(Path(__file__).parent / "site" / "nobody.pem")
+    asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())  # the loop that a server runs on
+    share_compiled()
     gc.disable()  # until everything is collected, all that is made stays
 
 
@@ -50,6 +55,13 @@ def pytest_collection_finish() -> None:
     """Thousands of tests and modules live as long as the process, so the collector can skip them."""
     gc.freeze()
     gc.enable()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(error: object) -> None:
+    """When a process of tests dies, the run ends: what it had left would not be run by anybody."""
+    if error:
+        pytest.exit(f"a process of tests died: {error}", returncode=pytest.ExitCode.INTERNAL_ERROR)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

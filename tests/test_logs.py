@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gossamer.observe.logs import MAX_LINE_BYTES, MAX_TEXT_CHARS, Log, install
@@ -189,6 +189,7 @@ def test_a_line_is_always_a_line() -> None:
     )
 
 
+@settings(max_examples=40)
 @given(
     st.dictionaries(
         st.text(), st.recursive(st.none() | st.integers() | st.floats() | st.text() | st.binary(), st.lists)

@@ -321,7 +321,7 @@ HOSTILE = (
 
 @pytest.mark.parametrize("front", ["", "password: ", "tokens=", "x://u:", 'token="', "secret=["])
 def test_hostile_text_takes_linear_time(front: str) -> None:
-    size = MEGABYTE if front == "" else MEGABYTE // 20
+    size = MEGABYTE // 4 if front == "" else MEGABYTE // 20
     for unit in HOSTILE.split("|"):
         text = front + unit * (size // len(unit))
         started = time.process_time()

@@ -12,6 +12,11 @@ _BOOKS: Final = (
     ("A Field of Clocks", "11.00", "4.0", "/b/clocks"),
     ("Winter Harbor", "18.75", "4.7", "/b/harbor"),
 )
+_POTS: Final = (
+    ("Blue teapot", "19.90", 4, 12, "/p/1"),
+    ("Red teapot", "24.50", 3, 3, "/p/2"),
+    ("Iron teapot", "59.00", 5, 44, "/p/3"),
+)
 _JOBS: Final = (
     ("Backend engineer", "Tidewater", "Lisbon", "€55,000 – €70,000", "2026-04-02", "/jobs/81"),
     ("Data analyst", "Fernbank", "Remote", "€42,000 – €50,000", "2026-04-05", "/jobs/82"),
@@ -86,6 +91,30 @@ LISTINGS: Final = (
             for name, price, rating, link in _BOOKS
         )
         + "</div></main><footer><ul><li><a href='/a'>About</a><li><a href='/c'>Contact</a></ul></footer></body>",
+    ),
+    ValueCase(
+        "starred-cards",  # without a format, an address is made absolute all the same
+        {"products": listed(name=TEXT, price=NUMBER, rating=NUMBER, reviewCount=WHOLE, image=TEXT, url=TEXT)},
+        {
+            "products": [
+                {
+                    "name": name,
+                    "price": float(price),
+                    "rating": stars,
+                    "reviewCount": reviews,
+                    "image": f"https://site.example{link}.png",
+                    "url": f"https://site.example{link}",
+                }
+                for name, price, stars, reviews, link in _POTS
+            ]
+        },
+        "<head><title>Shop of small things</title></head><body><main><h1>Teapots</h1><div class=grid>"
+        + "".join(
+            f'<div class=card><img src="{link}.png"><h3><a href="{link}">{name}</a></h3><span>€ {price}</span>'
+            f"<span>{'★' * stars}{'☆' * (5 - stars)} ({reviews})</span></div>"
+            for name, price, stars, reviews, link in _POTS
+        )
+        + "</div></main></body>",
     ),
     ValueCase(
         "job-rows",

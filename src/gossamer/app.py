@@ -48,6 +48,7 @@ from gossamer.flows.crawl.managing.crawl_feed import CrawlFeed
 from gossamer.flows.crawl.managing.preview import CrawlPreviewer
 from gossamer.flows.crawl.politeness.robots import RobotsFiles
 from gossamer.flows.crawl.reading.results import CrawlResults
+from gossamer.flows.crawl.reading.site_memories import SiteMemories
 from gossamer.flows.crawl.seeds import Seeder
 from gossamer.flows.crawl.visiting.fetch import CrawlFetcher
 from gossamer.flows.crawl.watch import CrawlWatch
@@ -253,7 +254,8 @@ class Service:
         self.mapper = SiteMapper(polite, known, self.parsers, self.dialer, self.cache)
         self.indexing = Indexing(self.database, self.index, self.crawls, self.blobs, self.crawl_parsers, log)
         self.crawl_stats = CrawlStats(self.database)
-        self.crawl_results = CrawlResults(self.database, self.crawls, self.blobs, self.parsers)
+        memories = SiteMemories(self.database, self.blobs, self.parsers)
+        self.crawl_results = CrawlResults(self.database, self.crawls, self.blobs, self.parsers, memories)
         probe = SiteProbe(self.fetcher, self.parsers)
         self.auditor = Auditor(probe, self.database, self.crawls, self.blobs, settings.user_agent)
         self.audits = Audits(self.jobs, self.dialer, self.auditor, self.quotas)

@@ -19,7 +19,7 @@ from tests.site.server import Site
 
 async def arrival(site: Site, target: str) -> None:
     """Until somebody has asked the site for that."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not site.seen(target):
             await asyncio.sleep(0.01)
 
@@ -144,7 +144,7 @@ async def test_a_visit_whose_browser_is_killed_is_tried_once_more(site: Site) ->
         visit = asyncio.create_task(pool.visit(site.url(target)))
         await arrival(site, target)
         os.kill(pool.pids[0], signal.SIGKILL)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while len(site.seen(target)) < 2:
                 await asyncio.sleep(0.01)
         os.kill(pool.pids[0], signal.SIGKILL)

@@ -40,7 +40,7 @@ async def started(*flags: str) -> AsyncIterator[str]:
         )
         try:
             told = Path(folder) / "DevToolsActivePort"
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 while not told.exists() or len(told.read_text().splitlines()) < 2:
                     await asyncio.sleep(0.02)
             yield f"http://127.0.0.1:{told.read_text().splitlines()[0]}"

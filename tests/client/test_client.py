@@ -70,7 +70,7 @@ async def test_a_search_finds_what_was_fetched(web: Client, site: Site) -> None:
     word = "tangleweb" + "".join(chr(97 + int(digit)) for digit in str(id(web)))
     url = site.url(say(ARTICLE.replace("capture spiral", word)))
     await web.fetch(url)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not (found := await web.search(word, limit=5)).results:
             await asyncio.sleep(0.1)
     assert [result.url for result in found.results] == [url]

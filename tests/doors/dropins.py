@@ -1,8 +1,6 @@
 """A server on a socket, with workers, for clients of other products that run as processes of their own."""
 
 import asyncio
-import json
-import os
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -20,9 +18,9 @@ from tests.doors.crawls import crawling
 from tests.doors.fetches import Fetching, numbers, opened
 from tests.doors.renders import at_work
 from tests.doors.services import ADMIN_KEY
+from tests.programs import run, usual_environ
 from tests.site.server import Site
 
-CLIENT_SECONDS = 120
 SOURCE = Path(__file__).parents[2] / "src"
 
 
@@ -39,25 +37,8 @@ class Served(Fetching):
         python = await asyncio.to_thread(clients_python)
         file = self.folder / f"program_{next(numbers)}.py"  # Scrapy reads the source of its spiders
         file.write_text(program)
-        process = await asyncio.create_subprocess_exec(
-            python,
-            file,
-            self.url,
-            ADMIN_KEY,
-            *arguments,
-            env={**os.environ, "PYTHONPATH": str(SOURCE)},  # as if our package were installed there
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        try:
-            async with asyncio.timeout(CLIENT_SECONDS):
-                output, errors = await process.communicate()
-        finally:
-            if process.returncode is None:
-                process.kill()
-                await process.wait()
-        assert process.returncode == 0, errors.decode()
-        return json.loads(output.splitlines()[-1])
+        environ = usual_environ(PYTHONPATH=str(SOURCE))  # as if our package were installed there
+        return (await run(environ, python, file, self.url, ADMIN_KEY, *arguments)).last_json()
 
 
 @pytest.fixture(scope="module")

@@ -16,9 +16,10 @@ from tests.doors.crawls import PROSE, Web, page
 from tests.doors.fetches import say
 from tests.doors.mcp.ground import Ground
 from tests.examples.conversation import conversing
-from tests.examples.ground import EXAMPLES, run, run_example, started
+from tests.examples.ground import EXAMPLES, run_example
 from tests.pay.payers import Income
 from tests.pay.shops import BASIC
+from tests.programs import run, started
 from tests.servers.chains import wallets
 from tests.servers.chains.fixtures import PAYER, Chains
 from tests.servers.daemon import free_port

@@ -272,7 +272,7 @@ async def test_a_gossamer_that_is_silent_costs_a_few_visits_a_deadline_and_the_o
     pauses = asyncio.get_running_loop().time() - first
     assert len(place.gossamer.asked) <= 3 + 1 + pauses
     place.gossamer.silent = False
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not all([is_rendered(await client.get(f"{place.url}/")) for _ in range(2)]):
             await asyncio.sleep(0.1)
 
@@ -283,7 +283,7 @@ async def test_a_gossamer_that_is_gone(open_place: OpenPlace, client: httpx.Asyn
     for _ in range(10):
         assert is_sites(await client.get(f"{place.url}/"))
     await place.gossamer.start()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not is_rendered(await client.get(f"{place.url}/")):
             await asyncio.sleep(0.1)
 

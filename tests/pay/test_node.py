@@ -1,9 +1,7 @@
 """The clients that people install with npm, each against a server as people start it."""
 
-import asyncio
 import base64
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +9,11 @@ from tests.doors.fetches import say
 from tests.doors.processes import Start
 from tests.pay.payers import Income
 from tests.pay.shops import ARTICLE, BASIC, UNLIMITED
+from tests.programs import run, usual_environ
 from tests.servers.chains import wallets
 from tests.servers.chains.facilitator import Facilitator
 from tests.servers.chains.fixtures import PAYER, Chains
 from tests.site.server import Site
-
-SECONDS = 60.0
 
 
 def purchase(client: str, server: str, url: str, wallet: dict[str, str]) -> dict[str, Any]:
@@ -26,20 +23,7 @@ def purchase(client: str, server: str, url: str, wallet: dict[str, str]) -> dict
 
 async def pay(script: Path, *purchases: dict[str, Any]) -> list[dict[str, Any]]:
     """All at once in one process. The clients are loaded once for all of them."""
-    command = ["node", str(script), json.dumps(purchases)]
-    environ = {name: value for name, value in os.environ.items() if not name.startswith("NODE_")}
-    process = await asyncio.create_subprocess_exec(
-        *command, env=environ, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
-    )
-    try:
-        async with asyncio.timeout(SECONDS):
-            said, complaint = await process.communicate()
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    assert process.returncode == 0, complaint.decode()
-    answers: list[dict[str, Any]] = json.loads(said)
+    answers: list[dict[str, Any]] = (await run(usual_environ(), "node", script, json.dumps(purchases))).json()
     return answers
 
 

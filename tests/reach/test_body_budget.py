@@ -63,6 +63,8 @@ class Origin:
                 return
             await self.go_on.wait()
             body = body[len(body) // 2 :]
+            if writer.is_closing():
+                return
         writer.write(body)
         await writer.drain()
 

@@ -167,7 +167,7 @@ class Browser:
     async def ended(self) -> bytes:
         """What still comes until the proxy ends the connection, however it does."""
         try:
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(60):
                 return await self.reader.read()
         except ConnectionError:
             return b""
@@ -528,7 +528,10 @@ async def test_refusals_that_are_remembered_are_bounded(proxy: Proxy, visit: Vis
 
 
 async def test_bytes_of_a_visit_are_counted_over_all_its_connections(proxy: Proxy) -> None:
+    all_stand = asyncio.Event()
+
     async def flood(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await all_stand.wait()
         while True:
             writer.write(bytes(65536))
             await writer.drain()
@@ -539,6 +542,7 @@ async def test_bytes_of_a_visit_are_counted_over_all_its_connections(proxy: Prox
         assert (await third.ask(f"CONNECT 127.0.0.1:{port}", credentials(other))).status == 200
         for connection in (one, two):
             assert (await connection.ask(f"CONNECT 127.0.0.1:{port}", credentials(visit))).status == 200
+        all_stand.set()
         taken = await asyncio.gather(one.ended(), two.ended())
         assert sum(map(len, taken)) <= 3_000_000 + 2 * 262_144
         assert (visit.exceeded, visit.alive, other.alive) == ("too_many_bytes", False, True)

@@ -6,8 +6,20 @@ A canary on an address that must not be reached is the proof that it was not.
 import asyncio
 import socket
 import ssl
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+
+
+@contextmanager
+def reserved_port() -> Iterator[int]:
+    """A port that nobody else gets on any address. Nobody listens there, except who is given the port."""
+    dual = socket.has_dualstack_ipv6()
+    with socket.socket(socket.AF_INET6 if dual else socket.AF_INET) as holder:
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if dual:
+            holder.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        holder.bind(("", 0))
+        yield holder.getsockname()[1]
 
 
 class Canary:
@@ -45,17 +57,16 @@ async def canary(address: str, port: int = 0, context: ssl.SSLContext | None = N
 async def canaries(*addresses: str) -> AsyncIterator[list[Canary]]:
     """Several, all on the same port."""
     async with AsyncExitStack() as stack:
-        birds = [await stack.enter_async_context(canary(addresses[0]))]
-        for address in addresses[1:]:
-            birds.append(await stack.enter_async_context(canary(address, birds[0].port)))
-        yield birds
+        port = stack.enter_context(reserved_port())
+        yield [await stack.enter_async_context(canary(address, port)) for address in addresses]
 
 
 @asynccontextmanager
-async def full(address: str = "127.0.0.1") -> AsyncIterator[int]:
+async def full(address: str = "127.0.0.1", port: int = 0) -> AsyncIterator[int]:
     """A port where connecting hangs: nobody accepts, and the queue of those who wait is full."""
     with socket.socket() as listener:
-        listener.bind((address, 0))
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((address, port))
         listener.listen(0)
         port = listener.getsockname()[1]
         waiting = []

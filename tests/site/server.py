@@ -104,7 +104,8 @@ class Site:
         self.requests: list[Request] = []
         self.authority = folder / "authority.pem"  # what a client must trust to talk to `secure_url`
         self._tls = self._certified()
-        self._loop = asyncio.new_event_loop()
+        # Not the loop of the tests: uvloop writes on and on to a TLS client that is gone.
+        self._loop = asyncio.SelectorEventLoop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="site", daemon=True)
         self._servers: list[asyncio.Server] = []
         self._connections: set[asyncio.Task[None]] = set()

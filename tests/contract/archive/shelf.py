@@ -14,6 +14,7 @@ from tests.contract.crawl.crawl_ground import NOW, Ground, url
 from gossamer.flows.crawl.content import pack
 from gossamer.flows.crawl.indexing import Indexing
 from gossamer.flows.crawl.reading.results import CrawlResults
+from gossamer.flows.crawl.reading.site_memories import SiteMemories
 from gossamer.flows.data.archive.archiver import DAY_MS, Archiver
 from gossamer.flows.data.archive.restorer import ArchiveRestorer
 from gossamer.flows.data.removal.crawl_removal import CrawlRemoval
@@ -112,7 +113,8 @@ class Shelf:
 
     @property
     def results(self) -> CrawlResults:
-        return CrawlResults(self.database, self.ground.crawls, self.blobs, self.parsers)
+        memories = SiteMemories(self.database, self.blobs, self.parsers)
+        return CrawlResults(self.database, self.ground.crawls, self.blobs, self.parsers, memories)
 
     @property
     def indexing(self) -> Indexing:

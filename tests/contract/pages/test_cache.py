@@ -340,7 +340,7 @@ async def test_without_the_store_everything_is_made_and_nothing_is_said_to_be_ke
         assert (kept, hit) == (CachedAnswer(b"made %d" % run, NOON, NOON), False)
     assert stream.getvalue().count("CACHE_ERROR") == 2
     own_valkey.start()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while not (await cache.get_or("a", None, maker))[1]:
             await asyncio.sleep(0.05)
     await hot.close()

@@ -58,7 +58,7 @@ async def found(cache: PageCache, key: PageKey) -> tuple[bytes, Location] | None
 
 async def until(act: Callable[[], Awaitable[Any]]) -> None:
     """For a server that was started again, and has to be found."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while True:
             try:
                 await act()

@@ -11,6 +11,7 @@ from tests.contract.removal.test_removal import expect
 from tests.contract.removal.world import DAY, HOST, NEW, NOW, OLD, World, open_world
 
 from gossamer.flows.crawl.reading.results import CrawlResults, WantedContent
+from gossamer.flows.crawl.reading.site_memories import SiteMemories
 from gossamer.state.crawl.crawl_stats import CrawlStats
 from gossamer.state.crawl.crawled_pages import PageFilter
 from gossamer.state.crawl.crawls import Crawls
@@ -92,7 +93,8 @@ async def test_forever_is_forever(world: World) -> None:
 async def test_a_crawl_that_goes_on_stores_a_forgotten_page_again(world: World) -> None:
     await world.retention().enforce(now=NOW)
     crawl_id = world.crawls["done"]
-    results = CrawlResults(world.database, Crawls(world.database), world.blobs, world.parsers)
+    memories = SiteMemories(world.database, world.blobs, world.parsers)
+    results = CrawlResults(world.database, Crawls(world.database), world.blobs, world.parsers, memories)
     found = await results.listing(PageFilter(crawl_id=crawl_id), None, 10)
     shown = [page async for page in results.read(found, WantedContent("text"))]
     assert [(page.content, page.unread) for page in shown] == [(None, "not_kept")]

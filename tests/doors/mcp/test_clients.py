@@ -1,8 +1,5 @@
 """Clients as people have them: the official SDKs, in Python and TypeScript, and the Inspector."""
 
-import asyncio
-import json
-import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -19,32 +16,17 @@ from tests.doors.services import ADMIN_KEY, AS_ADMIN
 from tests.npm import install_packages
 from tests.pay.payers import Income
 from tests.pay.shops import BASIC
+from tests.programs import run, usual_environ
 from tests.servers.chains import wallets
 from tests.servers.chains.fixtures import PAYER, Chains
 
 HERE = Path(__file__).parent
 NODE = HERE / "node"
-SECONDS = 90.0
 
 
-async def run(*command: str | Path, **environ: str) -> Any:
+async def ask(*command: str | Path, **environ: str) -> Any:
     """The JSON that a client prints."""
-    known = {name: value for name, value in os.environ.items() if not name.startswith(("NODE_", "PYTHON"))}
-    process = await asyncio.create_subprocess_exec(
-        *map(str, command),
-        env={**known, **environ},
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    try:
-        async with asyncio.timeout(SECONDS):
-            said, complaint = await process.communicate()
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    assert process.returncode == 0, complaint.decode()
-    return json.loads(said)
+    return (await run(usual_environ(**environ), *command)).json()
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +68,7 @@ async def test_python_2_in_every_mode(ground: Ground, mode: str) -> None:
 
 
 async def test_python_1_over_http(ground: Ground) -> None:
-    answer = await run(clients_python(), HERE / "client_1x.py", "http", ground.url, ADMIN_KEY, ground.page())
+    answer = await ask(clients_python(), HERE / "client_1x.py", "http", ground.url, ADMIN_KEY, ground.page())
     assert len(answer["tools"]) == 9
     assert not answer["isError"]
     assert "Worth it" in answer["text"]
@@ -95,18 +77,18 @@ async def test_python_1_over_http(ground: Ground) -> None:
 async def test_python_1_pays_with_the_session_of_x402(ground: Ground, chains: Chains) -> None:
     income = Income(chains)
     wallet = "0x" + wallets.evm(PAYER).key.hex().removeprefix("0x")
-    answer = await run(clients_python(), HERE / "client_1x.py", "pay", ground.url, wallet, ground.page())
+    answer = await ask(clients_python(), HERE / "client_1x.py", "pay", ground.url, wallet, ground.page())
     assert answer == {"isError": False, "paid": True, "receipt": True}
     assert income.taken() == BASIC
 
 
 async def test_typescript_works_pays_attention_and_has_no_errors(ground: Ground, node: Path) -> None:
-    answer = await run("node", node / "client.mjs", ground.url, ADMIN_KEY, ground.page())
+    answer = await ask("node", node / "client.mjs", "http", ground.page(), ground.url, ADMIN_KEY)
     assert answer["problems"] == []
     assert len(answer["tools"]) == 9
     assert not answer["fetched"]["isError"]
     assert answer["reported"][-1] == 100
-    unpaid = await run("node", node / "client.mjs", ground.url, "", ground.page())
+    unpaid = await ask("node", node / "client.mjs", "http", ground.page(), ground.url)
     assert unpaid["problems"] == []
     assert unpaid["fetched"]["structuredContent"]["x402Version"] == 2
 
@@ -122,8 +104,8 @@ async def test_the_inspector_lists_and_calls(ground: Ground, node: Path) -> None
         "--header",
         f"Authorization: Bearer {ADMIN_KEY}",
     ]
-    listed = await run(*inspector, "--method", "tools/list", "--strict")
+    listed = await ask(*inspector, "--method", "tools/list", "--strict")
     assert len(listed["tools"]) == 9
     asked = ["--tool-name", "fetch", "--tool-arg", f"url={ground.page()}", "--tool-arg", "render=never"]
-    called = await run(*inspector, "--method", "tools/call", *asked)
+    called = await ask(*inspector, "--method", "tools/call", *asked)
     assert not called.get("isError")

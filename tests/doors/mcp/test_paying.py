@@ -112,7 +112,7 @@ async def test_whoever_leaves_and_comes_back_pays_once(ground: Ground, chains: C
     url, income = ground.page(pause=0.5), Income(chains)
     first = await sign(chains, (await ask(ground, url))["structuredContent"])
     asking = asyncio.create_task(ask(ground, url, first))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not ground.fetching.visits("/" + url.split("/", 3)[3]):
             await asyncio.sleep(0.02)
         asking.cancel()

@@ -19,9 +19,11 @@ from gossamer.doors.mcp.stdio.configurations import CLIENTS, Place
 from gossamer.doors.mcp.stdio.greeting import greeting
 from tests.clients import clients_python
 from tests.doors.mcp.ground import Ground
-from tests.doors.mcp.test_clients import HERE, run
+from tests.doors.mcp.test_clients import HERE, ask, node
 from tests.doors.mcp.test_http import HANDSHAKE, META, MODERN, request
 from tests.doors.services import ADMIN_KEY
+
+__all__ = ["node"]
 
 ROOT = HERE.parents[2]
 HELLO = request(
@@ -164,9 +166,25 @@ async def test_python_2_starts_it(tmp_path: Path, ground: Ground, mode: Any) -> 
 async def test_python_1_starts_it(tmp_path: Path, ground: Ground) -> None:
     program = (sys.executable, "-m", "gossamer", "mcp", "--server", ground.address, "--key", ADMIN_KEY)
     settings = {"PYTHONPATH": environ(tmp_path)["PYTHONPATH"]}
-    answer = await run(clients_python(), HERE / "client_1x.py", "stdio", ground.page(), *program, **settings)
+    answer = await ask(clients_python(), HERE / "client_1x.py", "stdio", ground.page(), *program, **settings)
     assert len(answer["tools"]) == 9
     assert "Worth it" in answer["text"]
+
+
+async def test_typescript_starts_the_engine(tmp_path: Path, ground: Ground, node: Path) -> None:
+    program = (sys.executable, "-m", "gossamer", "mcp")
+    answer = await ask("node", node / "client.mjs", "stdio", ground.page(), *program, **environ(tmp_path))
+    assert answer["problems"] == []
+    assert len(answer["tools"]) == 9
+    assert "Worth it" in str(answer["fetched"])
+    assert answer["reported"][-1] == 100
+
+
+async def test_the_inspector_starts_the_engine(tmp_path: Path, node: Path) -> None:
+    inspector = ("node", node / "node_modules" / ".bin" / "mcp-inspector", "--cli")
+    program = (sys.executable, "-m", "gossamer", "mcp")
+    listed = await ask(*inspector, *program, "--method", "tools/list", **environ(tmp_path))
+    assert len(listed["tools"]) == 9
 
 
 @pytest.mark.parametrize("client", CLIENTS)

@@ -191,6 +191,70 @@ def _foreign(seed: int) -> Kind:
     return Kind("Chinese", f"第{seed}号桥", "".join(f"<p>{line}</p>" for line in lines), lines)
 
 
+def _event(seed: int) -> Kind:
+    first, second = sentences(seed, 2)
+    body = (
+        f'<ul class="event-meta"><li><time datetime="2024-05-{seed % 28 + 1:02}">Day {seed}</time></li>'
+        f"<li>Hall {seed}, Harrow</li></ul><p>{first}</p><h2>Programme</h2><table>"
+        f"<tr><td>10:00</td><td>Doors of hall {seed}</td></tr><tr><td>11:30</td><td>Talk on looms</td></tr>"
+        f"</table><p>{second}</p>"
+    )
+    return Kind("event", f"Open day {seed}", body, (first, second, f"Doors of hall {seed}", "Talk on looms"))
+
+
+def _vacancy(seed: int) -> Kind:
+    lines = sentences(seed, 2)
+    duties = "".join(f"<li>Look after machine {seed}-{at} and its tools</li>" for at in range(4))
+    body = (
+        f"<p>{lines[0]}</p><h2>Your work</h2><ul>{duties}</ul><h2>What we offer</h2>"
+        f"<ul><li>{seed} days off</li><li>A bicycle</li></ul><p>{lines[1]}</p>"
+    )
+    wanted = (lines[0], lines[1], f"machine {seed}-3", f"{seed} days off")
+    return Kind("vacancy", f"Millwright {seed}", body, wanted, (), "main")
+
+
+def _changelog(seed: int) -> Kind:
+    releases = "".join(
+        f"<h2>{seed}.{at}.0</h2><ul><li>Fixed: crash {seed}-{at} when a file is empty</li>"
+        f"<li>Added: <code>--mode-{at}</code></li></ul>"
+        for at in range(5)
+    )
+    wanted = (f"{seed}.4.0", f"crash {seed}-0", "--mode-3")
+    return Kind("changelog", f"Releases of tool {seed}", releases, wanted, (), "main")
+
+
+def _api_reference(seed: int) -> Kind:
+    entries = "".join(
+        f'<dl class="function"><dt id="f{at}"><code>open_{seed}_{at}(path, mode)</code></dt>'
+        f"<dd><p>{line}</p><ul><li><strong>path</strong>: where entry {at} is</li></ul></dd></dl>"
+        for at, line in enumerate(sentences(seed, 4))
+    )
+    wanted = (f"open_{seed}_0(path, mode)", sentences(seed, 4)[3], "where entry 2 is")
+    return Kind("API reference", f"Module {seed}", entries, wanted, (), "main")
+
+
+def _encyclopedia(seed: int) -> Kind:
+    lines = sentences(seed, 5)
+    box = (
+        f'<table class="infobox"><tr><th>Founded</th><td>18{seed:02}</td></tr>'
+        f"<tr><th>River</th><td>The Arrow</td></tr></table>"
+    )
+    body = (
+        f"{box}<p>{lines[0]}</p><p>{lines[1]}</p><h2>History</h2><p>{lines[2]}</p><h2>See also</h2>"
+        f'<ul><li><a href="/w1">Mills of {seed}</a></li></ul><p>{lines[3]}</p><p>{lines[4]}</p>'
+    )
+    return Kind("encyclopedia", f"Mill {seed}", body, (lines[0], lines[2], lines[4], "The Arrow"), (), "main")
+
+
+def _found_pages(seed: int) -> Kind:
+    items = "".join(
+        f'<li class="result"><a href="/{seed}/{at}">Result {seed}-{at}</a><p class="snippet">{line}</p></li>'
+        for at, line in enumerate(sentences(seed, 6))
+    )
+    wanted = (f"Result {seed}-0", sentences(seed, 6)[2], f"Result {seed}-5")
+    return Kind("search results", f"Results for {seed}", f"<ol>{items}</ol>", wanted, (), "main")
+
+
 KINDS: Final[tuple[Callable[[int], Kind], ...]] = (
     _article,
     _short_news,
@@ -204,6 +268,12 @@ KINDS: Final[tuple[Callable[[int], Kind], ...]] = (
     _recipe,
     _reference_list,
     _foreign,
+    _event,
+    _vacancy,
+    _changelog,
+    _api_reference,
+    _encyclopedia,
+    _found_pages,
 )
 
 

@@ -1,4 +1,4 @@
-"""How many tokens a text has, by rule: held against what a vocabulary of 200,000 made of the same texts."""
+"""How many tokens a text has, by rule: held against what vocabularies make of the same texts."""
 
 import pytest
 from hypothesis import given, settings
@@ -9,7 +9,7 @@ from gossamer.web.audit.audit import audit_page
 from gossamer.web.content.section_picker import brief_of
 from gossamer.web.content.tokens import GAP, MAX_TOKENS_PER_CHAR, count, estimate, weigh
 
-# What the vocabulary o200k makes of each.
+# What the vocabularies of GPT, Mistral, Llama and DeepSeek make of each, in the median.
 KNOWN: dict[str, tuple[str, int]] = {
     "english": (
         (
@@ -24,7 +24,7 @@ KNOWN: dict[str, tuple[str, int]] = {
             "Radnetzspinnen bauen fast jeden Tag ein neues Netz, meist in der Nacht, und fressen "
             "zuerst das alte auf. Die Fangspirale ist klebrig, die Speichen sind es nicht."
         ),
-        40,
+        42,
     ),
     "french": (
         (
@@ -38,22 +38,22 @@ KNOWN: dict[str, tuple[str, int]] = {
             "Пауки почти каждый день плетут новую сеть, чаще всего ночью, сначала съедая старую. "
             "Ловчая спираль липкая."
         ),
-        33,
+        35,
     ),
     "chinese": (
         "圆蛛几乎每天都会织一张新网。大多在夜里。并且先吃掉旧网。捕捉螺旋是黏的。而辐射线不是。",
-        44,
+        38,
     ),
     "japanese": (
         "コガネグモはほとんど毎日、たいてい夜に新しい網を張り、まず古い網を食べます。捕獲らせんは粘りますが、縦糸は粘りません。",
-        56,
+        50,
     ),
     "arabic": (
         (
             "تبني عناكب الدائرة شبكة جديدة كل يوم تقريبا، غالبا في الليل، وتأكل القديمة أولا. اللولب "
             "لزج، أما الأشعة فليست كذلك."
         ),
-        40,
+        43,
     ),
     "code": (
         (
@@ -61,14 +61,14 @@ KNOWN: dict[str, tuple[str, int]] = {
             'radius."""\n    return [Thread(angle=360 / radii * at, turns=turns) for at in '
             "range(radii)]\n"
         ),
-        49,
+        50,
     ),
     "table": (
         (
             "| spider | radii | web |\n| --- | --- | --- |\n| *Araneus diadematus* | 28 | 1,340.5 cm² "
             "|\n| **Argiope** | 31 | 980.25 cm² |\n"
         ),
-        54,
+        53,
     ),
     "addresses": (
         (
@@ -87,7 +87,7 @@ KNOWN: dict[str, tuple[str, int]] = {
 @pytest.mark.parametrize("name", KNOWN)
 def test_it_is_near_what_a_vocabulary_makes(name: str) -> None:
     text, known = KNOWN[name]
-    assert 0.8 * known <= count(text) <= 1.25 * known + 2
+    assert 0.85 * known <= count(text) <= 1.15 * known + 2
 
 
 def test_nothing_is_nothing() -> None:

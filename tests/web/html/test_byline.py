@@ -65,6 +65,16 @@ def test_the_date_is_in_the_address(path: str) -> None:
     assert metadata(f"<h1>Mill</h1>{TEXT}", url=f"https://mill.example/{path}").published_at == "2021-03-05"
 
 
+def test_the_hour_of_publication_is_not_an_event() -> None:
+    body = f"<h1>Mill</h1><p class=date>05.03.21 - 12:30</p>{TEXT}"
+    assert metadata(body).published_at == "2021-03-05"
+
+
+def test_an_aside_right_beside_the_headline_has_its_date() -> None:
+    body = f"<h1>Mill</h1><aside><p class=date>5 March 2021</p></aside>{TEXT}"
+    assert metadata(body).published_at == "2021-03-05"
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -72,6 +82,9 @@ def test_the_date_is_in_the_address(path: str) -> None:
         f"<h1>Mill</h1>{TEXT}<footer>Copyright 5 March 2021</footer>",
         f"<h1>Mill</h1>{TEXT}<div class=comments><p class=date>5 March 2021</p></div>",
         f"<h1>Mill</h1>{TEXT}<ul class=related-posts><li class=post-date>5 March 2021</li></ul>",
+        f"<h1>Mill</h1><p class=date>5 March 2021, 13:15 - 19:00</p>{TEXT}",
+        f"<h1>Mill</h1><p class=date>5 March 2021, 1:15 pm to 7:00 pm</p>{TEXT}",
+        f"<h1>Mill</h1>{TEXT}<aside class=related><p class=date>5 March 2021</p></aside>",
         f"<h1>Mill</h1><p>The mill was built before the war, and on 5 March 2021 it burned down. {TEXT}</p>",
     ],
 )

@@ -29,6 +29,10 @@ BOMBS = {
     + "the end",
     "one element with 100,000 attributes": f"<div {' '.join(f'a{n}' for n in range(100_000))}>the end",
     "attributes behind no script": f"<!--<script>--><div {' '.join(f'a{n}' for n in range(99_999))}>the end",
+    "attributes behind a sign in a value": f"<div x='>' {' '.join(f'a{n}' for n in range(100_000))}>the end",
+    "attributes with signs in their values": "<div "
+    + " ".join(f'a{n}=">"' for n in range(100_000))
+    + ">the end",
     "options": f"<select>{'<option>x' * 100_000}</select>the end",
     "cells that span a thousand": f"<table>{'<tr><td colspan=1000 rowspan=1000>x' * 2_000}</table>the end",
     "entities": "&amp;" * 500_000 + " the end",
@@ -68,7 +72,7 @@ def test_what_is_too_large_is_cut_off_and_that_is_told() -> None:
 
 
 def test_more_elements_than_can_be_kept_leave_their_text() -> None:
-    article = extract("<p>x" * 210_000 + "<p>the end", URL)
+    article = extract(("<p>" + "x<br>" * 50) * 4_200 + "<p>the end", URL)
     assert article.cut
     assert article.markdown.endswith("the end")
     assert article.text.count("x") == 210_000
@@ -135,7 +139,30 @@ def test_a_light_page_is_harmless() -> None:
     for html in ("<div>" * 2_000, "<b><p>x" * 600, "<p><code>x</code></p>" * 900, "<option>" * 2_000, ""):
         assert is_light(html)
         assert bound_html(html) == (html, False)
-    assert not is_light(f"<div {' '.join(f'a{number}' for number in range(5_000))}>")
+
+
+@pytest.mark.parametrize(
+    "begin",
+    [
+        "<div",
+        "<div x='>'",
+        "<div a'b c=\"x'>\"",
+        '<div ="b c=">"',
+        "<!--<script>--><div",
+        '<script>x<a b="</script><div',
+        "<svg><style><div",
+    ],
+)
+def test_a_page_with_very_many_attributes_is_never_light_however_they_begin(begin: str) -> None:
+    html = f"{begin} {' '.join(f'a{number}' for number in range(5_000))}>"
+    assert not is_light(html)
+    assert bound_html(html).html != html
+
+
+def test_a_script_that_looks_like_a_tag_is_harmless() -> None:
+    html = f"<script>if (a <b && {' && '.join(f'c{number}' for number in range(200))}) go()</script><p>x"
+    assert is_light(html)
+    assert bound_html(html) == (html, False)
 
 
 def test_no_more_elements_come_of_a_page_than_are_foretold() -> None:

@@ -14,6 +14,7 @@ from ulid import ULID
 
 from gossamer.problems import CONTENT_UNREADABLE, Problem
 from gossamer.state.blobs.blobs import Blobs
+from gossamer.state.crawl.crawled_pages import StoredPage
 from gossamer.web.documents.image_size import size_of
 from gossamer.web.pages.page import Page
 
@@ -115,6 +116,11 @@ async def load_page(blobs: Blobs, blob: str, offset: int, size: int) -> Page | N
     """The page as it was crawled, or None if its content is gone."""
     whole = await blobs.get(blob)
     return None if whole is None else unpack(whole[offset : offset + size])
+
+
+def unpack_row(whole: bytes, row: StoredPage) -> Page:
+    """Unpack a page from its blob, as `unpack` does."""
+    return unpack(whole[row.blob_offset : row.blob_offset + row.blob_size])
 
 
 def unpack(piece: bytes) -> Page:

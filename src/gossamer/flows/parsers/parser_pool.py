@@ -35,6 +35,7 @@ from gossamer.flows.parsers.parser_process import (
     PrepareTask,
     ReadTask,
     SitemapTask,
+    SketchTask,
     TakeApartTask,
     Task,
     TextTask,
@@ -43,6 +44,7 @@ from gossamer.problems import Problem, Unavailable
 from gossamer.reach.sandbox import allocator
 from gossamer.web.audit.page.subject import Subject
 from gossamer.web.audit.site.site_page import Normalise, normalise
+from gossamer.web.content.recurring import BlockSketch
 from gossamer.web.crawl.parts import PageParts, is_quick
 from gossamer.web.documents.documents import path_of
 from gossamer.web.documents.kind import READABLE, ContentKind, kind_of
@@ -130,6 +132,11 @@ class ParserPool:
     async def find_links(self, page: Page) -> tuple[Link, ...]:
         """Always in a child: whoever asks does so for many pages in a row."""
         return await self._run(LinksTask(page), tuple[Link, ...])
+
+    async def sketch(self, page: Page) -> BlockSketch:
+        """The blocks of a page, to be compared with other pages of its host."""
+        task = SketchTask(page)
+        return task.run() if self._is_quick(page, ReadingOptions()) else await self._run(task, BlockSketch)
 
     async def audit(self, subject: Subject, normal: Normalise = normalise) -> AuditedPage:
         """For many pages of one site, `normal` may be a cached `normalise`."""

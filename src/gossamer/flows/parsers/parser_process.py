@@ -5,6 +5,7 @@ one of these shapes: a task goes in, and a `ParserResult` or a `ParserRefusal` c
 over its parser can therefore send back nonsense, and nothing else.
 """
 
+import gc
 import math
 import os
 import resource
@@ -25,8 +26,10 @@ from gossamer.web.audit.page.subject import Subject
 from gossamer.web.audit.report import AuditReport
 from gossamer.web.audit.site.site import SitePage
 from gossamer.web.audit.site.site_page import Normalise, normalise, summarise
+from gossamer.web.content.recurring import BlockSketch, sketch
 from gossamer.web.crawl.crawl_view import outlined_text_of
 from gossamer.web.crawl.parts import PageParts, take_apart
+from gossamer.web.documents.kind import is_html
 from gossamer.web.documents.pdf.scans import Recognise
 from gossamer.web.extract.extraction import Extraction, extract_data
 from gossamer.web.extract.schema.schema import Json
@@ -45,6 +48,7 @@ from gossamer.web.search.passages import OutlinedText
 LENGTH_BYTES: Final = 4  # of the length before each message
 _LINKS_ALONE: Final = ReadingOptions(main_content=False, markdown=False, html=False, max_text=0)
 RECOGNISING_SHARE: Final = 0.8  # of a task's time, after which no more text is recognised
+GC_THRESHOLDS: Final = (10_000, 20, 20)  # a page is many objects, and leaves no cycles behind
 MAX_RESULT_BYTES: Final = 24 * 1024**2  # the parent decodes a result while other requests wait
 
 
@@ -127,6 +131,15 @@ class LinksTask(msgspec.Struct, array_like=True, tag=True):
         return reading.read(self.page, _LINKS_ALONE).links
 
 
+class SketchTask(msgspec.Struct, array_like=True, tag=True):
+    page: Page
+
+    def run(self) -> BlockSketch:
+        """The blocks of a page; of anything but HTML, none."""
+        page = self.page
+        return sketch(page.text) if is_html(page.media_type, page.body, page.final_url) else {}
+
+
 class AuditTask(msgspec.Struct, array_like=True, tag=True):
     subject: Subject
 
@@ -139,7 +152,17 @@ class AuditTask(msgspec.Struct, array_like=True, tag=True):
         return AuditedPage(subject.is_html, audit_page(subject), summarise(subject, normal))
 
 
-Task = ReadTask | PrepareTask | ExtractTask | TakeApartTask | SitemapTask | TextTask | LinksTask | AuditTask
+Task = (
+    ReadTask
+    | PrepareTask
+    | ExtractTask
+    | TakeApartTask
+    | SitemapTask
+    | TextTask
+    | LinksTask
+    | SketchTask
+    | AuditTask
+)
 
 
 # Results.
@@ -218,6 +241,8 @@ def main(memory: int, seconds: float, tesseract: str) -> None:
     allocator.return_large_blocks()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     os.nice(5)
+    gc.freeze()  # what was imported stays: collections need not look at it
+    gc.set_threshold(*GC_THRESHOLDS)
     engine = Tesseract(tesseract) if tesseract else None
     serve(sys.stdin.buffer, sys.stdout.buffer, seconds, engine)
 

@@ -11,7 +11,7 @@ from gossamer.reach.proxy.wire import ESTABLISHED
 class SpliceEnd(asyncio.Protocol):
     """One end of a tunnel. Its input is written to the other end."""
 
-    __slots__ = ("_count", "_ended", "moved", "other", "transport")
+    __slots__ = ("_count", "_early", "_ended", "_is_lost", "moved", "other", "transport")
 
     def __init__(self, count: Callable[[int], None], ended: Callable[[], None]) -> None:
         self.moved = 0
@@ -19,12 +19,27 @@ class SpliceEnd(asyncio.Protocol):
         self.other: SpliceEnd
         self._count = count
         self._ended = ended
+        self._early: list[bytes] | None = []  # what came before the ends were joined
+        self._is_lost = False  # before that
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast("asyncio.Transport", transport)
-        self.transport.pause_reading()
+        self.transport.pause_reading()  # uvloop begins to read all the same
+
+    def join(self) -> None:
+        early, self._early = self._early, None
+        for data in early or ():
+            self.data_received(data)
+        if self._is_lost:
+            self.connection_lost(None)
+        elif not self.transport.is_closing():
+            self.transport.resume_reading()
 
     def data_received(self, data: bytes) -> None:
+        if self._early is not None:
+            self._early.append(data)
+            self.transport.pause_reading()
+            return
         size = len(data)
         self.moved += size
         self._count(size)
@@ -40,6 +55,9 @@ class SpliceEnd(asyncio.Protocol):
             self.other.transport.resume_reading()
 
     def connection_lost(self, error: Exception | None) -> None:
+        if self._early is not None:
+            self._is_lost = True
+            return
         # Written bytes still arrive. If they do not, the end of the visit or a timeout cuts the other end.
         self.other.transport.close()
         self._ended()
@@ -69,8 +87,8 @@ class Tunnel:
         self._visit.hold(self)
         self.browser.transport.set_protocol(self.browser)
         self.browser.transport.write(ESTABLISHED)
-        for end in (self.browser, self.origin):
-            end.transport.resume_reading()
+        self.origin.join()
+        self.browser.join()
 
     def cut(self) -> None:
         self.browser.transport.abort()

@@ -24,6 +24,7 @@ from gossamer.web.content.main.find import find_content
 from gossamer.web.content.main.model import BlockModel
 from gossamer.web.content.main.structured import article_body, state_texts, to_element
 from gossamer.web.content.plain import outlined_text
+from gossamer.web.content.site_memory import SiteMemory
 from gossamer.web.html.links import Addresses, Link, links_of
 from gossamer.web.html.metadata import Metadata
 from gossamer.web.html.metadata_reader import METADATA_SELECTOR, metadata_of
@@ -75,8 +76,10 @@ def extract(
     unveil: bool = True,
     resources: bool = False,
     cleaned: bool = True,
+    memory: SiteMemory | None = None,
 ) -> Article:
-    """Extract the article of a page; `include` and `exclude` are CSS selectors that limit it."""
+    """Extract the article of a page; `include` and `exclude` are CSS selectors that limit it. `memory` is of
+    the page's host."""
     tree = parse(html, include=include, exclude=exclude, unveil=unveil)
     nodes = tree.source.css(f"a[href], area[href], base[href], {METADATA_SELECTOR}")
     anchors = [node for node in nodes if node.tag in ("a", "area")]
@@ -84,7 +87,7 @@ def extract(
     addresses = Addresses(url, base_of(said))
     metadata = metadata_of(tree, said, addresses, host_of(url))
     searched = main_content and not include
-    content = content_of(tree, metadata) if searched else whole_page(tree)
+    content = content_of(tree, metadata, memory=memory) if searched else whole_page(tree)
     roots = [content.heading, content.root] if content.heading else [content.root]
     markdown = to_markdown(roots, addresses, content.left_out)
     outlined = outlined_text(content, metadata.title)
@@ -108,12 +111,15 @@ def extract(
     return article
 
 
-def content_of(tree: Tree, metadata: Metadata, model: BlockModel | None = None) -> Content:
+def content_of(
+    tree: Tree, metadata: Metadata, model: BlockModel | None = None, memory: SiteMemory | None = None
+) -> Content:
     """Find the main content of a page; it is the whole page if next to nothing looks like content."""
     body = article_body(metadata.json_ld)
     if tree.body.text < MAX_EMPTY_CHARS and (data := body or state_texts(tree)):
         return Content(to_element(data), confidence=0.5, warning=ContentWarning.FROM_DATA)
-    content = find_content(tree, metadata.title, ContentHints(metadata.description or "", body), model)
+    hints = ContentHints(metadata.description or "", body)
+    content = find_content(tree, metadata.title, hints, model, memory)
     if content.size < MIN_CONTENT_CHARS and tree.body.text > 2 * content.size:
         return Content(tree.body, confidence=0.0, warning=ContentWarning.WHOLE_PAGE)
     return content

@@ -10,7 +10,7 @@ _UNDERLINE: Final = re.compile(r" {0,3}(=+|-{2,})[ \t]*$")
 _FENCE: Final = re.compile(r"[\s>]*+(?:(?:[-+*]|\d{1,9}[.)])[ \t]++)*+(`{3,}+(?=[^`]*$)|~{3,}+)")
 _FENCE_END: Final = re.compile(r"[\s>]*+(`{3,}+|~{3,}+)[ \t]*$")
 _RULE: Final = re.compile(r"\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*+\|?[ \t]*+$")
-_PHRASE: Final = re.compile(r".{1,120}(?:\s+|$)|\S{120}", re.DOTALL)
+_PHRASE: Final = re.compile(r".{1,120}(?:\s+|$)|\S{60}", re.DOTALL)
 _ITEM: Final = re.compile(r"(?:[-+*]|\d{1,9}[.)])[ \t]")
 
 

@@ -1,6 +1,7 @@
 """Matching: decide which value of a page a property of the schema means."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Final
 
 from gossamer.web.extract.evidence import PageEvidence
@@ -76,6 +77,7 @@ def find_in_row(spec: ValueSpec, rows: HeadedTable, row: Row, reader: ValueReade
 
 def find_in_card(spec: ValueSpec, card: Card, reader: ValueReader) -> FoundValue | None:
     """The first value that a card has: beside a label, by the name of its markup, or by its form."""
+    spec = _with_format(spec)
     for kind, leaf in _in_card(spec, card):
         made = reader.coerce(leaf, spec, exact=False)
         if made is not None:
@@ -98,6 +100,13 @@ def find_about_page(spec: ValueSpec, evidence: PageEvidence) -> FoundValue | Non
         if found:
             return found[0] if all(one.value == found[0].value for one in found) else None
     return None
+
+
+def _with_format(spec: ValueSpec) -> ValueSpec:
+    """Links and images of cards are addresses, which are made absolute, whether the schema says so or not."""
+    concept = concept_of(spec)
+    is_address = concept is not None and concept.name in ("url", "image")
+    return replace(spec, format="uri") if is_address and not spec.format else spec
 
 
 def _in_card(spec: ValueSpec, card: Card) -> Iterator[tuple[Kind, Leaf]]:

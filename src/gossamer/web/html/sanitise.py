@@ -21,8 +21,8 @@ from gossamer.web.html.vocabulary import tags
 MAX_HTML_CHARS: Final = 10_000_000  # the rest is cut off
 MAX_OPEN_ELEMENTS: Final = 200
 MIN_DEEP_TAGS: Final = 4_000  # fewer open tags cannot nest badly
-MAX_ATTRIBUTES: Final = 100  # of one element; an element with more keeps none
-LONG_TAG_CHARS: Final = 4_096  # without a `>`; such a tag may have too many attributes
+MAX_ATTRIBUTES: Final = 100  # of one element of a rewritten page; an element with more keeps none
+MAX_ATTRIBUTE_PAIRS: Final = 2_000_000  # parsers compare each attribute with those before it: milliseconds
 MAX_OPTIONS: Final = 2_000
 MAX_REBUILT: Final = 1_000_000  # formatting elements that blocks may rebuild
 MAX_LIGHT_TAGS: Final = 2_000  # open tags; even nested in each other they take milliseconds
@@ -40,11 +40,11 @@ _CLOSED: Final = re.compile(  # closed by the next tag
 _PLAIN_TAG: Final = re.compile(rf"<[a-z]+{_QUOTED}>")
 _TAG: Final = re.compile(r"<(/?)([a-zA-Z][^ \t\n\f\r/>]*)|<!--|<[!?/]")
 _ANY_TAG: Final = re.compile(r"<(/?)([a-z][a-z0-9-]*)")
-_TAG_START: Final = re.compile(r"<[a-zA-Z][^ \t\n\f\r/>]*")
 _ATTRIBUTE: Final = re.compile(
-    r"""[ \t\n\f\r/]*(?:=?[^ \t\n\f\r/>=]+|=)"""
-    r"""(?:[ \t\n\f\r]*=[ \t\n\f\r]*(?:"[^"]*"|'[^']*'|(?!["'])[^ \t\n\f\r>]*))?"""
+    r"""[ \t\n\f\r/]*+(?>=?[^ \t\n\f\r/>=]++|=)"""
+    r"""(?:[ \t\n\f\r]*+=[ \t\n\f\r]*+(?:"[^"]*+"|'[^']*+'|(?!["'])[^ \t\n\f\r>]*+))?+"""
 )
+_OPEN_TAG: Final = re.compile(rf"<[a-zA-Z][^ \t\n\f\r/>]*+(?:{_ATTRIBUTE.pattern})*+")
 _COMMENT_END: Final = re.compile(r"--!?>")
 
 _FORMATTING: Final = tags("b big code em font i nobr s small strike strong tt u")
@@ -131,26 +131,22 @@ def _formatting_bound(html: str) -> int:
 
 
 def _has_many_attributes(html: str) -> bool:
-    """Whether a long tag has too many attributes; short tags cannot."""
-    at = 0
+    """Whether the attributes of tags may take long to compare. What looks like a tag in a script counts too,
+    because only a parser knows that it is none."""
+    pairs = at = 0
     while at < len(html):
-        if html.find(">", at, at + LONG_TAG_CHARS) >= 0:
-            at += LONG_TAG_CHARS
-            continue
-        begin, end = html.rfind(">", 0, at) + 1, html.find(">", at)
-        end = len(html) if end < 0 else end
-        if _counts_too_many(html, begin, end):
+        for tag in _OPEN_TAG.finditer(html, at):
+            text = tag[0]
+            if len(text) > 2 * MAX_ATTRIBUTES and (count := len(_ATTRIBUTE.findall(text))) > MAX_ATTRIBUTES:
+                pairs += count * count
+            if ">" in text:  # if this is no tag, the next one begins behind the first `>`, not behind its end
+                at = tag.start() + text.index(">")
+                break
+        else:
+            return pairs > MAX_ATTRIBUTE_PAIRS
+        if pairs > MAX_ATTRIBUTE_PAIRS:
             return True
-        at = end + 1
     return False
-
-
-def _counts_too_many(html: str, begin: int, end: int) -> bool:
-    tag = _TAG_START.search(html, begin, end)
-    count, at = 0, tag.end() if tag else end
-    while count <= MAX_ATTRIBUTES and (found := _ATTRIBUTE.match(html, at, end)) is not None:
-        count, at = count + 1, found.end()
-    return count > MAX_ATTRIBUTES
 
 
 def _may_be_deep(html: str) -> bool:

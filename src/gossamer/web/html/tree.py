@@ -13,12 +13,7 @@ from typing import Final, NamedTuple
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
 from gossamer.problems import INVALID_SELECTOR, Problem
-from gossamer.web.html.formulas.formulas import (
-    ALL_FORMULA_TAGS,
-    FORMULA_TAGS,
-    formula_of,
-    may_have_formulas,
-)
+from gossamer.web.html.formulas.formulas import FORMULA_TAGS, formula_of
 from gossamer.web.html.sanitise import bound_html
 from gossamer.web.html.visibility import is_panel, style_hides, style_shrinks
 from gossamer.web.html.vocabulary import tags
@@ -37,14 +32,17 @@ _DROPPED: Final = tags(
     "textarea datalist dialog noscript -comment -doctype -cdata-section"
 )
 _EMBEDDED: Final = frozenset(("iframe", "video", "audio"))
+_MAY_BE_LEAVES: Final = _EMBEDDED | FORMULA_TAGS
 _PREFORMATTED: Final = frozenset(("pre", "listing", "xmp"))
 _CONTROLS: Final = "[role=tab][aria-controls], :is(h2, h3, h4, dt) [aria-controls]"
 _NEVER_HIDDEN: Final = frozenset(("html", "body", "main", "article"))
 _SCREEN_READER_ONLY: Final = re.compile(
     r"(?:^|[\s_-])(?:sr-only|screen-?reader(?:-text|-only)?|visually-?hidden|assistive-text|element-invisible"
-    r"|offscreen|a11y-hidden)(?:$|\s)",
-    re.I,
+    r"|offscreen|a11y-hidden)(?:$|\s)"
 )
+_SCREEN_READER_WORDS: Final = ("sr-only", "reader", "hidden", "assistive", "invisible", "offscreen")
+_MARKED_HIDDEN: Final = frozenset(("hidden", "aria-hidden"))
+_HIDING: Final = _MARKED_HIDDEN | {"style"}
 _MAX_READER_CHARS: Final = 200  # a longer text is not meant for screen readers only
 _ZERO_WIDTH: Final = re.compile(
     "[\\u00ad\\u200b\\u2060\\ufeff\\x00]+"
@@ -161,13 +159,12 @@ def parse(
     selection = (
         _Selection([node for selector in include for node in select(source, selector)]) if include else None
     )
-    leaf_tags = _EMBEDDED | (ALL_FORMULA_TAGS if may_have_formulas(safe.html) else FORMULA_TAGS)
-    order, cut = _build(source.body, selection, leaf_tags, _DROPPED)
+    order, cut = _build(source.body, selection, _DROPPED)
     if unveil and "aria-controls" in safe.html:
         _show_panels(source, order)
     below = _measure(order, unveil=unveil)
     if unveil and order[0].text < MIN_HIDDEN_CHARS and _is_unscripted(source, order[0].text):
-        order, cut = _build(source.body, selection, leaf_tags, _DROPPED - {"noscript"})
+        order, cut = _build(source.body, selection, _DROPPED - {"noscript"})
         below = _measure(order, unveil=unveil)
     return Tree(order[0], below, source, cut or safe.cut)
 
@@ -234,10 +231,7 @@ def check_selector(selector: str) -> None:
 
 
 def _build(
-    source: LexborNode | None,
-    selection: _Selection | None,
-    leaf_tags: frozenset[str],
-    dropped: frozenset[str],
+    source: LexborNode | None, selection: _Selection | None, dropped: frozenset[str]
 ) -> tuple[list[Element], bool]:
     """Return the body and the elements below it in document order, and whether something was left out."""
     body = Element("body", {} if source is None else source.attributes, None)
@@ -247,45 +241,51 @@ def _build(
         if source is None
         else [(source, body, 1, False, selection is None or source.mem_id in selection.nodes)]
     )
+    ignored = dropped - _MAY_BE_LEAVES
     cut = False
     while waiting:
         node, parent, depth, verbatim, kept = waiting.pop()
         order.append(parent)
-        first = len(waiting)
+        below: list[tuple[LexborNode, Element, int, bool, bool]] = []
         child = node.first_child
         while child is not None:
             tag = child.tag or ""
             if tag == "-text":
                 if kept:
                     _add_text(parent, child.text_content or "", verbatim)
-            elif tag in leaf_tags and (leaf := _leaf_of(child, tag, parent)) is not None:
-                if kept or (selection is not None and child.mem_id in selection.nodes):
+            elif tag not in ignored and (kept or selection is None or child.mem_id in selection.all):
+                inside = kept or (selection is not None and child.mem_id in selection.nodes)
+                attributes = child.attributes
+                leaf = _leaf_of(child, tag, attributes, parent) if tag in _MAY_BE_LEAVES else None
+                if leaf is not None and inside:
                     parent.children.append(leaf)
                     order.append(leaf)
-            elif tag in dropped or not (kept or selection is None or child.mem_id in selection.all):
-                pass
-            elif depth >= MAX_DEPTH or len(order) + len(waiting) > MAX_ELEMENTS:
-                cut = True
-                if kept:
-                    _add_text(parent, _flat_text(child), verbatim)
-            else:
-                element = Element(tag, child.attributes, parent)
-                parent.children.append(element)
-                inside = kept or (selection is not None and child.mem_id in selection.nodes)
-                waiting.append((child, element, depth + 1, verbatim or tag in _PREFORMATTED, inside))
+                elif leaf is not None or tag in dropped:
+                    pass
+                elif depth >= MAX_DEPTH or len(order) + len(waiting) + len(below) > MAX_ELEMENTS:
+                    cut = True
+                    if kept:
+                        _add_text(parent, _flat_text(child), verbatim)
+                else:
+                    element = Element(tag, attributes, parent)
+                    parent.children.append(element)
+                    below.append((child, element, depth + 1, verbatim or tag in _PREFORMATTED, inside))
             child = child.next
-        waiting[first:] = waiting[first:][::-1]
+        below.reverse()
+        waiting += below
     return order or [body], cut
 
 
-def _leaf_of(node: LexborNode, tag: str, parent: Element) -> Element | None:
+def _leaf_of(
+    node: LexborNode, tag: str, attributes: dict[str, str | None], parent: Element
+) -> Element | None:
     """Return an element for a formula, or for what is shown from elsewhere; nothing below it is kept."""
     if tag in _EMBEDDED:
-        element = Element(tag, dict(node.attributes), parent)
+        element = Element(tag, dict(attributes), parent)
         if not element.get("src") and (source := node.css_first("source[src]")) is not None:
             element.attributes["src"] = source.attributes.get("src")
         return element
-    formula = formula_of(node, tag, node.attributes)
+    formula = formula_of(node, tag, attributes)
     if formula is None:
         return None
     element = Element("math", {"display": "block"} if formula.display else {}, parent)
@@ -297,12 +297,11 @@ def _add_text(parent: Element, text: str, verbatim: bool) -> None:
     if verbatim:
         parent.children.append(text.replace("\r\n", "\n").replace("\r", "\n"))
         return
-    words = text.split()
-    if not words:
+    if not text or text.isspace():
         if parent.children or parent.tag not in BLOCKS:
             parent.children.append(" ")
         return
-    line = " ".join(words)
+    line = " ".join(text.split())
     if not line.isascii():
         line = _ZERO_WIDTH.sub("", line)
     parent.children.append(f"{' ' if text[0].isspace() else ''}{line}{' ' if text[-1].isspace() else ''}")
@@ -320,14 +319,15 @@ def _flat_text(node: LexborNode) -> str:
 def _is_hidden(element: Element, *, strict: bool) -> bool:
     """Whether the page hides this element. With `strict`, doubtful elements count as hidden."""
     attributes = element.attributes
-    hints, style = attributes.get("class"), attributes.get("style")
-    styled_away = bool(style) and _is_styled_away(element, style or "", strict=strict)
-    if (styled_away and "math" not in (hints or "")) or "hidden" in attributes or "aria-hidden" in attributes:
-        return _is_really_hidden(element, styled_away=styled_away, strict=strict)
-    short = element.text < _MAX_READER_CHARS
-    return (short and element.tag == "button") or (
-        (short or strict) and bool(hints) and _is_screen_reader_only(hints or "")
-    )
+    hints = attributes.get("class")
+    if not _HIDING.isdisjoint(attributes):
+        style = attributes.get("style")
+        styled_away = bool(style) and _is_styled_away(element, style or "", strict=strict)
+        if (styled_away and "math" not in (hints or "")) or not _MARKED_HIDDEN.isdisjoint(attributes):
+            return _is_really_hidden(element, styled_away=styled_away, strict=strict)
+    if element.text >= _MAX_READER_CHARS:
+        return strict and bool(hints) and _is_screen_reader_only(hints or "")
+    return element.tag == "button" or (bool(hints) and _is_screen_reader_only(hints or ""))
 
 
 def _is_styled_away(element: Element, style: str, *, strict: bool) -> bool:
@@ -351,7 +351,8 @@ def _is_really_hidden(element: Element, *, styled_away: bool, strict: bool) -> b
 
 @lru_cache(maxsize=4096)
 def _is_screen_reader_only(hints: str) -> bool:
-    return bool(_SCREEN_READER_ONLY.search(hints))
+    named = hints.lower()
+    return any(map(named.__contains__, _SCREEN_READER_WORDS)) and bool(_SCREEN_READER_ONLY.search(named))
 
 
 def _measure(order: list[Element], *, unveil: bool) -> list[Element]:
@@ -359,7 +360,8 @@ def _measure(order: list[Element], *, unveil: bool) -> list[Element]:
     before: list[tuple[Element, list[Element | str]]] = []
     concealed = 0
     for element in reversed(order):
-        concealed += _sum(element, before, strict=not unveil)
+        if element.children:
+            concealed += _sum(element, before, strict=not unveil)
     if not before:
         return order[1:]
     if unveil and concealed > MIN_HIDDEN_CHARS and order[0].text < concealed // 4:
@@ -368,7 +370,13 @@ def _measure(order: list[Element], *, unveil: bool) -> list[Element]:
         for element in reversed(order):
             _sum(element, None)
         return order[1:]
-    return list(order[0].walk())[1:]
+    shown = list(order[0].walk())
+    if len(shown) < len(order):  # what is hidden must not wait for the garbage collector
+        kept = set(map(id, shown))
+        for element in order:
+            if id(element) not in kept:
+                element.parent = None
+    return shown[1:]
 
 
 def _sum(
@@ -377,7 +385,7 @@ def _sum(
     """Sum up the children of an element and remove the hidden ones; return the length of their text."""
     text = linked = concealed = 0
     blocks = False
-    hidden: set[int] = set()
+    hidden: list[Element] = []
     for child in element.children:
         if isinstance(child, str):
             if child != " ":
@@ -387,7 +395,7 @@ def _sum(
             and (child.attributes or child.tag == "button")
             and _is_hidden(child, strict=strict)
         ):
-            hidden.add(id(child))
+            hidden.append(child)
             concealed += child.text
         else:
             text += child.text
@@ -397,5 +405,6 @@ def _sum(
     element.linked = text if element.tag == "a" else linked
     if before is not None and hidden:
         before.append((element, element.children))
-        element.children = [child for child in element.children if id(child) not in hidden]
+        removed = set(map(id, hidden))
+        element.children = [child for child in element.children if id(child) not in removed]
     return concealed

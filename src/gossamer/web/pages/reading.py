@@ -15,6 +15,7 @@ from gossamer.web.html.metadata import Metadata
 from gossamer.web.html.resources import Resource
 from gossamer.web.outcome.judging import judge
 from gossamer.web.outcome.outcome import Judgement, Outcome
+from gossamer.web.outcome.page_view import ARTICLE
 from gossamer.web.pages.page import Page
 from gossamer.web.pages.reading_options import ReadingOptions
 from gossamer.web.search.passages import TextHeading
@@ -88,6 +89,7 @@ def _read_html(page: Page, options: ReadingOptions) -> Reading:
         unveil=options.max_tokens is None,
         resources=options.resources,
         cleaned=options.html,
+        memory=options.memory,
     )
     return Reading(
         kind=ContentKind.HTML,
@@ -95,7 +97,7 @@ def _read_html(page: Page, options: ReadingOptions) -> Reading:
         markdown=article.markdown,
         text=article.text,
         headings=article.headings,
-        judgement=judge(page, title=article.title, text=article.text),
+        judgement=judge(page, title=article.title, text=article.text, enough=ARTICLE),
         html=article.html,
         metadata=article.metadata,
         links=article.links,

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gossamer.web.content.site_memory import SiteMemory
+
 
 @dataclass(frozen=True, slots=True)
 class ReadingOptions:
@@ -19,3 +21,4 @@ class ReadingOptions:
     html: bool = True
     raw_html: bool = False
     links: bool = True
+    memory: SiteMemory | None = None  # of the page's host

@@ -96,7 +96,7 @@ async def test_a_crawl_ends_with_its_client(served: Served) -> None:
     slow = say("", pause=30.0)
     seed = served.site.url(page("Slow", slow))
     asking = asyncio.create_task(served.http.post("/tavily/crawl", json={"url": seed}))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not served.visits(slow):
             await asyncio.sleep(0.05)
         asking.cancel()
@@ -125,7 +125,7 @@ async def test_a_batch_ends_with_its_client(served: Served) -> None:
     slow = say("", pause=30.0)
     urls = [served.site.other_url(slow), *(served.site.other_url(page(f"Page {at}")) for at in range(11))]
     asking = asyncio.create_task(served.http.post("/tavily/extract", json={"urls": urls}))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not served.visits(slow):
             await asyncio.sleep(0.05)
         asking.cancel()

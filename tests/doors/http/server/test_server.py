@@ -25,7 +25,7 @@ class Raw:
         self.reader, self.writer = reader, writer
 
     async def answer(self) -> tuple[int, dict[str, str], bytes]:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             head = await self.reader.readuntil(b"\r\n\r\n")
             status = int(head.split(b" ", 2)[1])
             lines = head.decode("latin-1").split("\r\n")[1:]
@@ -243,7 +243,7 @@ async def test_a_client_that_goes_away_leaves_nothing_behind(visiting: Visiting,
         )
         await raw.writer.drain()
         raw.writer.close()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             while not visit.logged("request"):
                 await asyncio.sleep(0.01)
         assert visit.logged("request")[0]["error"] == "CLIENT_GONE"

@@ -1,10 +1,23 @@
-// A client of the TypeScript SDK: node client.mjs URL KEY PAGE; without a key it shows what a call costs.
+// A client of the TypeScript SDK.
+//   node client.mjs http PAGE URL [KEY]          without a key it shows what a call costs
+//   node client.mjs stdio PAGE COMMAND [ARGUMENT…]
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 
-const [url, key, page] = process.argv.slice(2);
-const headers = key ? { Authorization: `Bearer ${key}` } : {};
-const transport = new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } });
+const [kind, page, ...place] = process.argv.slice(2);
+
+function overHttp([url, key]) {
+  const headers = key ? { Authorization: `Bearer ${key}` } : {};
+  return new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } });
+}
+
+function overStdio([command, ...args]) {
+  return new StdioClientTransport({ command, args, env: process.env });
+}
+
+const transport = kind === "http" ? overHttp(place) : overStdio(place);
+const isUnpaid = kind === "http" && place.length === 1;
 const problems = [];
 const client = new Client({ name: "test", version: "1" });
 client.onerror = (error) => problems.push(String(error));
@@ -12,10 +25,10 @@ await client.connect(transport);
 const { tools } = await client.listTools();
 const reported = [];
 const fetched = await client.callTool({ name: "fetch", arguments: { url: page, render: "never" } });
-const batch = key
-  ? await client.callTool({ name: "batch", arguments: { urls: [page], render: "never" } }, undefined, {
+const batch = isUnpaid
+  ? null
+  : await client.callTool({ name: "batch", arguments: { urls: [page], render: "never" } }, undefined, {
       onprogress: (progress) => reported.push(progress.progress),
-    })
-  : null;
+    });
 await client.close();
 console.log(JSON.stringify({ tools: tools.map((tool) => tool.name), fetched, batch, reported, problems }));

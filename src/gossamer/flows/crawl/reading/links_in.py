@@ -12,7 +12,8 @@ from functools import partial
 from itertools import groupby
 from typing import Final
 
-from gossamer.flows.crawl.reading.results import CrawlResults, PageWithContent, unpack_row
+from gossamer.flows.crawl.content import unpack_row
+from gossamer.flows.crawl.reading.results import CrawlResults, PageWithContent
 from gossamer.flows.crawl.seeds import tracking_of
 from gossamer.problems import Problem, Unavailable
 from gossamer.state.crawl.crawled_pages import PageFilter, Position, StoredPage

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from gossamer import problems
-from gossamer.flows.crawl.content import PICTURE_TYPE, unpack
+from gossamer.flows.crawl.content import PICTURE_TYPE, unpack_row
+from gossamer.flows.crawl.reading.site_memories import SiteMemories
 from gossamer.flows.parsers.parser_pool import ParserPool
 from gossamer.problems import Busy, Problem, Unavailable
 from gossamer.state.blobs.blobs import Blobs
@@ -87,6 +88,7 @@ class CrawlResults:
     crawls: Crawls
     blobs: Blobs
     parsers: ParserPool
+    memories: SiteMemories
 
     async def get(self, crawl_id: str, page_id: str) -> StoredPage | None:
         async with self.database.read() as connection:
@@ -181,7 +183,7 @@ class CrawlResults:
         page = await self._stored(row)
         if shape == "raw":
             return StoredContent(page.body, _media_type(page))
-        reading = await self.parsers.read(page, ReadingOptions())
+        reading = await self._read(row, page, ReadingOptions())
         return StoredContent(_content(reading, shape).encode(), _MEDIA_TYPES[shape])
 
     async def links(self, row: StoredPage) -> Sequence[Link]:
@@ -211,6 +213,12 @@ class CrawlResults:
             raise Problem(problems.NOT_FOUND, "The content of this page is not kept.")
         return unpack_row(whole, row)
 
+    async def _read(self, row: StoredPage, page: Page, options: ReadingOptions) -> Reading:
+        """Read a page, without what recurs on the pages of its host if its main content is wanted."""
+        if options.main_content:
+            options = replace(options, memory=await self.memories.get(row.crawl_id, row.host))
+        return await self.parsers.read(page, options)
+
     async def _with_content(
         self, stored: PageWithContent, whole: bytes | None, wanted: WantedContent
     ) -> PageWithContent:
@@ -218,7 +226,7 @@ class CrawlResults:
             return replace(stored, unread="not_kept")
         try:
             page = unpack_row(whole, stored.page)
-            reading = await self.parsers.read(page, wanted.options or ReadingOptions())
+            reading = await self._read(stored.page, page, wanted.options or ReadingOptions())
         except Unavailable:
             raise
         except Problem as problem:  # an image, or too large to read: the other pages follow
@@ -232,10 +240,6 @@ class CrawlResults:
 
 def _content(reading: Reading, shape: Shape) -> str:
     return {"markdown": reading.markdown, "text": reading.text, "html": reading.html}[shape]
-
-
-def unpack_row(whole: bytes, row: StoredPage) -> Page:
-    return unpack(whole[row.blob_offset : row.blob_offset + row.blob_size])
 
 
 def _media_type(page: Page) -> str:

@@ -19,6 +19,8 @@ from gossamer.web.content.main.names import name_elements
 from gossamer.web.content.main.run import densest_run
 from gossamer.web.content.main.votes import elect
 from gossamer.web.content.main.walk import Walk, walk
+from gossamer.web.content.recurring import leave_out_recurring
+from gossamer.web.content.site_memory import SiteMemory
 from gossamer.web.html.tree import Element, Tree
 
 _MIN_BLOCKS: Final = 6  # with fewer, there is little to choose, and short ones count
@@ -45,24 +47,32 @@ def study(tree: Tree, title: str, facts: ContentHints) -> PageStudy:
     return PageStudy(page, found, candidates, features_of(page, candidates, names, facts))
 
 
-def find_content(tree: Tree, title: str, facts: ContentHints, model: BlockModel | None = None) -> Content:
-    """Find the content of a page; `title` may end in the name of the site."""
+def find_content(
+    tree: Tree,
+    title: str,
+    facts: ContentHints,
+    model: BlockModel | None = None,
+    memory: SiteMemory | None = None,
+) -> Content:
+    """Find the content of a page; `title` may end in the name of the site. What `memory` takes away does not
+    change the confidence, which is about the choice before it."""
     studied = study(tree, title, facts)
     page, found = studied.page, studied.walk
     if len(page.blocks) < _MIN_BLOCKS or _is_listing(found):
         return _by_walk(page, found)
     chances = (model or shipped_model()).chances(studied.rows)
     agreement = _agreement(page, studied.candidates)
-    kept = _decide(studied, chances, agreement)
-    if not any(kept):
+    chosen = _decide(studied, chances, agreement)
+    if not any(chosen):
         return _by_walk(page, found)
+    kept = leave_out_recurring(page, chosen, memory) if memory is not None else chosen
     root = root_of(page, kept)
     held = {id(element) for element in page.holders}
     content = Content(root, {one for one in found.left_out if one not in held} | leave_out(page, root, kept))
     content.heading = _heading_before(tree, root)
     content.size = _size(page, kept)
-    share = _share(page, kept)
-    content.confidence = 0.7 * _expected(page, kept, chances) + 0.15 * agreement + 0.15 * share
+    share = _share(page, chosen)
+    content.confidence = 0.7 * _expected(page, chosen, chances) + 0.15 * agreement + 0.15 * share
     content.warning = _doubt(content.confidence, share)
     return content
 

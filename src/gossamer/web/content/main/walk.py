@@ -112,17 +112,17 @@ def _set_aside(body: Element) -> set[int]:
 
 
 def _is_boilerplate(element: Element, held: float, all_prose: float) -> bool:
-    if element.attributes and is_part_of_article(element.hints, element.get("role")):
-        return False
-    if has_boilerplate_role(element.tag, element.attributes.get("role") or ""):
-        sure = 1 if element.tag in ("aside", "form", "menu") else 2
-    elif element.attributes:
-        sure = _boilerplate_rank(element)
+    tag, attributes = element.tag, element.attributes
+    role = attributes.get("role") or ""
+    if has_boilerplate_role(tag, role):
+        sure = 1 if tag in ("aside", "form", "menu") else 2
     else:
+        sure = _boilerplate_rank(element) if attributes else 0
+    if not sure or (attributes and is_part_of_article(element.hints, role)):
         return False
     if sure == 2:
         return all_prose - held >= MIN_PROSE_CHARS or held < MIN_PROSE_CHARS
-    return sure == 1 and (held < all_prose * 0.3 or held < 40)
+    return held < all_prose * 0.3 or held < 40
 
 
 def _boilerplate_rank(element: Element) -> int:

@@ -40,8 +40,12 @@ _RATING: Final = re.compile(
     r"(?:[(\uff08,·].*)?",
     re.I,
 )
-_STARS: Final = re.compile(r"([★⭐]{1,10})([☆✩]{0,10})")
-_COUNT: Final = re.compile(rf"(?:^|[(\s·|])(\d[\d.,\u00a0 ]*)\+?\s*(?:{_alternatives('reviews')})\b", re.I)
+_STARS: Final = re.compile(r"(?P<rating>([★⭐]{1,10})[☆✩]{0,10})(?:[(\uff08]\d[\d.,]*[)\uff09])?")
+_COUNT: Final = re.compile(
+    rf"(?:^|[(\s·|])(\d[\d.,\u00a0 ]*)\+?\s*(?:{_alternatives('reviews')})\b"
+    r"|[★⭐☆✩]\s*[(\uff08](\d[\d.,]*)[)\uff09]",
+    re.I,
+)
 _BYLINE: Final = re.compile(
     rf"\s*(?:{_alternatives('by')})[:\s]\s*([^\d,|·•\u2013\u2014]{{3,60}}?)\s*(?:[,|·•\u2013\u2014\d].*)?",
     re.I,
@@ -164,14 +168,14 @@ def ratings(card: Card) -> Iterator[Leaf]:
 
 def _count_stars(text: str) -> str:
     match = _STARS.fullmatch(text.replace(" ", ""))
-    return str(len(match[1])) if match and len(match[0]) in (5, 10) else ""
+    return str(len(match[2])) if match and len(match["rating"]) in (5, 10) else ""
 
 
 def review_counts(card: Card) -> Iterator[Leaf]:
     for piece in card.pieces:
         for text in _shown(piece):
             if match := _COUNT.search(text):
-                yield _leaf(card, piece, match[1].strip())
+                yield _leaf(card, piece, (match[1] or match[2]).strip())
 
 
 def dates(card: Card) -> Iterator[Leaf]:

@@ -41,11 +41,14 @@ class Headline:
             for position, element in enumerate(self._order[first : self.at + after], start=first):
                 yield element, abs(position - self.at)
 
-    def is_elsewhere(self, element: Element) -> bool:
-        """Whether it belongs to something else. What has the headline inside is the page itself."""
+    def is_elsewhere(self, element: Element, *, but_in_aside: bool = False) -> bool:
+        """Whether it belongs to something else. What has the headline inside is the page itself. An `aside`
+        is something else, unless the caller knows better (`but_in_aside`)."""
         for one in (element, *element.above()):
             if id(one) in self.around or one.tag == "body":
                 return False
+            if one.tag == "aside" and but_in_aside and not _is_other(one.hints):
+                continue
             if one.tag in _OTHER_TAGS or _is_other(one.hints) or _OTHER_TYPES.search(one.get("itemtype")):
                 return True
         return False

@@ -19,6 +19,7 @@ from gossamer.web.html.vocabulary import read_sections
 
 BEFORE: Final = 30  # elements before a headline
 AFTER: Final = 60  # and after it
+BESIDE: Final = 10  # elements from a headline; so near, an aside with a date belongs to it
 MAX_DATELINE_CHARS: Final = 120
 MAX_SCRIPT_CHARS: Final = 300_000
 ENOUGH: Final = 3  # points of a text with a date
@@ -37,6 +38,11 @@ _YEAR: Final = re.compile(r"(?<!\d)(?:19[89]\d|20[0-4]\d)(?!\d)|\d[./-]\s?\d\d?[
 _DATED: Final = re.compile(
     r"date|datum|dato(?![a-z])|fecha|pub(?:lish|lic)|posted|submitted|time|erschienen|meta|byline|author|info|subline"
     r"|kicker|details?|caption|category|(?:^|[\s_-])data(?:$|[\s_-])",
+    re.I,
+)
+_HOURS: Final = re.compile(  # from when to when something takes place
+    r"(?<![\d./-])\d{1,2}[:.]\d\d\s*(?:[ap]\.?m\.?|[^\W\d_]{1,4})?\s*(?:[-\u2013\u2014]|to|bis|until)"
+    r"\s*\d{1,2}[:.]\d\d(?![.\d])",
     re.I,
 )
 _LABEL: Final = re.compile(rf"\b(?:{'|'.join(_WORDS['published'])})\b", re.I)
@@ -124,7 +130,7 @@ def _best(candidates: Iterable[tuple[Element, int]], headline: Headline, languag
     best, most = None, ENOUGH - 1
     for element, distance in candidates:
         text = _dateline(element)
-        found = date_beside(text, language) if text else None
+        found = date_beside(text, language) if text and not _HOURS.search(text) else None
         if found and (points := _points(element, text, distance, headline)) > most:
             best, most = found, points
     return best
@@ -146,11 +152,12 @@ def _dateline(element: Element) -> str:
 def _points(element: Element, text: str, distance: int, headline: Headline) -> int:
     points = 3 if distance <= 8 else 2 if distance <= 20 else 1 if distance < AFTER else 0
     points += 1 if len(text) <= 30 else 0 if len(text) <= 70 else -1
-    points += 2 * any(_is_dated(one.hints) for one in (element, *_above(element, 2)))
+    dated = any(_is_dated(one.hints) for one in (element, *_above(element, 2)))
+    points += 2 * dated
     points += _LABEL.search(text) is not None
     points -= 3 * (len(text) > 40 and text.endswith((".", "!", "?")))  # a sentence of the text
     points -= 2 * (_CHANGED.search(text) is not None)
-    return points - 4 * headline.is_elsewhere(element)
+    return points - 4 * headline.is_elsewhere(element, but_in_aside=dated and distance <= BESIDE)
 
 
 def _above(element: Element, most: int) -> list[Element]:

@@ -9,22 +9,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from gossamer.web.html.formulas.mathml import to_tex
 
-FORMULA_TAGS: Final = frozenset(("math", "mjx-container", "script"))
-ALL_FORMULA_TAGS: Final = FORMULA_TAGS | {"img", "span", "div"}  # on pages that have signs of formulas
-_SIGNS: Final = (  # texts are found far faster than one expression for all of them
-    "MathJax",
-    "latex",
-    "data-math=",
-    "data-tex=",
-    "cht=tx",
-    "mwe-math",
-    'class="tex',
-    "class=tex",
-    'alt="\\',
-    'alt="$',
-    "alt='\\",
-    "alt='$",
-)
+FORMULA_TAGS: Final = frozenset(("math", "mjx-container", "script", "img", "span", "div"))
 _SOURCES: Final = ("data-math", "data-tex", "data-latex", "data-expr")
 _DRAWN_BY_MATHJAX: Final = re.compile(r"(?:^|\s)(?:MathJax(?:_\w+)?|mjx-chtml)(?:\s|$)")
 _IMAGES: Final = re.compile(r"(?:^|\s)(?:latex|tex|mwe-math-fallback-image-\w+|ee_img|math-?tex)(?:\s|$)")
@@ -47,11 +32,6 @@ class Formula(NamedTuple):
     display: bool = False  # it stands on a line of its own
 
 
-def may_have_formulas(html: str) -> bool:
-    """Whether more than MathML and scripts may be formulas."""
-    return any(map(html.__contains__, _SIGNS))
-
-
 def formula_of(node: LexborNode, tag: str, attributes: dict[str, str | None]) -> Formula | None:
     """Return the formula that an element shows, or None if it shows something else."""
     if tag == "math":
@@ -63,12 +43,21 @@ def formula_of(node: LexborNode, tag: str, attributes: dict[str, str | None]) ->
         return _of_mathjax(node, attributes)
     if tag == "img":
         return _of_image(node, attributes)
-    source = next((attributes[name] for name in _SOURCES if attributes.get(name)), None)
-    if source:
-        return Formula(_tidy(source), _DISPLAY.search(attributes.get("class") or "") is not None)
-    if _DRAWN_BY_MATHJAX.search(attributes.get("class") or ""):
+    if not attributes:
+        return None
+    named = attributes.get("class") or ""
+    if source := _source_of(attributes):
+        return Formula(_tidy(source), _DISPLAY.search(named) is not None)
+    if ("MathJax" in named or "mjx" in named) and _DRAWN_BY_MATHJAX.search(named):
         return _of_old_mathjax(node, attributes)
     return None
+
+
+def _source_of(attributes: dict[str, str | None]) -> str:
+    for name in _SOURCES:
+        if name in attributes and (source := attributes[name]) and (name != "data-expr" or "\\" in source):
+            return source
+    return ""
 
 
 def _of_math(node: LexborNode, attributes: dict[str, str | None]) -> str:

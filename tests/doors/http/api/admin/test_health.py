@@ -117,7 +117,7 @@ async def test_a_database_away_at_start_is_waited_for(visiting: Visiting, postgr
         away = await visit.client.get("/api/me", headers=AS_ADMIN)
         assert_problem(away, "SERVICE_UNAVAILABLE")
         postgres.start()
-        async with asyncio.timeout(15):
+        async with asyncio.timeout(60):
             while not visit.logged("database_ready"):
                 await asyncio.sleep(0.05)
         assert (await visit.client.get("/api/me", headers=AS_ADMIN)).status_code == 200

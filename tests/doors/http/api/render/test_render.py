@@ -110,7 +110,7 @@ async def test_a_cold_page_is_promoted_behind_the_answer(open_rendering: OpenRen
         assert (await idle.ask("/large-too", sent=IDENTITY)).text == large
         etag = (await idle.ask("/large-too")).headers["etag"]
         assert (await idle.ask("/large-as-well", sent={"If-None-Match": etag})).status_code == 304
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             for target in ("/small", "/large"):
                 while (await idle.ask(target)).headers["x-cache"] != "HIT":
                     await asyncio.sleep(0.01)

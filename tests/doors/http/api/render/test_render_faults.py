@@ -39,7 +39,7 @@ async def test_redis_flushed_or_gone_cold_serves(open_rendering: OpenRendering, 
             target = app_page()
             assert (await idle.ask(target, wait=30)).status_code == 200  # rendered and kept without it
         own_valkey.start()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while (await idle.ask("/page")).headers["x-cache"] != "HIT":
                 await asyncio.sleep(0.05)
         assert not idle.visit.logged("internal_error")
@@ -112,7 +112,7 @@ async def test_the_database_restarted(open_rendering: OpenRendering, postgres: P
         assert_problem(await idle.ask("/another"), "SERVICE_UNAVAILABLE")
         assert_problem(await idle.delete(url=idle.site.url("/page")), "SERVICE_UNAVAILABLE")
         postgres.start()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while (await idle.ask("/another")).status_code != 202:
                 await asyncio.sleep(0.05)
         async with at_work(idle.visit):
