@@ -167,7 +167,7 @@ class Browser:
     async def ended(self) -> bytes:
         """What still comes until the proxy ends the connection, however it does."""
         try:
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(20):
                 return await self.reader.read()
         except ConnectionError:
             return b""

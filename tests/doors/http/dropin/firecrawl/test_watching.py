@@ -110,7 +110,7 @@ async def test_a_watcher_may_not_send_much(served: Served) -> None:
         await asyncio.wait_for(await socket.ping(), 5)
         await socket.send("words that nobody reads")
         await socket.send("x" * 100_000)
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(20):
             await socket.wait_closed()
         assert socket.close_code == 1009
     with served.client() as client:
@@ -140,7 +140,7 @@ async def test_watchers_are_sent_away_when_the_server_stops(start_gossamer: Star
     ) as socket:
         assert json.loads(await socket.recv())["type"] == "catchup"
         process.process.send_signal(signal.SIGINT)  # which does not wait for a load balancer
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(20):
             await socket.wait_closed()
         assert socket.close_code == 1001
     assert await asyncio.to_thread(process.process.wait, 20) == 0
