@@ -98,6 +98,12 @@ def test_the_creation_of_a_page_is_not_its_publication() -> None:
     assert metadata(f"<h1>Mill</h1>{TEXT}", script % "NewsArticle").published_at == "2021-03-05"
 
 
+def test_a_website_has_no_article_that_is_dated() -> None:
+    dated = "<meta property=article:published_time content=2021-03-05><meta property=og:type content=%s>"
+    assert metadata(f"<h1>Mill</h1>{TEXT}", dated % "article").published_at == "2021-03-05"
+    assert metadata(f"<h1>Mill</h1>{TEXT}", dated % "website").published_at is None
+
+
 def test_an_author_is_neither_the_site_nor_a_commenter() -> None:
     head = "<meta property=og:site_name content='Mill News'><meta name=author content='Mill News'>"
     comments = "<div class=comments><a rel=author>Troll</a></div>"

@@ -51,6 +51,8 @@ _PUBLISHED: Final = (
     "article_date_original",
     "originalpublicationdate",
 )
+# Open Graph's `article:…` describes an article: a page that calls itself a website has it from a template.
+_PUBLISHED_BY_SITE: Final = tuple(name for name in _PUBLISHED if not name.startswith("article:"))
 _PERHAPS_PUBLISHED: Final = ("date",)  # some name any date
 _MODIFIED: Final = (
     "article:modified_time",
@@ -285,7 +287,8 @@ def _date(
 def _published(tree: Tree, head: _MetadataHead, headline: Headline, url: str, language: str) -> str | None:
     """Some systems date each page as a `WebPage`: unlike that of an article, this is when it was created."""
     pieces = [node for node in _nodes(head.json_ld) if _is_piece(node)]
-    stated = _date(head, pieces, "datePublished", _PUBLISHED)
+    is_site = head.metas.get("og:type", "").lower() == "website"
+    stated = _date(head, pieces, "datePublished", _PUBLISHED_BY_SITE if is_site else _PUBLISHED)
     return (
         stated
         or find_published(tree, headline, url, language)

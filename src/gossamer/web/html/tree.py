@@ -236,7 +236,7 @@ def _build(
     """Return the body and the elements below it in document order, and whether something was left out."""
     body = Element("body", {} if source is None else source.attributes, None)
     order: list[Element] = []
-    waiting = (
+    waiting: list[tuple[LexborNode | None, Element, int, bool, bool]] = (
         []
         if source is None
         else [(source, body, 1, False, selection is None or source.mem_id in selection.nodes)]
@@ -246,8 +246,8 @@ def _build(
     while waiting:
         node, parent, depth, verbatim, kept = waiting.pop()
         order.append(parent)
-        below: list[tuple[LexborNode, Element, int, bool, bool]] = []
-        child = node.first_child
+        below: list[tuple[LexborNode | None, Element, int, bool, bool]] = []
+        child = node.first_child if node is not None else None
         while child is not None:
             tag = child.tag or ""
             if tag == "-text":
@@ -259,7 +259,7 @@ def _build(
                 leaf = _leaf_of(child, tag, attributes, parent) if tag in _MAY_BE_LEAVES else None
                 if leaf is not None and inside:
                     parent.children.append(leaf)
-                    order.append(leaf)
+                    below.append((None, leaf, depth + 1, verbatim, inside))
                 elif leaf is not None or tag in dropped:
                     pass
                 elif depth >= MAX_DEPTH or len(order) + len(waiting) + len(below) > MAX_ELEMENTS:
@@ -357,33 +357,33 @@ def _is_screen_reader_only(hints: str) -> bool:
 
 def _measure(order: list[Element], *, unveil: bool) -> list[Element]:
     """Count the text below every element and remove hidden elements; return what is left below the body."""
-    before: list[tuple[Element, list[Element | str]]] = []
-    concealed = 0
+    hidden: list[Element] = []
+    before: list[tuple[Element, list[Element | str]]] = []  # the children of those that had hidden ones
     for element in reversed(order):
-        if element.children:
-            concealed += _sum(element, before, strict=not unveil)
-    if not before:
+        if element.children and (found := _sum(element, strict=not unveil)):
+            hidden += found
+            before.append((element, element.children))
+            removed = set(map(id, found))
+            element.children = [child for child in element.children if id(child) not in removed]
+    if not hidden:
         return order[1:]
+    concealed = sum([element.text for element in hidden])
     if unveil and concealed > MIN_HIDDEN_CHARS and order[0].text < concealed // 4:
         for parent, children in before:
             parent.children = children
         for element in reversed(order):
-            _sum(element, None)
+            _sum(element, strict=None)
         return order[1:]
-    shown = list(order[0].walk())
-    if len(shown) < len(order):  # what is hidden must not wait for the garbage collector
-        kept = set(map(id, shown))
-        for element in order:
-            if id(element) not in kept:
-                element.parent = None
-    return shown[1:]
+    gone = {below for element in hidden for below in element.walk()}
+    for element in gone:
+        element.parent = None  # no cycles are left to the garbage collector
+    return [element for element in order[1:] if element not in gone]
 
 
-def _sum(
-    element: Element, before: list[tuple[Element, list[Element | str]]] | None, *, strict: bool = False
-) -> int:
-    """Sum up the children of an element and remove the hidden ones; return the length of their text."""
-    text = linked = concealed = 0
+def _sum(element: Element, *, strict: bool | None) -> list[Element]:
+    """Sum up the children of an element that are not hidden, and return the others. Without `strict`, nothing
+    is hidden."""
+    text = linked = 0
     blocks = False
     hidden: list[Element] = []
     for child in element.children:
@@ -391,20 +391,15 @@ def _sum(
             if child != " ":
                 text += len(child)
         elif (
-            before is not None
+            strict is not None
             and (child.attributes or child.tag == "button")
             and _is_hidden(child, strict=strict)
         ):
             hidden.append(child)
-            concealed += child.text
         else:
             text += child.text
             linked += child.linked
             blocks = blocks or child.blocks or child.tag in BLOCKS
     element.text, element.blocks = text, blocks
     element.linked = text if element.tag == "a" else linked
-    if before is not None and hidden:
-        before.append((element, element.children))
-        removed = set(map(id, hidden))
-        element.children = [child for child in element.children if id(child) not in removed]
-    return concealed
+    return hidden

@@ -10,7 +10,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from gossamer.web.html.formulas.mathml import to_tex
 
 FORMULA_TAGS: Final = frozenset(("math", "mjx-container", "script", "img", "span", "div"))
-_SOURCES: Final = ("data-math", "data-tex", "data-latex", "data-expr")
+_SOURCES: Final = frozenset(("data-math", "data-tex", "data-latex", "data-expr"))
 _DRAWN_BY_MATHJAX: Final = re.compile(r"(?:^|\s)(?:MathJax(?:_\w+)?|mjx-chtml)(?:\s|$)")
 _IMAGES: Final = re.compile(r"(?:^|\s)(?:latex|tex|mwe-math-fallback-image-\w+|ee_img|math-?tex)(?:\s|$)")
 _SERVICES: Final = re.compile(
@@ -46,7 +46,7 @@ def formula_of(node: LexborNode, tag: str, attributes: dict[str, str | None]) ->
     if not attributes:
         return None
     named = attributes.get("class") or ""
-    if source := _source_of(attributes):
+    if not _SOURCES.isdisjoint(attributes) and (source := _source_of(attributes)):
         return Formula(_tidy(source), _DISPLAY.search(named) is not None)
     if ("MathJax" in named or "mjx" in named) and _DRAWN_BY_MATHJAX.search(named):
         return _of_old_mathjax(node, attributes)
@@ -54,8 +54,9 @@ def formula_of(node: LexborNode, tag: str, attributes: dict[str, str | None]) ->
 
 
 def _source_of(attributes: dict[str, str | None]) -> str:
-    for name in _SOURCES:
-        if name in attributes and (source := attributes[name]) and (name != "data-expr" or "\\" in source):
+    """Return the first source; an expression may also be one of a program, unless it has a backslash."""
+    for name, source in attributes.items():
+        if name in _SOURCES and source and (name != "data-expr" or "\\" in source):
             return source
     return ""
 
