@@ -56,7 +56,10 @@ class ShownLinksIn(msgspec.Struct, rename="camel"):
         bool, Meta(description="Whether every stored page from `cursor` on was looked at and could be read.")
     ]
     next_cursor: Annotated[
-        str | None, Meta(description="Give it as `cursor` to look further; `null` if no page is left.")
+        str | None,
+        Meta(
+            description="Give it as `cursor` to look further; `null` if no page is left, or none was reached."
+        ),
     ]
 
 
