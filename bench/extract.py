@@ -69,7 +69,7 @@ def main() -> None:
     samples = load(options.folder)
     if not samples:
         sys.exit(f"bench: there are no pages in {options.folder}")
-    contenders = [Contender("Gossamer", _gossamer), *_peers()]
+    contenders = [own_contender(), *peers()]
     for sample in samples[:WARM_UP]:
         for contender in contenders:
             contender.extract(sample)
@@ -174,6 +174,10 @@ def _agreement(one: Contender, other: Contender) -> float:
     return by_shingles(list(zip(one.texts, other.texts, strict=True))).f1
 
 
+def own_contender() -> Contender:
+    return Contender("Gossamer", _gossamer)
+
+
 def _gossamer(sample: Sample) -> Extracted:
     page = Page(
         url=sample.url,
@@ -207,11 +211,11 @@ def _with_model(sample: Sample, model: BlockModel) -> Extracted:
     return Extracted(plain_text(content_of(tree, metadata, model), metadata.title))
 
 
-def _peers() -> list[Contender]:
+def peers() -> list[Contender]:
     found: list[Contender] = []
-    for peers in (_trafilatura, _resiliparse, _readability, _htmldate):
+    for make in (_trafilatura, _resiliparse, _readability, _htmldate):
         try:
-            found += peers()
+            found += make()
         except ImportError as error:
             print(f"bench: {error.name} is not installed, so it is left out", file=sys.stderr)
     return found
