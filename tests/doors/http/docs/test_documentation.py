@@ -84,7 +84,7 @@ class Reader:
                 self.html = PAGE
             return self.places[match[0]]
 
-        text = re.sub(r"https://example\.com[^\s\"'\\*]*", here, text)
+        text = re.sub(r"https://example\.com[^\s\"'\\*#]*", here, text)
         return text.replace("http://127.0.0.1:8080", PUBLIC_URL)
 
     async def run(self, words: list[str]) -> None:
