@@ -45,6 +45,9 @@ def test_stop_words_are_never_required() -> None:
     ("language", "forms"),
     [
         ("en", ["commit", "commits", "committed", "committing"]),
+        ("en", ["serialise", "serialize", "serialisation", "serialization"]),
+        ("en", ["organised", "organized", "organising"]),
+        ("en", ["precise", "precision"]),
         ("de", ["haus", "hauser", "hausern"]),
         ("ru", ["красныи", "красные", "красного"]),
         ("es", ["cancion", "canciones"]),

@@ -163,7 +163,7 @@ def _until(hits: Sequence[TermHit], first: int, end: int) -> Iterable[TermHit]:
 def _beginning(said: str) -> str:
     """What all forms of a word begin with. Stems may end with a letter that their words do not have."""
     plain = said.removesuffix(PREFIX)
-    return plain[:-1] if len(plain) > 3 and plain[-1] in "iy" else plain
+    return plain[:-1] if len(plain) > 3 and plain[-1] in "iyz" else plain
 
 
 def _places(text: str, begins: str) -> Iterable[int]:

@@ -5,6 +5,7 @@ the stems of their own language, and a question asks for the stems of its likely
 `stem`, so they agree.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -22,6 +23,10 @@ MAX_CACHED_STEMS: Final = 200_000  # of a language
 _LONGEST: Final = 24  # characters of a word that has a stem
 _SHORTEST: Final = 3
 _RUSSIAN_ENDINGS: Final = frozenset(("ыи", "ии", "ои", "еи"))
+# Endings as in serialise; not those of exercise, promise and precise.
+_BRITISH: Final = re.compile(
+    "(?<=..(?:al|an|ar|at|en|er|gn|il|im|on|or|ot|ut))is(?=(?:e[drs]?|ers|ing|ations?)$)"
+)
 
 # Codes of languages, and the names that Snowball has for their stemmers.
 _STEMMERS: Final = {
@@ -42,18 +47,27 @@ class StemCache(dict[str, str]):
     def __init__(self, language: str) -> None:
         super().__init__()
         self._stem: Any = snowballstemmer.stemmer(_STEMMERS[language]).stemWord
+        self._spell = _SPELLINGS.get(language, str)
 
     def __missing__(self, word: str) -> str:
         if len(self) >= MAX_CACHED_STEMS:
             self.clear()
         has_stem = _SHORTEST <= len(word) <= _LONGEST and word.isalpha()
-        self[word] = stem = _fold(self._stem(_unfold(word))) or word if has_stem else word
+        self[word] = stem = _fold(self._stem(self._spell(word))) or word if has_stem else word
         return stem
 
 
-def _unfold(word: str) -> str:
-    """Restore the letter that Russian endings need, and that `words` has made equal to another."""
+def _spell_russian(word: str) -> str:
+    """Restore the letter that endings need, and that `words` has made equal to another."""
     return f"{word[:-1]}й" if word[-2:] in _RUSSIAN_ENDINGS else word
+
+
+def _spell_english(word: str) -> str:
+    """Spell it as Americans do, whose endings the stemmer knows."""
+    return _BRITISH.sub("iz", word)
+
+
+_SPELLINGS: Final = {"ru": _spell_russian, "en": _spell_english}
 
 
 def _fold(stem: str) -> str:
