@@ -104,12 +104,13 @@ class GossamerProcess(Daemon):
         super().kill()
 
     def terminate(self) -> int:
-        """As an operator does; its exit code."""
+        """As an operator does; its exit code. One that has not begun to work may end by the signal itself."""
         assert self._process is not None
+        begun = _catches(self._process.pid, signal.SIGTERM)
         self._process.send_signal(signal.SIGTERM)
         code = self._process.wait(STOP_SECONDS)
         self._process = None
-        return code
+        return 0 if code == -signal.SIGTERM and not begun else code
 
     def take_over(self, environment: Mapping[str, str]) -> None:
         """The next start is with these variables too."""
@@ -317,6 +318,13 @@ def _disk(folder: Path, stack: ExitStack) -> SmallDisk | None:
 
 def settings_environment(more: Mapping[str, str]) -> dict[str, str]:
     return {f"GOSSAMER_{name}": value for name, value in {**SETTINGS, **more}.items()}
+
+
+def _catches(pid: int, number: int) -> bool:
+    """Whether a process has a handler for this signal."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    (caught,) = (line.split()[1] for line in status.splitlines() if line.startswith("SigCgt:"))
+    return bool(int(caught, 16) >> (number - 1) & 1)
 
 
 def _is_chromium(process: psutil.Process) -> bool:
