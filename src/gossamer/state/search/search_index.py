@@ -53,7 +53,7 @@ MAX_NOTED_CHARS: Final = 32_000_000  # of all notes
 MAX_FLUSHED_BY_SEARCH: Final = 100  # notes that a search writes first
 # On SQLite all writers wait for a transaction, on PostgreSQL those that write for the same tenant.
 PAGES_PER_TRANSACTION: Final = {"sqlite": 200, "postgresql": 250}
-MIN_READ: Final = 15  # of the best pages: their texts are read to see whether their terms are near each other
+MIN_READ: Final = 10  # of the best pages: their texts are read to see whether their terms are near each other
 NEARNESS: Final = 0.5  # how much that counts
 CRAWLED_TRANSACTION_SECONDS: Final = 20.0  # no caller waits for it
 

@@ -51,7 +51,7 @@ class HitFinder:
     def find(self, text: str, language: str, missing: Sequence[int] = ()) -> list[TermHit]:
         """All hits in the order of the text, which is clean (`words.clean`); `missing` are not looked for."""
         lowered = text.lower()
-        if len(lowered) != len(text) or _ACCENTED.search(lowered):
+        if not text.isascii() and (len(lowered) != len(text) or _ACCENTED.search(lowered)):
             lowered = align(text)
         found: list[TermHit] = []
         for number, term in enumerate(self.terms):
