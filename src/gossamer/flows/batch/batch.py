@@ -25,12 +25,12 @@ from gossamer.problems import Problem, Unavailable
 from gossamer.reach.http.failures import is_transient
 from gossamer.reach.http.retry import is_transient_status
 from gossamer.web.outcome.outcome import Outcome
-from gossamer.web.outcome.webhook import WebhookRequest
 from gossamer.web.pages.page_request import PageOptions, PageRequest, invalid_field
 from gossamer.web.pages.read_result import ReadReply
 from gossamer.web.render.actions import check_actions
 from gossamer.web.url.sent_headers import check_headers
 from gossamer.web.url.url import Url
+from gossamer.web.webhooks.webhook import WebhookRequest
 
 MAX_URLS: Final = 1_000
 MAX_PAGES_AT_ONCE_PER_HOST: Final = 2  # of all batches

@@ -6,5 +6,14 @@ from gossamer.state.db import tables
 from gossamer.state.db.columns import metadata
 from gossamer.state.operations import operation_tables
 from gossamer.state.pay import pay_tables
+from gossamer.state.webhooks import webhook_tables
 
-__all__ = ["backup_tables", "crawl_tables", "metadata", "operation_tables", "pay_tables", "tables"]
+__all__ = [
+    "backup_tables",
+    "crawl_tables",
+    "metadata",
+    "operation_tables",
+    "pay_tables",
+    "tables",
+    "webhook_tables",
+]

@@ -12,7 +12,7 @@ from gossamer.state.crawl.waiting import Waiting
 from gossamer.web.crawl.crawl_answer import LISTED_SEEDS, CrawlLine, ShownCrawl, ShownOptions, ShownWaiting
 from gossamer.web.crawl.progress import CrawlCounts, CrawlState
 from gossamer.web.crawl.spec import CrawlSpec
-from gossamer.web.outcome.webhook import WebhookRequest
+from gossamer.web.webhooks.webhook import WebhookRequest
 
 MAX_LISTED: Final = 100
 MAX_SEEDS: Final = 1_000

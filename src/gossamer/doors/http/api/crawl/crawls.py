@@ -32,7 +32,7 @@ from gossamer.state.pay.orders import OrderKind
 from gossamer.state.tenants.activity import Actor
 from gossamer.state.tenants.tenants import Role
 from gossamer.web.crawl.crawl_answer import CrawlList, ShownCrawl
-from gossamer.web.outcome.webhook import LongWork
+from gossamer.web.webhooks.webhook import LongWork
 
 
 @dataclass(frozen=True, slots=True)
