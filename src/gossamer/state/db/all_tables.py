@@ -7,6 +7,7 @@ from gossamer.state.db.columns import metadata
 from gossamer.state.operations import operation_tables
 from gossamer.state.pay import pay_tables
 from gossamer.state.schedules import schedule_tables
+from gossamer.state.webhooks import webhook_tables
 
 __all__ = [
     "backup_tables",
@@ -16,4 +17,5 @@ __all__ = [
     "pay_tables",
     "schedule_tables",
     "tables",
+    "webhook_tables",
 ]

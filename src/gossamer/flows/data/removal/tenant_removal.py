@@ -88,6 +88,7 @@ class TenantRemoval:
         await step("removing its records", RECORDS)
         for table in (*tenant_data.RECORDS, *tenant_data.PEOPLE):
             await remove_all(self.database, partial(tenant_data.drop_rows, table=table, tenant=tenant))
+        await self._all(tenant_data.drop_deliveries, tenant)  # last: until here an endpoint may hear more
         return crawls
 
     async def _remove_crawls(self, tenant: str, step: Step) -> int:
