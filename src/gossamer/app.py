@@ -42,6 +42,8 @@ from gossamer.flows.audit.probe import SiteProbe
 from gossamer.flows.batch.batch import Batcher
 from gossamer.flows.batch.batch_job import Batches
 from gossamer.flows.crawl.frontier_batcher import FrontierBatcher
+from gossamer.flows.crawl.graph.crawl_graphs import CrawlGraphs
+from gossamer.flows.crawl.graph.kept_links import KeptLinks
 from gossamer.flows.crawl.indexing import Indexing
 from gossamer.flows.crawl.managing.control import CrawlControl
 from gossamer.flows.crawl.managing.crawl_feed import CrawlFeed
@@ -256,6 +258,8 @@ class Service:
         self.crawl_stats = CrawlStats(self.database)
         memories = SiteMemories(self.database, self.blobs, self.parsers)
         self.crawl_results = CrawlResults(self.database, self.crawls, self.blobs, self.parsers, memories)
+        self.kept_links = KeptLinks(self.database, self.blobs, self.parsers)
+        self.crawl_graphs = CrawlGraphs(self.kept_links)
         probe = SiteProbe(self.fetcher, self.parsers)
         self.auditor = Auditor(probe, self.database, self.crawls, self.blobs, settings.user_agent)
         self.audits = Audits(self.jobs, self.dialer, self.auditor, self.quotas)

@@ -21,6 +21,7 @@ from gossamer.doors.http.api.audit.audits import AuditsEndpoints
 from gossamer.doors.http.api.auth.people import PeopleEndpoints
 from gossamer.doors.http.api.auth.sign_in import SignInEndpoints
 from gossamer.doors.http.api.crawl.crawl_events import CrawlEventsEndpoints
+from gossamer.doors.http.api.crawl.crawl_graph import CrawlGraphEndpoints
 from gossamer.doors.http.api.crawl.crawl_guide import CrawlGuideEndpoints
 from gossamer.doors.http.api.crawl.crawl_page_links import PageLinksEndpoints
 from gossamer.doors.http.api.crawl.crawl_pages import CrawlPagesEndpoints
@@ -85,6 +86,7 @@ class Api:
     crawl_events: CrawlEventsEndpoints
     crawl_preview: CrawlPreviewEndpoints
     crawl_guide: CrawlGuideEndpoints
+    crawl_graph: CrawlGraphEndpoints
     domains: DomainsEndpoints
     stats: StatsEndpoints
     frontier: FrontierEndpoints
@@ -133,9 +135,10 @@ def open_api(service: "Service") -> Api:
         ),
         crawls=CrawlsEndpoints(crawls, service.seeder, control, service.deleter, service.subscriber),
         crawl_pages=pages,
-        page_links=PageLinksEndpoints(pages, LinksInFinder(service.crawl_results)),
+        page_links=PageLinksEndpoints(pages, LinksInFinder(service.crawl_results, service.kept_links)),
         crawl_events=CrawlEventsEndpoints(crawls, service.crawl_feed),
         crawl_preview=CrawlPreviewEndpoints(service.crawl_previewer, service.seeder),
+        crawl_graph=CrawlGraphEndpoints(crawls, service.crawl_graphs),
         crawl_guide=CrawlGuideEndpoints(crawls, CrawlGuides(service.crawl_results)),
         domains=DomainsEndpoints(crawls, service.hosts, control),
         stats=StatsEndpoints(crawls, service.crawl_stats, time.time),
