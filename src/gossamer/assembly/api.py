@@ -21,6 +21,7 @@ from gossamer.doors.http.api.audit.audits import AuditsEndpoints
 from gossamer.doors.http.api.auth.people import PeopleEndpoints
 from gossamer.doors.http.api.auth.sign_in import SignInEndpoints
 from gossamer.doors.http.api.crawl.crawl_events import CrawlEventsEndpoints
+from gossamer.doors.http.api.crawl.crawl_export import CrawlExportEndpoints
 from gossamer.doors.http.api.crawl.crawl_graph import CrawlGraphEndpoints
 from gossamer.doors.http.api.crawl.crawl_guide import CrawlGuideEndpoints
 from gossamer.doors.http.api.crawl.crawl_page_links import PageLinksEndpoints
@@ -49,6 +50,7 @@ from gossamer.doors.http.api.upkeep.storage import StorageEndpoints
 from gossamer.doors.http.core.cookies import SessionCookie
 from gossamer.doors.http.core.metrics_access import MetricsAccess
 from gossamer.doors.http.core.routing import Route
+from gossamer.flows.crawl.export.exporter import CrawlExporter
 from gossamer.flows.crawl.reading.crawl_guide import CrawlGuides
 from gossamer.flows.crawl.reading.links_in import LinksInFinder
 from gossamer.flows.pay.quotes import prices
@@ -86,6 +88,7 @@ class Api:
     crawl_events: CrawlEventsEndpoints
     crawl_preview: CrawlPreviewEndpoints
     crawl_guide: CrawlGuideEndpoints
+    crawl_export: CrawlExportEndpoints
     crawl_graph: CrawlGraphEndpoints
     domains: DomainsEndpoints
     stats: StatsEndpoints
@@ -138,6 +141,7 @@ def open_api(service: "Service") -> Api:
         page_links=PageLinksEndpoints(pages, LinksInFinder(service.crawl_results, service.kept_links)),
         crawl_events=CrawlEventsEndpoints(crawls, service.crawl_feed),
         crawl_preview=CrawlPreviewEndpoints(service.crawl_previewer, service.seeder),
+        crawl_export=CrawlExportEndpoints(crawls, CrawlExporter(service.crawl_results, service.kept_links)),
         crawl_graph=CrawlGraphEndpoints(crawls, service.crawl_graphs),
         crawl_guide=CrawlGuideEndpoints(crawls, CrawlGuides(service.crawl_results)),
         domains=DomainsEndpoints(crawls, service.hosts, control),

@@ -1,6 +1,5 @@
 """The graph of a crawl as a Parquet file, written group by group with pyarrow, which is an extra."""
 
-import io
 from collections.abc import Iterable
 from importlib.util import find_spec
 from typing import Any, Final
@@ -16,6 +15,7 @@ from gossamer.web.crawl.graph.graph_files import (
     link_row,
     page_row,
 )
+from gossamer.web.outgoing_file import OutgoingFile
 
 ROWS_IN_GROUP: Final = 50_000
 NOT_INSTALLED: Final = "parquet_not_installed"
@@ -45,7 +45,7 @@ class ParquetFile:
         self._table = pa.Table.from_arrays
         self._array = pa.array
         self._schema = pa.schema([(name, types[kind]) for name, kind in columns.items()])
-        self._sink = _Pieces()
+        self._sink = OutgoingFile()
         self._writer = pq.ParquetWriter(self._sink, self._schema, compression="zstd")
         self._rows: list[Row] = []
 
@@ -84,26 +84,3 @@ def _stored(values: Iterable[Any]) -> list[Any]:
     return [
         value.encode("utf-8", "replace").decode() if isinstance(value, str) else value for value in values
     ]
-
-
-class _Pieces(io.RawIOBase):
-    """A file that forgets what was taken from it."""
-
-    def __init__(self) -> None:
-        self._pieces: list[bytes] = []
-        self._at = 0
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, piece: Any) -> int:
-        self._pieces.append(bytes(piece))
-        self._at += len(piece)
-        return len(piece)
-
-    def tell(self) -> int:
-        return self._at
-
-    def take(self) -> bytes:
-        taken, self._pieces = b"".join(self._pieces), []
-        return taken
