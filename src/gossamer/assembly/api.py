@@ -24,6 +24,7 @@ from gossamer.doors.http.api.crawl.crawl_events import CrawlEventsEndpoints
 from gossamer.doors.http.api.crawl.crawl_export import CrawlExportEndpoints
 from gossamer.doors.http.api.crawl.crawl_graph import CrawlGraphEndpoints
 from gossamer.doors.http.api.crawl.crawl_guide import CrawlGuideEndpoints
+from gossamer.doors.http.api.crawl.crawl_import import CrawlImportEndpoints
 from gossamer.doors.http.api.crawl.crawl_page_links import PageLinksEndpoints
 from gossamer.doors.http.api.crawl.crawl_pages import CrawlPagesEndpoints
 from gossamer.doors.http.api.crawl.crawl_preview import CrawlPreviewEndpoints
@@ -90,6 +91,7 @@ class Api:
     crawl_guide: CrawlGuideEndpoints
     crawl_export: CrawlExportEndpoints
     crawl_graph: CrawlGraphEndpoints
+    crawl_import: CrawlImportEndpoints
     domains: DomainsEndpoints
     stats: StatsEndpoints
     frontier: FrontierEndpoints
@@ -142,6 +144,7 @@ def open_api(service: "Service") -> Api:
         crawl_events=CrawlEventsEndpoints(crawls, service.crawl_feed),
         crawl_preview=CrawlPreviewEndpoints(service.crawl_previewer, service.seeder),
         crawl_export=CrawlExportEndpoints(crawls, CrawlExporter(service.crawl_results, service.kept_links)),
+        crawl_import=CrawlImportEndpoints(service.crawl_importer, service.settings.import_bytes),
         crawl_graph=CrawlGraphEndpoints(crawls, service.crawl_graphs),
         crawl_guide=CrawlGuideEndpoints(crawls, CrawlGuides(service.crawl_results)),
         domains=DomainsEndpoints(crawls, service.hosts, control),

@@ -38,7 +38,6 @@ from gossamer.state.crawl.settling import HostNews, HostSettlement, TaskEnd
 from gossamer.state.db.database import Database
 from gossamer.web.crawl.graph.link_section import SectionWriter
 from gossamer.web.pages.fetch_spec import HeaderPairs
-from gossamer.web.pages.page import Page
 from gossamer.web.url.url import Url
 
 MAX_PAGES: Final = 500  # in a batch
@@ -162,8 +161,7 @@ class Writer:
 
     async def _write_all(self, batches: Sequence[HostBatch]) -> set[str]:
         visits = [one for batch in batches for one in batch.visited]
-        pages = [one.page for one in visits if one.page is not None]
-        made = await asyncio.to_thread(_pack, pages, visits, self._request)
+        made = await asyncio.to_thread(pack_visits, visits, self._request)
         pictures = [one.picture for one in visits if one.picture is not None]
         blobs = [made.name, *(picture.name for picture in pictures)] if made.body else []
         if made.body:
@@ -202,8 +200,8 @@ class Writer:
             batch.written.set_result(stands)
 
 
-def _pack(pages: Sequence[Page], visits: Sequence[Visited], request: HeaderPairs) -> PackedPages:
-    """The pages, their links, and the heads that are kept with them."""
+def pack_visits(visits: Sequence[Visited], request: HeaderPairs) -> PackedPages:
+    """The pages, their links, and the heads that are kept with them. `request` is what every request said."""
     sections: dict[str, SectionWriter] = {}
     for one in visits:
         if one.page is not None or one.headers:
@@ -215,7 +213,7 @@ def _pack(pages: Sequence[Page], visits: Sequence[Visited], request: HeaderPairs
                 headers=keep_headers(one.headers),
                 sent=_sent(one),
             )
-    return pack(pages, sections=sections)
+    return pack([one.page for one in visits if one.page is not None], sections=sections)
 
 
 def _sent(visited: Visited) -> HeaderPairs:

@@ -27,8 +27,8 @@ from gossamer.state.crawl.crawl_counts import CountChange, CrawlsGone
 from gossamer.state.crawl.crawl_tables import crawls, frontier
 from gossamer.state.crawl.hosts import HostLease, Hosts, Record, still_held
 from gossamer.state.crawl.new_urls import NewUrl
-from gossamer.state.crawl.removal.crawl_blobs import LinksAt
-from gossamer.state.crawl.settling import NO_LINKS, CrawlTask, HostSettlement, LeasesLost
+from gossamer.state.crawl.removal.crawl_blobs import NO_LINKS, LinksAt
+from gossamer.state.crawl.settling import CrawlTask, HostSettlement, LeasesLost
 from gossamer.state.db.bulk import bulk
 from gossamer.state.db.database import Database
 from gossamer.state.db.single import Rows

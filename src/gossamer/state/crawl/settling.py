@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -15,7 +14,7 @@ from gossamer.state.crawl.crawled_pages import CrawledPage
 from gossamer.state.crawl.hosts import HostLease
 from gossamer.state.crawl.new_urls import NewUrl
 from gossamer.state.crawl.removal import crawl_blobs, removed_pages
-from gossamer.state.crawl.removal.crawl_blobs import LinksAt
+from gossamer.state.crawl.removal.crawl_blobs import NO_LINKS, LinksAt
 from gossamer.state.db.bulk import bulk
 from gossamer.state.jobs.job import clean
 from gossamer.state.operations import subscriptions
@@ -24,7 +23,6 @@ from gossamer.web.outcome.webhook import EventPage
 
 End = Literal["pending", "completed", "failed", "blocked"]
 MAX_REASON_CHARS: Final = 500
-NO_LINKS: Final[Mapping[str, LinksAt]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ renamed, as it is the custom: `X-Archive-Orig-Content-Encoding`.
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Final
 
@@ -17,11 +18,12 @@ from gossamer.web.url.url import Url
 
 RENAMED: Final = "x-archive-orig-"
 _OF_SENDING: Final = frozenset(("content-encoding", "content-length", "transfer-encoding"))
+ARCHIVED_AT: Final = "memento-datetime"  # RFC 7089: when an imported page was archived
 REDACTED: Final = "[redacted]"  # in place of a value that may be a secret
 
 
 def answer_head(page: Page) -> StatusAndHeaders:
-    headers = [_as_archived(name, value) for name, value in page.headers]
+    headers = [_as_archived(name, value) for name, value in page.headers if name != ARCHIVED_AT]
     headers.append(("content-length", str(len(page.body))))
     return StatusAndHeaders(f"{page.status} {_phrase(page.status)}".strip(), headers, protocol="HTTP/1.1")
 
@@ -40,6 +42,15 @@ def original_headers(headers: Iterable[tuple[str, str]]) -> HeaderPairs:
         for name, value in lowered
         if name not in ("transfer-encoding", "content-encoding", "content-length")
     )
+
+
+def archived_at(headers: HeaderPairs) -> int | None:
+    """When an imported page was archived first, in milliseconds since 1970."""
+    date = next((value for name, value in headers if name == ARCHIVED_AT), "")
+    try:
+        return round(parsedate_to_datetime(date).timestamp() * 1000) if date else None
+    except (ValueError, OverflowError):
+        return None
 
 
 def _as_archived(name: str, value: str) -> tuple[str, str]:

@@ -25,7 +25,7 @@ from gossamer.web.crawl.graph.link_section import LinkSection
 from gossamer.web.pages.fetch_spec import HeaderPairs
 from gossamer.web.pages.page import Page
 from gossamer.web.warc.cdxj import IndexedRecord
-from gossamer.web.warc.http_heads import warc_date
+from gossamer.web.warc.http_heads import archived_at, warc_date
 from gossamer.web.warc.warc_stream import CONFORMS_TO, DESCRIPTION, ArchivedExchange, WarcStream
 
 ExportFormat = Literal["warc", "wacz"]
@@ -127,7 +127,8 @@ def _write_rows(
         page = _redirect(row, head) if row.blob is None else _page(row, whole)
         if page is not None:
             request = head.request if page.via == "fetch" else ()  # a browser said more than we know
-            records, indexed = stream.add(ArchivedExchange(page, row.crawled_at, request))
+            at = archived_at(page.headers) or row.crawled_at
+            records, indexed = stream.add(ArchivedExchange(page, at, request))
             written.append(_Written(records, indexed, row))
     return written
 

@@ -29,10 +29,13 @@ class LinksAt(NamedTuple):
     size: int
 
 
+NO_LINKS: Final[Mapping[str, LinksAt]] = MappingProxyType({})
+
+
 async def add(
     connection: AsyncConnection,
     stored: Collection[tuple[str, str]],
-    links: Mapping[str, LinksAt] = MappingProxyType({}),
+    links: Mapping[str, LinksAt] = NO_LINKS,
 ) -> None:
     """These blobs, each with its crawl, have pages now. `links` are by crawl."""
     places = {(at.blob, crawl_id): (at.offset, at.size) for crawl_id, at in links.items()}
