@@ -196,6 +196,8 @@ crawl_blobs: Final = Table(
     metadata,
     Column("blob", String, primary_key=True),
     id_("crawl_id", primary_key=True),
+    Column("links_offset", BigInteger, nullable=True),  # of the links of these pages in the blob;
+    Column("links_size", BigInteger, nullable=True),  # empty: they were not kept
     Index(None, "crawl_id"),
 )
 

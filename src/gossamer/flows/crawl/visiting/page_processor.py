@@ -139,6 +139,7 @@ class PageProcessor:
         original = _original(plan, task, seen)
         judgement = _judge(plan, page, seen, original, parts)
         visited.page, visited.judgement = page, judgement
+        visited.links, visited.notes = seen.links, seen.notes
         visited.row = _row(page, seen, judgement, original, visited.reason)
         if page.status < ERROR:
             self._admit(visited, seen.followed, rules, Discovery(task.depth + 1))
@@ -153,6 +154,7 @@ class PageProcessor:
                 duration_ms=page.elapsed_ms,
                 outcome=Outcome.OK if target else Outcome.ERROR,
             )
+            visited.headers = page.headers
         if target:
             self._admit(visited, (target,), rules, follow_redirect(task, visited.plan, target))
 
