@@ -35,6 +35,7 @@ from gossamer.state.blobs.blobs import Blobs
 from gossamer.state.crawl.frontier import Frontier
 from gossamer.state.crawl.new_urls import NewUrl
 from gossamer.state.crawl.settling import HostNews, HostSettlement, TaskEnd
+from gossamer.state.crawl.trap_rows import TrapNews
 from gossamer.state.db.database import Database
 from gossamer.web.crawl.graph.link_section import SectionWriter
 from gossamer.web.pages.fetch_spec import HeaderPairs
@@ -194,6 +195,9 @@ class Writer:
     def _end(self, batch: HostBatch, *, stands: bool) -> None:
         if not stands:
             batch.held.lost = True
+            for visited in batch.visited:
+                if visited.plan.traps is not None:
+                    visited.plan.traps.forget(batch.held.host)
         else:
             self._known.add(key for visited in batch.visited for key in visited.keys)
         if not batch.written.done():
@@ -232,7 +236,16 @@ def _settlement(batch: HostBatch, places: Iterator[StoredAt]) -> HostSettlement:
         if visited.urls:
             new.setdefault(visited.task.crawl_id, []).extend(visited.urls)
     ends = [_task_end(visited, held, now, places) for visited in batch.visited]
-    return HostSettlement(ends=ends, new=new, host=_news(held))
+    return HostSettlement(ends=ends, new=new, traps=_trap_news(batch), host=_news(held))
+
+
+def _trap_news(batch: HostBatch) -> list[TrapNews]:
+    plans = {visited.task.crawl_id: visited.plan for visited in batch.visited}
+    return [
+        TrapNews(crawl_id, *changes)
+        for crawl_id, plan in plans.items()
+        if plan.traps is not None and (changes := plan.traps.take_changes(batch.held.host)) is not None
+    ]
 
 
 def _task_end(visited: Visited, held: HeldHost, now: float, places: Iterator[StoredAt]) -> TaskEnd:

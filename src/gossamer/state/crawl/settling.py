@@ -8,13 +8,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.problems import Unavailable
 from gossamer.state.blobs import orphan_blobs
-from gossamer.state.crawl import crawl_counts, crawled_pages, new_urls
+from gossamer.state.crawl import crawl_counts, crawled_pages, new_urls, trap_rows
 from gossamer.state.crawl.crawl_counts import CountChange
 from gossamer.state.crawl.crawled_pages import CrawledPage
 from gossamer.state.crawl.hosts import HostLease
 from gossamer.state.crawl.new_urls import NewUrl
 from gossamer.state.crawl.removal import crawl_blobs, removed_pages
 from gossamer.state.crawl.removal.crawl_blobs import NO_LINKS, LinksAt
+from gossamer.state.crawl.trap_rows import TrapNews
 from gossamer.state.db.bulk import bulk
 from gossamer.state.jobs.job import clean
 from gossamer.state.search import index_queue
@@ -78,6 +79,7 @@ class HostSettlement:
 
     ends: Sequence[TaskEnd] = ()
     new: Mapping[str, Sequence[NewUrl]] = field(default_factory=dict)  # by crawl
+    traps: Sequence[TrapNews] = ()
     host: HostNews = HostNews()
 
 
@@ -92,6 +94,7 @@ def without_crawls(
                 batch,
                 ends=[end for end in batch.ends if end.task.crawl_id not in gone],
                 new={crawl_id: urls for crawl_id, urls in batch.new.items() if crawl_id not in gone},
+                traps=[each for each in batch.traps if each.crawl_id not in gone],
             ),
         )
         for lease, batch in batches
@@ -172,6 +175,7 @@ async def settle(
     _count(ended, tally)
     told = await crawl_counts.lock_all(connection, tally.crawls)
     await _keep(connection, ended, blobs, now, links)
+    await trap_rows.keep(connection, _trap_news(batches, set(tally.crawls)), now)
     await tally.write(connection, now)
     if told:
         await _tell(connection, told, ended, now)
@@ -239,6 +243,12 @@ async def _tell(
         ]
         if pages:
             await publishing.publish_pages(connection, LongWork.CRAWL, tenant_id, crawl_id, pages, now=now)
+
+
+def _trap_news(
+    batches: Sequence[tuple[HostLease, HostSettlement]], locked: Collection[str]
+) -> list[tuple[str, TrapNews]]:
+    return [(lease.host, each) for lease, batch in batches for each in batch.traps if each.crawl_id in locked]
 
 
 def _count(ended: Sequence[TaskEnd], tally: CountChange) -> None:

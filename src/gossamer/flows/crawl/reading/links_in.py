@@ -15,7 +15,7 @@ from typing import Final
 from gossamer.flows.crawl.content import unpack_row
 from gossamer.flows.crawl.graph.kept_links import KeptLinks
 from gossamer.flows.crawl.reading.results import CrawlResults, PageWithContent
-from gossamer.flows.crawl.seeds import tracking_of
+from gossamer.flows.crawl.seeds import tracking_of, visitors_of
 from gossamer.problems import Problem, Unavailable
 from gossamer.state.crawl.crawled_pages import PageFilter, Position, StoredPage
 from gossamer.web.crawl.graph.link_section import LinkSection
@@ -65,7 +65,8 @@ class LinksInFinder:
     async def look(self, target: StoredPage, spec: CrawlSpec, after: Position | None = None) -> LinksIn:
         """Look at the pages of the target's crawl, or at those that were stored after a position."""
         url, keeps = Url.parse(target.url), not spec.ignore_trailing_slash
-        search = LinkSearch.of(url, tracking_of(spec.ignore_parameters), keep_slash=keeps)
+        names = tracking_of if spec.traps == "off" else visitors_of
+        search = LinkSearch.of(url, names(spec.ignore_parameters), keep_slash=keeps)
         seen = LinksIn(last=after)
         with suppress(TimeoutError):  # then what was found by now is the answer
             async with asyncio.timeout(self.seconds), self.places:
