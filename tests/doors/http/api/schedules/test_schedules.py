@@ -183,7 +183,7 @@ async def test_others_see_nothing_and_admins_everything(visit: Visit, key: dict[
     calls = [("GET", path), ("GET", f"{path}/runs"), ("DELETE", path), ("PATCH", path)]
     calls += [("POST", f"{path}/{what}") for what in ("pause", "resume", "run")]
     for method, where in calls:
-        body = {} if method == "PATCH" else None
+        body: dict[str, str] | None = {} if method == "PATCH" else None
         response = await visit.client.request(method, where, json=body, headers=other)
         assert response.status_code == 404, (method, where)
     assert (await ask(visit, other, "GET", ""))["schedules"] == []
