@@ -1,7 +1,8 @@
 """Calls about schedules. Their answers are imported when one is made: they bring time zones."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 from urllib.parse import quote, urlencode
 
 if TYPE_CHECKING:
@@ -9,7 +10,16 @@ if TYPE_CHECKING:
     from gossamer.web.schedules.schedule_answer import NextRun, ScheduleLine, ShownRun, ShownSchedule
 
 _HERE: Final = "/api/schedules"
-_PAGE: Final = 100
+
+
+class ListPage(Protocol):
+    """A page of a list."""
+
+    next_cursor: str | None
+
+
+P = TypeVar("P", bound=ListPage)
+T = TypeVar("T")
 
 
 async def add(client: "Client", body: Mapping[str, Any]) -> "ShownSchedule":
@@ -33,33 +43,38 @@ async def run(client: "Client", schedule_id: str) -> "ShownRun":
 
 
 async def list_all(client: "Client", kind: str | None, limit: int) -> "list[ScheduleLine]":
-    from gossamer.web.schedules.schedule_answer import ScheduleLine, ScheduleList
+    from gossamer.web.schedules.schedule_answer import ScheduleList
 
-    found: list[ScheduleLine] = []
     query = {} if kind is None else {"kind": kind}
-    while len(found) < limit:
-        query["limit"] = str(min(limit - len(found), _PAGE))
-        page = await client.ask("GET", f"{_HERE}?{urlencode(query)}", ScheduleList)
-        found += page.schedules
-        if page.next_cursor is None:
-            break
-        query["cursor"] = page.next_cursor
-    return found
+    pages = _pages(client, _HERE, ScheduleList, query)
+    return await _first(limit, pages, lambda page: page.schedules)
 
 
 async def list_runs(client: "Client", schedule_id: str, limit: int) -> "list[ShownRun]":
-    from gossamer.web.schedules.schedule_answer import ScheduleRunList, ShownRun
+    from gossamer.web.schedules.schedule_answer import ScheduleRunList
 
-    found: list[ShownRun] = []
-    query: dict[str, str] = {}
-    while len(found) < limit:
-        query["limit"] = str(min(limit - len(found), _PAGE))
-        page = await client.ask("GET", f"{_path(schedule_id)}/runs?{urlencode(query)}", ScheduleRunList)
-        found += page.runs
+    pages = _pages(client, f"{_path(schedule_id)}/runs", ScheduleRunList, {})
+    return await _first(limit, pages, lambda page: page.runs)
+
+
+async def _pages(client: "Client", path: str, shape: type[P], query: dict[str, str]) -> AsyncGenerator[P]:
+    """The pages of a list, one after the other."""
+    while True:
+        page = await client.ask("GET", f"{path}?{urlencode(query)}", shape)
+        yield page
         if page.next_cursor is None:
-            break
+            return
         query["cursor"] = page.next_cursor
-    return found
+
+
+async def _first(limit: int, pages: AsyncGenerator[P], rows: Callable[[P], list[T]]) -> list[T]:
+    found: list[T] = []
+    async with aclosing(pages):
+        async for page in pages:
+            found += rows(page)
+            if len(found) >= limit:
+                break
+    return found[:limit]
 
 
 async def preview(client: "Client", body: Mapping[str, Any]) -> "list[NextRun]":

@@ -6,12 +6,17 @@ from pathlib import Path
 
 from tests.doors.cli.commands import gossamer
 
-OPEN = {"GOSSAMER_EGRESS_ALLOW": "127.0.0.0/8", "GOSSAMER_EGRESS_PORTS": "*"}
-
 
 def test_schedules_from_add_to_remove(tmp_path: Path) -> None:
     def run(*arguments: str, check: bool = True) -> str:
-        done = gossamer("schedules", *arguments, folder=tmp_path, check=check, **OPEN)
+        done = gossamer(
+            "schedules",
+            *arguments,
+            folder=tmp_path,
+            check=check,
+            GOSSAMER_EGRESS_ALLOW="127.0.0.0/8",
+            GOSSAMER_EGRESS_PORTS="*",
+        )
         return done.stdout if check else done.stderr
 
     options = ("--options", '{"maxPages": 3}', "--name", "news", "--json")
