@@ -36,6 +36,10 @@ async def fill(stage: Stage) -> dict[str, str]:
     running = {"seeds": [f"http://harbour.example:{shop.rpartition(':')[2]}/"], "name": "The same, slowly"}
     slow = await _post(stage, "/api/crawls", {**running, "delay": 2})
     await _until_it_moves(stage, slow["crawlId"])
+    task = {"kind": "audit", "url": f"{shop}/"}
+    timing = {"cron": "0 6 * * MON-FRI", "timezone": "Europe/Zurich", "jitter": "10m"}
+    schedule = await _post(stage, "/api/schedules", {"task": task, "timing": timing, "name": "Every morning"})
+    await _post(stage, f"/api/schedules/{schedule['scheduleId']}/run", {})
     pages = (await client.get(f"/api/crawls/{crawl['crawlId']}/pages", params={"limit": 5})).json()
     pictures = (await client.get(f"/api/crawls/{pictured['crawlId']}/pages")).json()
     linked = f"/app/crawls/{pictured['crawlId']}/pages/{pictures['pages'][-1]['pageId']}"
@@ -54,6 +58,9 @@ async def fill(stage: Stage) -> dict[str, str]:
         "audits": "/app/audits",
         "audit": f"/app/audits/{audit['auditId']}",
         "audit-site": f"/app/audits/{site['auditId']}",
+        "schedules": "/app/schedules",
+        "schedule-new": "/app/schedules/new",
+        "schedule": f"/app/schedules/{schedule['scheduleId']}",
         "batches": "/app/batches",
         "batch": f"/app/batches/{batch['jobId']}",
         "jobs": "/app/jobs",

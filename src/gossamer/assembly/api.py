@@ -45,6 +45,7 @@ from gossamer.doors.http.api.pay.prices import PricesEndpoints
 from gossamer.doors.http.api.render.cached_pages import CachedPagesEndpoints
 from gossamer.doors.http.api.render.page_cache import PageCacheEndpoints
 from gossamer.doors.http.api.render.render import RenderEndpoints
+from gossamer.doors.http.api.schedules.schedules import SchedulesEndpoints
 from gossamer.doors.http.api.upkeep.archives import ArchivesEndpoints
 from gossamer.doors.http.api.upkeep.replay import ReplayEndpoints
 from gossamer.doors.http.api.upkeep.storage import StorageEndpoints
@@ -96,6 +97,7 @@ class Api:
     stats: StatsEndpoints
     frontier: FrontierEndpoints
     audits: AuditsEndpoints
+    schedules: SchedulesEndpoints
     activity: ActivityEndpoints
     workers: WorkersEndpoints
     alerts: AlertsEndpoints
@@ -151,6 +153,7 @@ def open_api(service: "Service") -> Api:
         stats=StatsEndpoints(crawls, service.crawl_stats, time.time),
         frontier=FrontierEndpoints(crawls, service.frontier, service.seeder, control),
         audits=AuditsEndpoints(service.audits, service.deleter),
+        schedules=SchedulesEndpoints(service.schedule_keeper),
         activity=ActivityEndpoints(service.activity_log),
         workers=WorkersEndpoints(service.workers),
         alerts=AlertsEndpoints(service.alerts),

@@ -2,13 +2,14 @@
 
 import asyncio
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack
 from urllib.parse import quote, urlencode
 
 import msgspec
 
+from gossamer.client import scheduling
 from gossamer.client.errors import GossamerError, raise_for, unreadable
 from gossamer.client.options import (
     AuditKeywords,
@@ -19,6 +20,7 @@ from gossamer.client.options import (
     MapKeywords,
     PdfKeywords,
     RenderKeywords,
+    ScheduleKeywords,
     ScreenshotKeywords,
     SearchKeywords,
     body_of,
@@ -37,6 +39,7 @@ from gossamer.web.search.search_answer import SearchAnswer
 if TYPE_CHECKING:  # what takes long to import is imported by the calls that need it
     from gossamer.web.audit.audit_answer import AuditAnswer
     from gossamer.web.pages.extract_request import ExtractAnswer
+    from gossamer.web.schedules.schedule_answer import NextRun, ScheduleLine, ShownRun, ShownSchedule
 
 T = TypeVar("T")
 Content = Literal["markdown", "text", "html"]
@@ -140,6 +143,47 @@ class Client:
                 break
             query["cursor"] = page.next_cursor
         return found
+
+    async def add_schedule(
+        self, task: Mapping[str, Any], timing: Mapping[str, Any], *, name: str = "", paused: bool = False
+    ) -> "ShownSchedule":
+        """Start a crawl, batch or audit again and again: `task` is the body of its endpoint with `kind`, and
+        `timing` has `cron` or `every`."""
+        return await scheduling.add(self, {"task": task, "timing": timing, "name": name, "paused": paused})
+
+    async def schedules(self, *, kind: str | None = None, limit: int = 50) -> "list[ScheduleLine]":
+        """Schedules, the newest first."""
+        return await scheduling.list_all(self, kind, limit)
+
+    async def schedule(self, id: str) -> "ShownSchedule":  # noqa: A002
+        """A schedule, with its next runs."""
+        return await scheduling.ask_one(self, "GET", id)
+
+    async def change_schedule(self, id: str, **changes: Unpack[ScheduleKeywords]) -> "ShownSchedule":  # noqa: A002
+        """Change its `task`, `timing` or `name`; the rest stays."""
+        return await scheduling.ask_one(self, "PATCH", id, body=changes)
+
+    async def pause_schedule(self, id: str) -> "ShownSchedule":  # noqa: A002
+        return await scheduling.ask_one(self, "POST", id, "/pause")
+
+    async def resume_schedule(self, id: str) -> "ShownSchedule":  # noqa: A002
+        return await scheduling.ask_one(self, "POST", id, "/resume")
+
+    async def run_schedule(self, id: str) -> "ShownRun":  # noqa: A002
+        """Start it now; its next runs stay as they are planned."""
+        return await scheduling.run(self, id)
+
+    async def schedule_runs(self, id: str, *, limit: int = 50) -> "list[ShownRun]":  # noqa: A002
+        """What became of its runs, the newest first."""
+        return await scheduling.list_runs(self, id, limit)
+
+    async def remove_schedule(self, id: str) -> "ShownSchedule":  # noqa: A002
+        """Delete it with its history. What it has started stays."""
+        return await scheduling.ask_one(self, "DELETE", id)
+
+    async def preview_timing(self, timing: Mapping[str, Any], *, count: int = 10) -> "list[NextRun]":
+        """When a schedule with this timing would run."""
+        return await scheduling.preview(self, {"timing": timing, "count": count})
 
     async def ask(self, method: str, path: str, answers: type[T], body: Any = None) -> T:
         """Any call of the API: the answer, decoded."""

@@ -164,6 +164,12 @@ class AuditKeywords(TypedDict, total=False):
     timeout: int  # milliseconds
 
 
+class ScheduleKeywords(TypedDict, total=False):
+    task: Mapping[str, Any]  # with its kind, and as its own endpoint takes it
+    timing: Mapping[str, Any]  # cron or every, timezone, jitter, catchUp
+    name: str
+
+
 def body_of(call: str, keywords: type, options: Mapping[str, Any]) -> dict[str, Any]:
     """The JSON of these options. An option that does not exist is an error before anything is sent."""
     known = keywords.__annotations__

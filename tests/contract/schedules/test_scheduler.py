@@ -15,7 +15,7 @@ from tests.contract.schedules.schedule_ground import (
     refusal,
 )
 
-from gossamer.flows.schedules.scheduler import FAILING, GIVE_UP_MS, PUT_OFF_MS
+from gossamer.flows.schedules.scheduler import FAILING, GIVE_UP_MS, PUT_OFF_MS, Scheduler
 from gossamer.problems import Unavailable
 from gossamer.state.db.database import Database
 from gossamer.state.schedules import schedule_leases, schedule_runs, schedules
@@ -23,9 +23,10 @@ from gossamer.state.schedules.schedule_leases import LEASE_MS
 from gossamer.state.schedules.schedule_runs import KEPT_RUNS
 from gossamer.state.tenants import activity, tenants
 from gossamer.state.tenants.activity import ActivityFilter
-from gossamer.web.schedules.schedule_words import PauseReason
+from gossamer.web.schedules.schedule_words import PauseReason, ScheduleKind
 from gossamer.web.schedules.timing import CatchUp, Timing
 
+KINDS = [ScheduleKind.CRAWL]
 STARTED = ("timing", "started", "", 0)
 
 
@@ -142,7 +143,7 @@ async def test_the_lease_of_a_process_that_died_ends_and_another_fires(ground: S
     schedule = await ground.add()
     due = NOW + HOUR
     async with ground.database.write() as connection:
-        assert len(await schedule_leases.lease(connection, 8, now=due)) == 1
+        assert len(await schedule_leases.lease(connection, KINDS, 8, now=due)) == 1
     assert await ground.scheduler.fire_due(now=due + LEASE_MS - 1) == 0
     assert await ground.scheduler.fire_due(now=due + LEASE_MS) == 1
     assert await ground.told(schedule) == [STARTED]
@@ -151,7 +152,7 @@ async def test_the_lease_of_a_process_that_died_ends_and_another_fires(ground: S
 async def test_a_lost_lease_can_write_nothing(ground: ScheduleGround) -> None:
     schedule = await ground.add()
     async with ground.database.write() as connection:
-        (lost,) = await schedule_leases.lease(connection, 8, now=NOW + HOUR)
+        (lost,) = await schedule_leases.lease(connection, KINDS, 8, now=NOW + HOUR)
     await ground.scheduler.fire_due(now=NOW + HOUR + LEASE_MS)
     await ground.scheduler._fire_safely(lost, None)
     assert await ground.started() == 1
@@ -164,7 +165,7 @@ async def test_a_schedule_that_is_changed_while_it_is_about_to_fire_does_not(
 ) -> None:
     schedule = await ground.add()
     async with ground.database.write() as connection:
-        (lease,) = await schedule_leases.lease(connection, 8, now=NOW + HOUR)
+        (lease,) = await schedule_leases.lease(connection, KINDS, 8, now=NOW + HOUR)
     async with ground.database.write() as connection:
         if change == "pause":
             assert await schedules.pause(connection, schedule.id, now=NOW + HOUR)
@@ -174,6 +175,13 @@ async def test_a_schedule_that_is_changed_while_it_is_about_to_fire_does_not(
             assert await schedules.remove(connection, schedule.id)
     await ground.scheduler._fire_safely(lease, None)
     assert await ground.started() == 0
+
+
+async def test_work_that_a_process_does_not_know_is_left_to_others(ground: ScheduleGround) -> None:
+    schedule = await ground.add()
+    assert await Scheduler(ground.database, {}, ground.scheduler.log).fire_due(now=NOW + HOUR) == 0
+    assert await ground.scheduler.fire_due(now=NOW + HOUR) == 1
+    assert await ground.told(schedule) == [STARTED]
 
 
 async def test_many_schedulers_fire_each_run_once(ground: ScheduleGround) -> None:

@@ -184,4 +184,5 @@ async def test_left_lists_every_quota(stage: QuotaGround) -> None:
         Quota.BYTES: (None, 200),
         Quota.JOBS: (None, 0),
         Quota.BATCHES: (None, 0),
+        Quota.SCHEDULES: (None, 0),
     }

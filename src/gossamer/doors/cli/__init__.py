@@ -68,6 +68,10 @@ COMMANDS: Final = {
         "gossamer.doors.cli.audit.audit:audit",
         "Audit a page: status, content, metadata, links, speed,...",
     ),
+    "schedules": (
+        "gossamer.doors.cli.schedules:schedules_group",
+        "Start crawls, batches and audits again and again.",
+    ),
     "keys": ("gossamer.doors.cli.keys:keys_group", "Create, list, disable and rotate API keys."),
     "users": (
         "gossamer.doors.cli.people:users_group",

@@ -66,7 +66,7 @@ class Scheduler:
         """Fire what is due; returns the seconds until the next look."""
         fired = await self.fire_due()
         async with self.database.read() as connection:
-            left = await leases.until_due(connection)
+            left = await leases.until_due(connection, self.starters)
         if left is None:
             return LOOK_SECONDS
         least = 0.0 if fired else TAKEN_SECONDS if left <= 0 else 0.05
@@ -75,14 +75,14 @@ class Scheduler:
     async def fire_due(self, *, now: int | None = None) -> int:
         """Fire what is due, some at a time; returns how many were leased."""
         async with self.database.read() as connection:
-            left = await leases.until_due(connection, now=now)
+            left = await leases.until_due(connection, self.starters, now=now)
             set_back = await schedules.is_clock_set_back(connection, now=now)
         if set_back:
             await self._follow_clock(now)
         elif left is None or left > 0:
             return 0
         async with self.database.write() as connection:
-            taken = await leases.lease(connection, AT_ONCE, now=now)
+            taken = await leases.lease(connection, self.starters, AT_ONCE, now=now)
         ended = await asyncio.gather(
             *(self._fire_safely(lease, now) for lease in taken), return_exceptions=True
         )

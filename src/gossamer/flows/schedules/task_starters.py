@@ -14,7 +14,7 @@ from gossamer.flows.tenants.admit import Caller
 from gossamer.flows.webhooks.subscribing import WebhookSubscriber
 from gossamer.state.crawl import crawls
 from gossamer.state.jobs import audits, job_table
-from gossamer.web.schedules.schedule_task import AuditTask, BatchTask, CrawlTask, ScheduledTask
+from gossamer.web.schedules.schedule_task import ScheduledAudit, ScheduledBatch, ScheduledCrawl, ScheduledTask
 from gossamer.web.webhooks.webhook import LongWork
 
 
@@ -25,13 +25,13 @@ class CrawlStarter:
     vault: TaskVault
 
     async def check(self, task: ScheduledTask, caller: Caller) -> None:
-        crawl = cast("CrawlTask", task)
+        crawl = cast("ScheduledCrawl", task)
         self.seeder.check(caller, crawl.spec)
         seeds_of(crawl.spec, self.seeder.dialer)
         await self.subscriber.prepare(crawl.webhook, caller)
 
     async def prepare(self, firing: Firing) -> Start:
-        task = cast("CrawlTask", await self.vault.open(firing.schedule))
+        task = cast("ScheduledCrawl", await self.vault.open(firing.schedule))
         spec, caller = task.spec, firing.caller
         urls = await self.seeder.prepare(caller, spec)
         webhook = await self.subscriber.prepare(task.webhook, caller)
@@ -57,12 +57,12 @@ class BatchStarter:
     vault: TaskVault
 
     async def check(self, task: ScheduledTask, caller: Caller) -> None:
-        batch = cast("BatchTask", task)
+        batch = cast("ScheduledBatch", task)
         await self.batches.check(batch.options())
         await self.subscriber.prepare(batch.webhook, caller)
 
     async def prepare(self, firing: Firing) -> Start:
-        task = cast("BatchTask", await self.vault.open(firing.schedule))
+        task = cast("ScheduledBatch", await self.vault.open(firing.schedule))
         options, caller = task.options(), firing.caller
         await self.batches.check(options)
         await self.batches.quotas.check(caller, *QUOTAS)
@@ -87,10 +87,10 @@ class AuditStarter:
     vault: TaskVault
 
     async def check(self, task: ScheduledTask, caller: Caller) -> None:
-        self.audits.check(cast("AuditTask", task).url)
+        self.audits.check(cast("ScheduledAudit", task).url)
 
     async def prepare(self, firing: Firing) -> Start:
-        task = cast("AuditTask", await self.vault.open(firing.schedule))
+        task = cast("ScheduledAudit", await self.vault.open(firing.schedule))
         target = self.audits.check(task.url)
         await self.audits.quotas.check(firing.caller, *quotas_of(task.options))
 

@@ -6,11 +6,11 @@ schedule was changed, can write nothing. A lease that nobody proves ends by itse
 """
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import func, or_, select, update
+from sqlalchemy import ColumnElement, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.db.database import clock
@@ -18,7 +18,7 @@ from gossamer.state.schedules import schedule_runs as runs
 from gossamer.state.schedules.schedule_runs import ScheduleRun
 from gossamer.state.schedules.schedule_tables import schedules
 from gossamer.state.schedules.schedules import Schedule, plan_after, schedule_of
-from gossamer.web.schedules.schedule_words import RunStatus
+from gossamer.web.schedules.schedule_words import RunStatus, ScheduleKind
 
 LEASE_MS: Final = 30_000
 
@@ -33,18 +33,24 @@ class ScheduleLease:
     at: int  # when it was leased
 
 
-async def until_due(connection: AsyncConnection, *, now: int | None = None) -> int | None:
-    """Milliseconds until the next schedule is due; None if none waits."""
-    left: int | None = await connection.scalar(select(func.min(_rows.next_at) - clock(now)))
+async def until_due(
+    connection: AsyncConnection, kinds: Collection[ScheduleKind], *, now: int | None = None
+) -> int | None:
+    """Milliseconds until the next schedule of these kinds is due; None if none waits."""
+    query = select(func.min(_rows.next_at) - clock(now)).where(_rows.next_at.is_not(None), _of(kinds))
+    left: int | None = await connection.scalar(query)
     return left
 
 
-async def lease(connection: AsyncConnection, most: int, *, now: int | None = None) -> list[ScheduleLease]:
-    """Lease schedules that are due, the longest waiting first."""
+async def lease(
+    connection: AsyncConnection, kinds: Collection[ScheduleKind], most: int, *, now: int | None = None
+) -> list[ScheduleLease]:
+    """Lease schedules of these kinds that are due, the longest waiting first. Those of other kinds are for
+    processes that know them: of another release, during an upgrade."""
     until = _rows.leased_until
     # A lease that ends later than any could was taken before the clock was set back.
     is_free = or_(until.is_(None), until <= clock(now), until > clock(now) + 4 * LEASE_MS)
-    due = select(_rows.id).where(_rows.next_at <= clock(now), is_free).order_by(_rows.next_at)
+    due = select(_rows.id).where(_rows.next_at <= clock(now), is_free, _of(kinds)).order_by(_rows.next_at)
     ids = (await connection.scalars(due.limit(most).with_for_update(skip_locked=True))).all()
     if not ids:
         return []
@@ -102,3 +108,7 @@ def _outcome(run: ScheduleRun) -> dict[str, Any]:
 async def _write(connection: AsyncConnection, lease: ScheduleLease, values: Mapping[str, Any]) -> None:
     own = update(schedules).where(_rows.id == lease.schedule.id, _rows.lease_token == lease.token)
     await connection.execute(own.values({"lease_token": None, "leased_until": None, **values}))
+
+
+def _of(kinds: Collection[ScheduleKind]) -> ColumnElement[bool]:
+    return _rows.kind.in_([kind.value for kind in kinds])

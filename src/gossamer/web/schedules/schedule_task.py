@@ -13,20 +13,22 @@ HIDDEN: Final = "[hidden]"
 _SECRET_IN_ACTIONS: Final = ("text", "script")
 
 
-class CrawlTask(NewCrawl, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="crawl"):
+class ScheduledCrawl(NewCrawl, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="crawl"):
     """A crawl, as `POST /api/crawls` takes it."""
 
 
-class BatchTask(BatchRequest, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="batch"):
+class ScheduledBatch(
+    BatchRequest, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="batch"
+):
     """A batch, as `POST /batch/fetch` takes it."""
 
 
-class AuditTask(NewAudit, frozen=True, omit_defaults=True, tag_field="kind", tag="audit"):
+class ScheduledAudit(NewAudit, frozen=True, omit_defaults=True, tag_field="kind", tag="audit"):
     """An audit of a page or a site, as `POST /audits` takes it."""
 
 
 ScheduledTask = Annotated[
-    CrawlTask | BatchTask | AuditTask,
+    ScheduledCrawl | ScheduledBatch | ScheduledAudit,
     Meta(description="What to start: `kind`, and the body of its endpoint."),
 ]
 

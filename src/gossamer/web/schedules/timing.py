@@ -147,5 +147,4 @@ def _check_cron(expression: str) -> None:
 
 
 def invalid_timing(field: str, detail: str, hint: str) -> Problem:
-    place = f"timing.{field}"
-    return validation_error(f"{detail} - at `$.{place}`.", hint=hint, details={"field": place})
+    return validation_error(detail, hint=hint, details={"field": f"timing.{field}"})

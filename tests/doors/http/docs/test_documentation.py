@@ -29,7 +29,7 @@ from tests.servers.model_server import found
 from tests.site.server import Site
 
 DOCS = Path(__file__).parents[4] / "docs"
-DOCUMENTS = ("api.md", "coming-from/http-tools.md")
+DOCUMENTS = ("api.md", "schedules.md", "coming-from/http-tools.md")
 PAGE = """<!doctype html><html lang="en"><title>Example Domain</title><h1>Example Domain</h1>
 <p>This domain is for use in illustrative examples in documents. You may use this domain in literature without
 prior coordination or asking for permission.</p><p><a href="/more">More information</a></p>"""

@@ -26,5 +26,11 @@ NOTICES: Final[dict[str, str]] = {
     "audit-deleting": "The audit is deleted. What was crawled for it goes now.",
     "batch-deleting": "The batch is being deleted, with its results.",
     "tenant-deleting": "The tenant is being deleted, with everything that it has. Its keys are refused.",
+    "schedule-made": "The schedule is made.",
+    "schedule-changed": "The schedule is changed.",
+    "schedule-paused": "The schedule is paused. What it has started goes on.",
+    "schedule-resumed": "The schedule runs again.",
+    "schedule-run": "It has been started.",
+    "schedule-deleted": "The schedule is deleted. What it has started stays.",
     "domain-reset": "The host is tried again. Its failures and its robots.txt are forgotten.",
 }
