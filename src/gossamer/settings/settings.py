@@ -243,6 +243,7 @@ class Settings:
     quota_pages: PerTier = setting(PerTier(10_000, 500_000, None), "Pages that a tenant's crawls store in a day (UTC), by tier; then they are paused until the next", parse=per_tier)
     quota_bytes: PerTier = setting(PerTier(1_000_000_000, 100_000_000_000, None), "Bytes of crawled and cached pages that a tenant keeps, by tier; beyond, its crawls are paused", parse=per_tier)
     quota_jobs: PerTier = setting(PerTier(100, 1_000, 10_000), "Jobs of a tenant other than renders that are queued or running, by tier", parse=per_tier)
+    quota_webhooks: PerTier = setting(PerTier(5, 50, 500), "Webhooks that a tenant registers, by tier", parse=per_tier)
     quota_batches: PerTier = setting(PerTier(5, 100, 1_000), "Batches among these jobs, by tier", parse=per_tier)
     backoff_faults: int = setting(10, "Refusals of the same kind in a row (400, 401, 403, 422) that a caller may get before each causes a growing pause of such requests; 0 never pauses", parse=whole(0, 1_000_000))
     backoff_misses: int = setting(5, "Failures of one host in a row (502) that a caller may get before each causes a growing pause of that host; 0 never pauses", parse=whole(0, 1_000_000))

@@ -59,6 +59,10 @@ class Action(StrEnum):
     PAGES_DELETED = "pages.deleted"
     TENANT_DELETED = "tenant.deleted"
     JOB_CANCELED = "job.canceled"
+    WEBHOOK_ADDED = "webhook.added"
+    WEBHOOK_CHANGED = "webhook.changed"
+    WEBHOOK_ROTATED = "webhook.rotated"
+    WEBHOOK_REMOVED = "webhook.removed"
     ALERT_ACKNOWLEDGED = "alert.acknowledged"
 
 

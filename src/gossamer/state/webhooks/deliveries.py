@@ -149,8 +149,23 @@ async def take_due(
     return sorted((WebhookDelivery(*row) for row in await connection.execute(taken)), key=lambda one: one.id)
 
 
+async def queue_taken(
+    connection: AsyncConnection, new: NewDelivery, *, now: int | None = None
+) -> WebhookDelivery:
+    """Queue a delivery that the caller tries at once; if it does not, another process does."""
+    (delivery_id,) = await queue(connection, [new], now=now)
+    taken = update(webhook_deliveries).where(_rows.id == delivery_id)
+    taken = taken.values(attempt=1, due_at=clock(now) + TAKEN_MS)
+    return WebhookDelivery(*(await connection.execute(taken.returning(*TAKEN))).one())
+
+
 async def end_attempt(
-    connection: AsyncConnection, delivery: WebhookDelivery, made: DeliveryAttempt, *, now: int | None = None
+    connection: AsyncConnection,
+    delivery: WebhookDelivery,
+    made: DeliveryAttempt,
+    *,
+    is_last: bool = False,
+    now: int | None = None,
 ) -> bool:
     """Write how the attempt ended. False: it failed, and was the last one."""
     time = now if now is not None else await connection.scalar(select(clock())) or 0
@@ -160,7 +175,7 @@ async def end_attempt(
         values |= {"delivered_at": time, "due_at": None, "failure": ""}
         await connection.execute(mine.values(values))
         return True
-    wait = _pause(delivery, made, time)
+    wait = None if is_last else _pause(delivery, made, time)
     values |= {"due_at": None if wait is None else time + wait * 1000, "failure": made.reason.value}
     # Another process may have taken it meanwhile, and even delivered it.
     mine = mine.where(_rows.delivered_at.is_(None), _rows.attempt == delivery.attempt)

@@ -26,5 +26,11 @@ NOTICES: Final[dict[str, str]] = {
     "audit-deleting": "The audit is deleted. What was crawled for it goes now.",
     "batch-deleting": "The batch is being deleted, with its results.",
     "tenant-deleting": "The tenant is being deleted, with everything that it has. Its keys are refused.",
+    "webhook-changed": "The webhook is changed.",
+    "webhook-enabled": "The webhook is enabled. It hears of what happens from now on.",
+    "webhook-disabled": "The webhook is disabled. Nothing is sent to it.",
+    "webhook-removed": "The webhook is removed.",
+    "delivery-resent": "The event is sent again, under the same id.",
+    "deliveries-resent": "What was given up is sent again, under the same ids.",
     "domain-reset": "The host is tried again. Its failures and its robots.txt are forgotten.",
 }
