@@ -55,7 +55,8 @@ class ResendRequest(Struct, frozen=True, kw_only=True, rename="camel", forbid_un
     """Which events that were given up to send again."""
 
     since: Annotated[
-        datetime | None, Meta(tz=True, description="Those that happened since then; by default all.")
+        Annotated[datetime, Meta(tz=True)] | None,
+        Meta(description="Those that happened since then; by default all."),
     ] = None
 
 

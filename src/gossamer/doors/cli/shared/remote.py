@@ -26,6 +26,7 @@ _ASKING: Final = frozenset(
         "map",
         "crawl",
         "crawls",
+        "webhooks",
         "audit",
         "llms",
     }
