@@ -52,7 +52,7 @@ class WebhookPages:
         found = await self.webhooks.list_webhooks(exchange, chosen.to(WebhookQuery))
         return self.dashboard.render(
             exchange,
-            "account/webhooks.html",
+            "webhooks/list.html",
             here=_HERE,
             webhooks=[(one, state_of(one)) for one in found.webhooks],
             is_admin=exchange.caller.role is Role.ADMIN,
@@ -61,7 +61,7 @@ class WebhookPages:
 
     async def show_new(self, exchange: Exchange, form: Form = NO_FORM) -> Response:
         return self.dashboard.render(
-            exchange, "account/new_webhook.html", here=_HERE, form=form, types=_types(exchange)
+            exchange, "webhooks/new.html", here=_HERE, form=form, types=_types(exchange)
         )
 
     async def create(self, exchange: Exchange, form: Form) -> Response:
@@ -75,7 +75,7 @@ class WebhookPages:
         async with creating as (connection, issued):
             page = self.dashboard.render(
                 exchange,
-                "account/issued_webhook.html",
+                "webhooks/issued.html",
                 here=_HERE,
                 webhook=await self.webhooks.show_issued(issued),
                 rotated=False,
@@ -91,7 +91,7 @@ class WebhookPages:
         found = await self.deliveries.list_deliveries(exchange, id, chosen.to(DeliveryQuery))
         return self.dashboard.render(
             exchange,
-            "account/webhook.html",
+            "webhooks/one.html",
             here=_HERE,
             form=form,
             webhook=webhook,
@@ -140,7 +140,7 @@ class WebhookPages:
         async with rotating as (connection, issued):
             page = self.dashboard.render(
                 exchange,
-                "account/issued_webhook.html",
+                "webhooks/issued.html",
                 here=_HERE,
                 webhook=await self.webhooks.show_issued(issued),
                 rotated=True,
@@ -152,7 +152,7 @@ class WebhookPages:
         webhook = await self.webhooks.get_webhook(exchange, id)
         shown = await self.webhooks.get_secret(exchange, id)
         return self.dashboard.render(
-            exchange, "account/webhook_secret.html", here=_HERE, webhook=webhook, secret=shown.secret
+            exchange, "webhooks/secret.html", here=_HERE, webhook=webhook, secret=shown.secret
         )
 
     async def ask_to_remove(self, exchange: Exchange, id: str, form: Form = NO_FORM) -> Response:
@@ -181,7 +181,7 @@ class WebhookPages:
         shown = await self.deliveries.get_delivery(exchange, id, delivery)
         return self.dashboard.render(
             exchange,
-            "account/delivery.html",
+            "webhooks/delivery.html",
             here=_HERE,
             form=form,
             webhook=webhook,
