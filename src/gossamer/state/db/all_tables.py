@@ -6,6 +6,7 @@ from gossamer.state.db import tables
 from gossamer.state.db.columns import metadata
 from gossamer.state.operations import operation_tables
 from gossamer.state.pay import pay_tables
+from gossamer.state.schedules import schedule_tables
 from gossamer.state.webhooks import webhook_tables
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "metadata",
     "operation_tables",
     "pay_tables",
+    "schedule_tables",
     "tables",
     "webhook_tables",
 ]

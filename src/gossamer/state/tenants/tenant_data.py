@@ -31,6 +31,7 @@ from gossamer.state.db.tables import (
     usage_days,
     users,
 )
+from gossamer.state.schedules.schedule_tables import schedule_runs, schedules
 from gossamer.state.tenants.tenants import Key, list_all_keys
 from gossamer.state.webhooks.webhook_tables import (
     webhook_deliveries,
@@ -42,7 +43,16 @@ ROWS_AT_ONCE: Final = 500
 
 PEOPLE: Final = (sessions, sign_in_links, users, api_keys)  # in an order that foreign keys allow
 # Nothing else hangs on them.
-RECORDS: Final = (audits, past_usage, tenant_days, usage_days, webhook_subscriptions, webhook_endpoints)
+RECORDS: Final = (
+    audits,
+    past_usage,
+    tenant_days,
+    usage_days,
+    webhook_subscriptions,
+    webhook_endpoints,
+    schedule_runs,
+    schedules,
+)
 _INDEX: Final = (search_drops, search_lexicon, search_tenants)
 _EVERYTHING: Final = (jobs, crawls, archives, batches, cached_pages, search_pages, *RECORDS, *PEOPLE)
 
@@ -57,6 +67,7 @@ async def close(connection: AsyncConnection, tenant: str, *, now: int | None = N
     """Let nobody in any more; returns the keys that were refused just now. The address is free for a new
     tenant."""
     keys = await list_all_keys(connection, tenant)
+    await connection.execute(delete(schedules).where(schedules.c.tenant_id == tenant))  # nothing starts
     time = await connection.scalar(select(clock(now))) or 0
     for table in PEOPLE:
         await connection.execute(delete(table).where(table.c.tenant_id == tenant))

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0007"
-down_revision = "0005"
+down_revision = "0006"
 
 _LISTENING = "disabled_at IS NULL AND ended_at IS NULL"
 
