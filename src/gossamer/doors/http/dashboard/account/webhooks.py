@@ -1,9 +1,11 @@
 """The pages about webhooks: the endpoints, what each was sent, and what was answered."""
 
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
 import msgspec
+from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 
 from gossamer.doors.http.api.webhooks.deliveries import DeliveriesEndpoints, DeliveryQuery
@@ -13,6 +15,7 @@ from gossamer.doors.http.core.routing import Route
 from gossamer.doors.http.dashboard.core.dashboard import Dashboard
 from gossamer.doors.http.dashboard.core.filters import filters, list_links
 from gossamer.doors.http.dashboard.core.form import NO_FORM, Form
+from gossamer.flows.webhooks.registry import IssuedWebhook
 from gossamer.problems import validation_error
 from gossamer.state.tenants.tenants import Role
 from gossamer.web.webhooks.attempt import DeliveryState
@@ -24,6 +27,7 @@ _LIST: Final = "/app/webhooks"
 _NEW: Final = "/app/webhooks/new"
 _ONE: Final = "/app/webhooks/{id}"
 _DELIVERY: Final = "/app/webhooks/{id}/deliveries/{delivery}"
+Issuing = AbstractAsyncContextManager[tuple[AsyncConnection, IssuedWebhook]]
 T = TypeVar("T", NewWebhook, WebhookChange)
 LASTING: Final = (("3600", "an hour"), ("86400", "a day"), ("604800", "a week"), ("0", "not at all"))
 
@@ -72,16 +76,7 @@ class WebhookPages:
             headers=_headers(form),
         )
         creating = self.webhooks.registry.creating(_checked(new), exchange.caller, exchange.actor)
-        async with creating as (connection, issued):
-            page = self.dashboard.render(
-                exchange,
-                "webhooks/issued.html",
-                here=_HERE,
-                webhook=await self.webhooks.show_issued(issued),
-                rotated=False,
-            )
-            await exchange.remember(connection, page)
-        return page
+        return await self._issue(exchange, creating, rotated=False)
 
     async def show_one(
         self, exchange: Exchange, id: str, query: DeliveriesView | None = None, form: Form = NO_FORM
@@ -137,13 +132,17 @@ class WebhookPages:
     async def rotate(self, exchange: Exchange, form: Form, id: str) -> Response:
         wanted = Form({"oldSecretSeconds": form["oldSecretSeconds"]}).to(SecretRotation)
         rotating = self.webhooks.registry.rotating(id, wanted, exchange.caller, exchange.actor)
-        async with rotating as (connection, issued):
+        return await self._issue(exchange, rotating, rotated=True)
+
+    async def _issue(self, exchange: Exchange, issuing: Issuing, *, rotated: bool) -> Response:
+        """The page with the secret. It is remembered with the change, so a repeat shows it again."""
+        async with issuing as (connection, issued):
             page = self.dashboard.render(
                 exchange,
                 "webhooks/issued.html",
                 here=_HERE,
                 webhook=await self.webhooks.show_issued(issued),
-                rotated=True,
+                rotated=rotated,
             )
             await exchange.remember(connection, page)
         return page
