@@ -101,6 +101,7 @@ from gossamer.flows.upkeep.overview import Overviews
 from gossamer.flows.upkeep.stopping import Stopping
 from gossamer.flows.upkeep.supervision import Supervisor
 from gossamer.flows.upkeep.workers import Workers
+from gossamer.flows.webhooks.registry import WebhookRegistry
 from gossamer.flows.webhooks.subscribing import WebhookSubscriber
 from gossamer.flows.webhooks.webhook_keys import WebhookKeys
 from gossamer.observe.logs import Log
@@ -331,6 +332,9 @@ class Service:
         self.workers = Workers(self.database)
         self.alerts = Alerts(self.checkup, self.database, time.time)
         self.watch = open_watch(self)
+        self.webhook_registry = WebhookRegistry(
+            self.database, self.dialer, self.webhook_keys, self.quotas, self.watch.webhooks.sender
+        )
         self.overviews = Overviews(self.database, self.crawl_stats, self.checkup, self.alerts, time.time)
         self.first_key: IssuedKey | None = None  # created by the first start, to be shown once
         self.first_link: InvitedUser | None = None  # signs the first admin in

@@ -19,6 +19,8 @@ class Receiver:
     statuses: list[int] = field(default_factory=list)
     heard: list[tuple[dict[str, str], str]] = field(default_factory=list)
     url: str = ""
+    says: str = ""
+    retry_after: str = ""  # with answers that are not 200
 
     async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode()
@@ -27,10 +29,11 @@ class Receiver:
         body = (await reader.readexactly(int(headers["content-length"]))).decode()
         self.heard.append((headers, body))
         status = self.statuses.pop(0) if self.statuses else 200
-        answer = (
-            f"HTTP/1.1 {status} X\r\nlocation: {self.url}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+        wait = f"retry-after: {self.retry_after}\r\n" if self.retry_after and status != 200 else ""
+        writer.write(
+            f"HTTP/1.1 {status} X\r\nlocation: {self.url}\r\n{wait}"
+            f"content-length: {len(self.says)}\r\nconnection: close\r\n\r\n{self.says}".encode()
         )
-        writer.write(answer.encode())
         writer.close()
 
     @property

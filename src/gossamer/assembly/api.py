@@ -15,7 +15,6 @@ from gossamer.doors.http.api.admin.own_keys import OwnKeysEndpoints
 from gossamer.doors.http.api.admin.settings import SettingsEndpoints
 from gossamer.doors.http.api.admin.tenants import TenantsEndpoints
 from gossamer.doors.http.api.admin.usage import UsageEndpoints
-from gossamer.doors.http.api.admin.webhook_secret import WebhookSecretEndpoints
 from gossamer.doors.http.api.admin.workers import WorkersEndpoints
 from gossamer.doors.http.api.audit.audits import AuditsEndpoints
 from gossamer.doors.http.api.auth.people import PeopleEndpoints
@@ -49,6 +48,9 @@ from gossamer.doors.http.api.schedules.schedules import SchedulesEndpoints
 from gossamer.doors.http.api.upkeep.archives import ArchivesEndpoints
 from gossamer.doors.http.api.upkeep.replay import ReplayEndpoints
 from gossamer.doors.http.api.upkeep.storage import StorageEndpoints
+from gossamer.doors.http.api.webhooks.deliveries import DeliveriesEndpoints
+from gossamer.doors.http.api.webhooks.webhook_secret import WebhookSecretEndpoints
+from gossamer.doors.http.api.webhooks.webhooks import WebhooksEndpoints
 from gossamer.doors.http.core.cookies import SessionCookie
 from gossamer.doors.http.core.metrics_access import MetricsAccess
 from gossamer.doors.http.core.routing import Route
@@ -106,6 +108,8 @@ class Api:
     keys: KeysEndpoints
     own_keys: OwnKeysEndpoints
     webhook_secret: WebhookSecretEndpoints
+    webhooks: WebhooksEndpoints
+    deliveries: DeliveriesEndpoints
     sign_in: SignInEndpoints
     people: PeopleEndpoints
     tenants: TenantsEndpoints
@@ -162,6 +166,8 @@ def open_api(service: "Service") -> Api:
         keys=KeysEndpoints(service.keys),
         own_keys=OwnKeysEndpoints(OwnKeys(service.keys)),
         webhook_secret=WebhookSecretEndpoints(service.webhook_keys),
+        webhooks=WebhooksEndpoints(service.webhook_registry),
+        deliveries=DeliveriesEndpoints(service.webhook_registry),
         sign_in=SignInEndpoints(service.sign_in, SessionCookie.of(public_url), upgrade_url),
         people=PeopleEndpoints(service.people, public_url),
         tenants=TenantsEndpoints(

@@ -14,6 +14,7 @@ from gossamer.doors.http.dashboard.account.people import PeoplePages
 from gossamer.doors.http.dashboard.account.settings import SettingsPages
 from gossamer.doors.http.dashboard.account.tenants import TenantsPages
 from gossamer.doors.http.dashboard.account.usage import UsagePages
+from gossamer.doors.http.dashboard.account.webhooks import WebhookPages
 from gossamer.doors.http.dashboard.core.assets import load_assets
 from gossamer.doors.http.dashboard.core.dashboard import Dashboard
 from gossamer.doors.http.dashboard.core.notices import NOTICES
@@ -117,6 +118,7 @@ def _account(service: "Service", dashboard: Dashboard, api: Api) -> list[Endpoin
         PaymentsPages(dashboard, api.payments, service.payments is not None),
         UsagePages(dashboard, api.usage, service.tenant_list),
         KeysPages(dashboard, api.keys, api.own_keys, api.usage),
+        WebhookPages(dashboard, api.webhooks, api.deliveries),
         SettingsPages(dashboard, api.settings),
         ActivityPages(dashboard, api.activity, service.tenant_list),
     ]

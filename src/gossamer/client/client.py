@@ -29,6 +29,7 @@ from gossamer.client.rendering import RenderedPage, render_page
 from gossamer.client.retrying import IDEMPOTENCY_KEY, Patience
 from gossamer.client.runs import BatchRun, CrawlRun
 from gossamer.client.transport import Call, Reply, Transport
+from gossamer.client.webhooks import WebhookCalls
 from gossamer.web.crawl.crawl_answer import CrawlLine, CrawlList
 from gossamer.web.crawl.progress import CrawlState
 from gossamer.web.pages.capture_answer import PdfAnswer, ScreenshotAnswer
@@ -45,7 +46,7 @@ T = TypeVar("T")
 Content = Literal["markdown", "text", "html"]
 
 
-class Client:
+class Client(WebhookCalls):
     """The web, as a Gossamer server or the engine in this process shows it.
 
     `async with` closes it. Calls may run at the same time. Options are those of the HTTP API, in the spelling

@@ -135,6 +135,17 @@ class WebhookKeywords(TypedDict, total=False):
     shape: str
 
 
+class NewWebhookKeywords(TypedDict, total=False):
+    events: Sequence[str]
+    description: str
+    headers: Mapping[str, str]
+
+
+class WebhookChangeKeywords(NewWebhookKeywords, total=False):
+    url: str
+    enabled: bool
+
+
 class BatchKeywords(PageKeywords, total=False):
     tier: Literal["basic", "pro", "auto"]
     webhook: WebhookKeywords | None  # whom to tell of its results

@@ -243,6 +243,7 @@ class Settings:
     quota_pages: PerTier = setting(PerTier(10_000, 500_000, None), "Pages that a tenant's crawls store in a day (UTC), by tier; then they are paused until the next", parse=per_tier)
     quota_bytes: PerTier = setting(PerTier(1_000_000_000, 100_000_000_000, None), "Bytes of crawled and cached pages that a tenant keeps, by tier; beyond, its crawls are paused", parse=per_tier)
     quota_jobs: PerTier = setting(PerTier(100, 1_000, 10_000), "Jobs of a tenant other than renders that are queued or running, by tier", parse=per_tier)
+    quota_webhooks: PerTier = setting(PerTier(5, 50, 500), "Webhooks that a tenant registers, by tier", parse=per_tier)
     quota_batches: PerTier = setting(PerTier(5, 100, 1_000), "Batches among these jobs, by tier", parse=per_tier)
     quota_schedules: PerTier = setting(PerTier(5, 100, 1_000), "Schedules of a tenant, by tier", parse=per_tier)
     schedule_seconds: int = setting(60, "Seconds between two runs of a schedule, at least", parse=whole(1, 86_400))

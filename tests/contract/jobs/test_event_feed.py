@@ -11,7 +11,7 @@ from tests.servers.postgres import PostgresServer
 from gossamer.state.db.database import Database
 from gossamer.state.jobs.event_feed import EventFeed
 from gossamer.state.jobs.job import Job, NewJob
-from gossamer.state.jobs.job_events import EventType, NewEvent
+from gossamer.state.jobs.job_events import JobEventType, NewEvent
 from gossamer.state.jobs.jobs import Jobs
 from gossamer.state.tenants import tenants
 from gossamer.state.wakeups.wakeups import open_wakeups
@@ -68,7 +68,7 @@ async def test_all_are_told_and_what_is_new_is_read_once(jobs: Jobs) -> None:
         await all_have(1)
         lease = (await jobs.lease({"audit": 1}, worker="w"))[0]
         await all_have(2)
-        await jobs.emit(lease, [NewEvent(EventType.STEP_STARTED, f"step {number}") for number in range(3)])
+        await jobs.emit(lease, [NewEvent(JobEventType.STEP_STARTED, f"step {number}") for number in range(3)])
         await all_have(5)
         await jobs.finish(lease)
         assert await asyncio.gather(*following) == [[1, 2, 3, 4, 5, 6]] * FOLLOWERS

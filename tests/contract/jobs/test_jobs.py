@@ -28,7 +28,7 @@ from gossamer.state.jobs.job import (
     NewJob,
     success,
 )
-from gossamer.state.jobs.job_events import EventType, NewEvent
+from gossamer.state.jobs.job_events import JobEventType, NewEvent
 from gossamer.state.jobs.job_retry import RetryPolicy
 from gossamer.state.jobs.jobs import Jobs
 from gossamer.state.tenants import once, tenants
@@ -301,7 +301,7 @@ async def refused(jobs: Jobs, late: Lease, now: int) -> None:
     assert not await jobs.fail(late, LATE, retry_in=1, now=now)
     assert await jobs.extend([late], now=now) == {}
     with pytest.raises(LeaseLost):
-        await jobs.emit(late, [NewEvent(EventType.WARNING, "late")], now=now)
+        await jobs.emit(late, [NewEvent(JobEventType.WARNING, "late")], now=now)
     with pytest.raises(LeaseLost):
         async with jobs.finishing(late, now=now):
             pytest.fail("it must not begin")
@@ -473,11 +473,11 @@ async def test_events_are_numbered_and_redacted(jobs: Jobs, tenant: str) -> None
     assert not await jobs.emit(
         held,
         [
-            NewEvent(EventType.STEP_STARTED, "fetch", progress_pct=10),
+            NewEvent(JobEventType.STEP_STARTED, "fetch", progress_pct=10),
             NewEvent(
-                EventType.METRIC, "sizes", {"bytes": 5, "authorization": "Bearer abcdefgh", "t": "\ud800"}
+                JobEventType.METRIC, "sizes", {"bytes": 5, "authorization": "Bearer abcdefgh", "t": "\ud800"}
             ),
-            NewEvent(EventType.STEP_DONE, "fetch with token=abc", progress_pct=150),
+            NewEvent(JobEventType.STEP_DONE, "fetch with token=abc", progress_pct=150),
         ],
         now=NOW + 7,
     )
@@ -496,7 +496,7 @@ async def test_changes_say_what_they_are(jobs: Jobs, tenant: str) -> None:
     await put(jobs, tenant)
     held = await leased(jobs)
     running = (await jobs.events(held.job_id))[1]
-    assert running.type is EventType.STATUS_CHANGED
+    assert running.type is JobEventType.STATUS_CHANGED
     assert msgspec.json.decode(running.data_json or "") == {"status": "running", "attempt": 1}
 
 
@@ -528,7 +528,7 @@ async def test_only_what_the_jobs_own_row_does_not_tell_is_a_row(
 async def test_too_much_data_is_said_to_be_too_much(jobs: Jobs, tenant: str) -> None:
     await put(jobs, tenant)
     held = await leased(jobs)
-    await jobs.emit(held, [NewEvent(EventType.METRIC, "m" * 5_000, "x" * 100_000)], now=NOW)
+    await jobs.emit(held, [NewEvent(JobEventType.METRIC, "m" * 5_000, "x" * 100_000)], now=NOW)
     event = (await jobs.events(held.job_id))[-1]
     assert (len(event.message), event.data_json) == (2_000, '{"truncated":100002}')
 
@@ -554,7 +554,7 @@ async def test_a_running_job_is_told(jobs: Jobs, tenant: str) -> None:
     assert (canceled.status, canceled.cancel_requested) == (JobState.RUNNING, True)
     assert await jobs.find_canceled([held.job_id]) == {held.job_id}
     assert await jobs.extend([held], now=NOW + 2) == {held.job_id: True}
-    assert await jobs.emit(held, [NewEvent(EventType.WARNING, "stopping")], now=NOW + 3)
+    assert await jobs.emit(held, [NewEvent(JobEventType.WARNING, "stopping")], now=NOW + 3)
 
 
 async def test_who_asks_for_what_is_being_canceled_gets_a_job_of_their_own(jobs: Jobs, tenant: str) -> None:

@@ -22,7 +22,7 @@ from sqlalchemy import delete
 from gossamer.state.db import tables
 from gossamer.state.db.database import Database, open_database
 from gossamer.state.jobs.job import JobError, JobFilter, JobState, Lease, LeaseLost, NewJob
-from gossamer.state.jobs.job_events import EventType, NewEvent
+from gossamer.state.jobs.job_events import JobEventType, NewEvent
 from gossamer.state.jobs.jobs import Jobs
 from gossamer.state.tenants import tenants
 from gossamer.state.wakeups.wakeups import open_wakeups
@@ -247,7 +247,7 @@ class Queue(RuleBasedStateMachine):
             job.requeue(self.now)
 
     def _emit(self, lease: Lease, job: Expected | None) -> None:
-        events = [NewEvent(EventType.WARNING, "one"), NewEvent(EventType.METRIC, "two", {"n": 2})]
+        events = [NewEvent(JobEventType.WARNING, "one"), NewEvent(JobEventType.METRIC, "two", {"n": 2})]
         if job is None:
             with pytest.raises(LeaseLost):
                 self.run_now(self.jobs.emit(lease, events, now=self.now))

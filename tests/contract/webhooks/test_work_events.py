@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import select
 from tests.contract.crawl.crawl_ground import Ground, done, url, urls
-from tests.contract.webhooks.office import NOW, PUBLIC_URL, Office
+from tests.contract.webhooks.office import NOW, PUBLIC_URL, Office, deliver_all
 from tests.servers.receiver import Receiver
 
 from gossamer.state.crawl.crawls import Crawl
@@ -66,11 +66,6 @@ async def crawl_all(ground: Ground, *, now: int = NOW) -> None:
     assert await ground.frontier.settle(lease, done(tasks), now=now)
     await ground.hosts.release(lease, now=now)
     await ground.crawls.finish(now=now)
-
-
-async def deliver_all(office: Office, *, now: int = NOW) -> None:
-    while await office.webhooks.deliver_due(now=now):
-        pass
 
 
 async def crawl_of_two(ground: Ground) -> Crawl:

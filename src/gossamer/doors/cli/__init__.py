@@ -45,6 +45,10 @@ COMMANDS: Final = {
         "gossamer.doors.cli.crawl.crawls:crawls_group",
         "List crawls, print their pages, and pause, resume, stop or...",
     ),
+    "webhooks": (
+        "gossamer.doors.cli.webhooks:webhooks_group",
+        "Register addresses that are told of events, and look at...",
+    ),
     "render": (
         "gossamer.doors.cli.pages.render:render",
         "Render a page with a browser and print its HTML, without...",

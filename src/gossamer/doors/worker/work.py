@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.problems import Problem, validation_error
 from gossamer.state.jobs.job import Job, Lease
-from gossamer.state.jobs.job_events import EventType, NewEvent
+from gossamer.state.jobs.job_events import JobEventType, NewEvent
 from gossamer.state.jobs.job_retry import RetryPolicy
 from gossamer.state.jobs.jobs import Jobs
 
@@ -40,16 +40,16 @@ class Work(Generic[Payload]):
 
     async def step(self, name: str, pct: int | None = None, data: Any = None) -> None:
         """End the previous part of the work, and begin the next one."""
-        await self._emit(*self._step_done(), NewEvent(EventType.STEP_STARTED, name, data, pct))
+        await self._emit(*self._step_done(), NewEvent(JobEventType.STEP_STARTED, name, data, pct))
         self._step = name
         if self.canceled:
             raise Canceled
 
     async def warn(self, message: str, data: Any = None) -> None:
-        await self._emit(NewEvent(EventType.WARNING, message, data))
+        await self._emit(NewEvent(JobEventType.WARNING, message, data))
 
     async def metric(self, name: str, data: Any) -> None:
-        await self._emit(NewEvent(EventType.METRIC, name, data))
+        await self._emit(NewEvent(JobEventType.METRIC, name, data))
 
     async def end(self) -> None:
         """End the last part of the work."""
@@ -74,7 +74,7 @@ class Work(Generic[Payload]):
             self.canceled = True
 
     def _step_done(self) -> list[NewEvent]:
-        return [] if self._step is None else [NewEvent(EventType.STEP_DONE, self._step)]
+        return [] if self._step is None else [NewEvent(JobEventType.STEP_DONE, self._step)]
 
 
 class RunningJob:

@@ -6,9 +6,11 @@ because no money came. As long as the chain does not know, the payment is looked
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from gossamer.flows.pay.payee import Payee
+from gossamer.flows.pay.payment_events import write_and_tell
 from gossamer.observe.logs import Log
 from gossamer.observe.metrics import Metrics
 from gossamer.problems import Unavailable
@@ -16,6 +18,7 @@ from gossamer.state.db.database import Database
 from gossamer.state.pay import ledger
 from gossamer.state.pay.ledger import LedgerEntry, PaymentState
 from gossamer.web.pay.transfer import Evidence, Fate, Transfer
+from gossamer.web.webhooks.event_type import EventType
 
 FIRST_PAUSE: Final = 5.0  # seconds until one is looked up again; then twice as many each time
 MAX_PAUSE: Final = 3_600.0
@@ -66,7 +69,9 @@ class PaymentProver:
             if await ledger.mark_proven(self.database.single, entry, evidence.transaction):
                 self.metrics.revenue(entry.endpoint, entry.amount)
         elif evidence.is_unpaid:
-            if await ledger.mark_disproven(self.database.single, entry, evidence.fate):
+            write = partial(ledger.mark_disproven, entry=entry, reason=evidence.fate)
+            failed, why = EventType.PAYMENT_FAILED, str(evidence.fate)
+            if await write_and_tell(self.database, entry, failed, write, reason=why):
                 self.metrics.payment(payee.network.name, PaymentState.RELEASED)
                 self._complain(entry, evidence)
         else:

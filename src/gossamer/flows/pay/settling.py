@@ -16,12 +16,14 @@ import contextlib
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 import msgspec
 
 from gossamer.concurrency.periodic import every, ignore
 from gossamer.flows.pay.payee import Payee, PaymentRefused, pending
+from gossamer.flows.pay.payment_events import tell_written, write_and_tell
 from gossamer.flows.pay.proving import look_up, transfer_of
 from gossamer.observe.logs import Log
 from gossamer.observe.metrics import Metrics
@@ -33,11 +35,13 @@ from gossamer.state.pay.ledger import FoundPayment, LedgerEntry, PaymentState, P
 from gossamer.web.pay import x402
 from gossamer.web.pay.transfer import Fate
 from gossamer.web.pay.x402 import PaymentTerms
+from gossamer.web.webhooks.event_type import EventType
 
 RENEW_SECONDS: Final = ledger.LEASE / 3
 OFFERED_MS: Final = 86_400_000  # how long an answer is offered for a payment in doubt
 UNPROVEN: Final = "unproven"  # settled, without a transaction
 _MAX_REASON_CHARS: Final = 200
+_ASKED_FOR: Final = (PaymentState.SERVED, PaymentState.PENDING)  # money was, or may have been
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,7 @@ class PaymentSettler:
 
     async def settle(self, entry: LedgerEntry, payee: Payee) -> LedgerEntry:
         """Raises `PaymentRefused` when no money was moved, and the problem when that is not known."""
+        entry = replace(entry, state=PaymentState.SERVED)
         try:
             settlement = await payee.facilitator.settle(*wire(entry))
         except Uncertain as doubt:
@@ -102,8 +107,13 @@ class PaymentSettler:
 
     async def release(self, entry: LedgerEntry, reason: str) -> None:
         self.metrics.payment(self._network_name(entry), PaymentState.RELEASED)
+        reason = reason[:_MAX_REASON_CHARS]
         with contextlib.suppress(Unavailable):  # else it is released when its lease has run out
-            await ledger.release(self.database.single, entry, reason[:_MAX_REASON_CHARS])
+            if entry.state in _ASKED_FOR:
+                write = partial(ledger.release, entry=entry, reason=reason)
+                await write_and_tell(self.database, entry, EventType.PAYMENT_FAILED, write, reason=reason)
+            else:
+                await ledger.release(self.database.single, entry, reason)
 
     async def let_go(self, entry: LedgerEntry) -> None:
         with contextlib.suppress(Unavailable):  # else its lease runs out
@@ -131,7 +141,8 @@ class PaymentSettler:
             taken = await ledger.take(connection, entry)
             if taken is None or taken.state is not PaymentState.SERVED:
                 return taken
-            await ledger.mark_pending(connection, taken, "abandoned")
+            written = await ledger.mark_pending(connection, taken, "abandoned")
+            await tell_written(connection, taken, EventType.PAYMENT_IN_DOUBT, written, reason="abandoned")
         self.metrics.payment(self._network_name(entry), PaymentState.PENDING)
         return replace(taken, state=PaymentState.PENDING)
 
@@ -152,7 +163,9 @@ class PaymentSettler:
 
     async def _resolve_doubt(self, entry: LedgerEntry, payee: Payee, doubt: Uncertain) -> LedgerEntry:
         self.metrics.payment(payee.network.name, PaymentState.PENDING)
-        await ledger.mark_pending(self.database.single, entry, doubt.detail[:_MAX_REASON_CHARS])
+        reason = doubt.detail[:_MAX_REASON_CHARS]
+        write = partial(ledger.mark_pending, entry=entry, reason=reason)
+        await write_and_tell(self.database, entry, EventType.PAYMENT_IN_DOUBT, write, reason=reason)
         entry = await self.resolve(replace(entry, state=PaymentState.PENDING), payee, settle=False)
         if entry.state is PaymentState.SETTLED:
             return entry
@@ -188,7 +201,9 @@ class PaymentSettler:
         if proof:
             self.metrics.revenue(entry.endpoint, entry.amount)
         try:
-            await ledger.mark_settled(self.database.single, entry, transaction, proof)
+            write = partial(ledger.mark_settled, entry=entry, transaction=transaction, proof=proof)
+            settled = EventType.PAYMENT_SETTLED
+            await write_and_tell(self.database, entry, settled, write, transaction=transaction)
         except Unavailable as away:
             self.log.error(
                 "payment_unwritten", "the ledger lags behind a settlement", id=entry.id, why=away.detail

@@ -5,7 +5,7 @@ that would exceed one is refused. Crawls go on for long after their requests, so
 of a tenant that has used up its pages of the day or its bytes, and lets them go on when there is room.
 
 What a tenant has is counted at most every few seconds, so requests at the same moment may exceed a quota by
-a few; only the numbers of crawls and schedules are exact.
+a few; only the numbers of crawls, schedules and webhooks are exact.
 """
 
 import time
@@ -34,6 +34,7 @@ from gossamer.state.tenants.activity import Via
 from gossamer.state.tenants.quota_rows import BoundCrawl
 from gossamer.state.tenants.tenants import Role, Tier
 from gossamer.state.tenants.usage import DAY
+from gossamer.state.webhooks import endpoints
 from gossamer.web.crawl.progress import WaitReason
 from gossamer.web.pages.timestamps import iso
 
@@ -51,6 +52,7 @@ class Quota(StrEnum):
     BYTES = "bytes"
     JOBS = "jobs"
     BATCHES = "batches"
+    WEBHOOKS = "webhooks"
     SCHEDULES = "schedules"
 
     @property
@@ -65,6 +67,7 @@ _TEXTS: Final[Mapping[Quota, tuple[str, str]]] = {
     Quota.PAGES: ("crawled pages a day", "Crawls go on by themselves at midnight (UTC)."),
     Quota.BYTES: ("bytes of stored pages", "Delete crawls that you do not need, or cached pages."),
     Quota.JOBS: ("jobs that are queued or running", "Wait for some to end, or cancel them."),
+    Quota.WEBHOOKS: ("webhooks", "Remove one that you do not need."),
     Quota.BATCHES: ("batches that are queued or running", "Wait for one to end, or cancel it."),
     Quota.SCHEDULES: ("schedules", "Delete one that you do not need."),
 }
@@ -122,6 +125,13 @@ class Quotas:
             self._compare(
                 Quota.CRAWLS, caller.tier, await quota_rows.count_crawls(connection, caller.tenant_id)
             )
+
+    async def reserve_webhook(self, connection: AsyncConnection, caller: Caller) -> None:
+        """In the transaction that adds a webhook. Raises `Problem` if the tenant has as many as it may."""
+        if is_bound(caller) and self._limit(Quota.WEBHOOKS, caller.tier) is not None:
+            await quota_rows.lock_tenant(connection, caller.tenant_id)
+            used = await endpoints.count_registered(connection, caller.tenant_id)
+            self._compare(Quota.WEBHOOKS, caller.tier, used)
 
     async def reserve_schedule(self, connection: AsyncConnection, caller: Caller) -> None:
         """The same for a schedule."""
@@ -197,6 +207,7 @@ class Quotas:
             pages = await quota_rows.count_pages(connection, tenant, int(now // DAY))
             scheduled = await schedules.count(connection, tenant)
             crawled_bytes = await quota_rows.sum_bytes(connection, tenant)
+            webhooks = await endpoints.count_registered(connection, tenant)
         cached = before if before is not None and now - before.cached_at < STORAGE_SECONDS else None
         cached_bytes = await self._sum_cached(tenant) if cached is None else cached.cached_bytes
         used = {
@@ -204,6 +215,7 @@ class Quotas:
             Quota.PAGES: pages,
             Quota.BYTES: crawled_bytes + cached_bytes,
             Quota.JOBS: sum(depth.count for depth in depths if depth.kind != RENDER_KIND),
+            Quota.WEBHOOKS: webhooks,
             Quota.BATCHES: sum(depth.count for depth in depths if depth.kind == BATCH_KIND),
             Quota.SCHEDULES: scheduled,
         }

@@ -1,9 +1,9 @@
 """Webhooks: telling another program what happened here, signed, and again until it has heard it.
 
-1. Alerts queue what changed in their own transaction (`state/operations/webhook_deliveries`).
-2. Whoever starts a crawl or a batch can subscribe to its events (`subscribing`); they are queued in the
-   transactions that start it and store its pages (`state/operations/subscriptions`).
-3. `delivery` takes what is due in any process, and sends it through the dialer, so the fence holds.
-   `work_sender` writes events of subscriptions in the shape that their receiver reads.
-4. `signing` signs it as Standard Webhooks say. A receiver that does not answer 2xx is tried again.
+1. Whatever ends or changes publishes an event in its own transaction (`state/webhooks/publishing`).
+2. `registry` lets callers register endpoints, and look at what they were sent; `subscribing` binds one to a
+   crawl or a batch that is asked for with it.
+3. `delivery` takes what is due in any process. `composing` writes each event in the shape that its receiver
+   reads, `signing` signs it as Standard Webhooks say, and `sending` posts it through the dialer, so the fence
+   holds. A receiver that does not answer 2xx is tried again.
 """

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import takewhile
 from typing import Final
 
@@ -18,9 +17,11 @@ from gossamer.state.webhooks import deliveries, endpoint_health, publishing
 from gossamer.state.webhooks.deliveries import WebhookDelivery
 from gossamer.state.webhooks.endpoint_health import DisabledEndpoint
 from gossamer.web.webhooks.attempt import DeliveryAttempt
+from gossamer.web.webhooks.event_type import EventType
 
 EVERY_SECONDS: Final = 2.0
 AT_ONCE: Final = 16
+ROUND_SECONDS: Final = 5.0  # then the other receivers have their turn again
 LAST_SECONDS: Final = 5.0  # for what is due when a process ends
 
 
@@ -68,13 +69,15 @@ class Webhooks:
         return len(taken)
 
     async def _deliver_to_endpoint(self, taken: Sequence[WebhookDelivery], now: int | None) -> None:
-        """Pages may come together; what began or ended comes before or after them."""
+        """One after the other, so that they keep their order. Only pages may come together."""
         left = list(taken)
+        enough = asyncio.get_running_loop().time() + ROUND_SECONDS
         while left:
-            together = list(takewhile(partial(_is_alike, left[0]), left))
-            left = left[len(together) :]
+            count = len(list(takewhile(_is_page, left))) or 1
+            together, left = left[:count], left[count:]
             attempts = await asyncio.gather(*(self.sender.send(one) for one in together))
-            if not await self._settle(dict(zip(together, attempts, strict=True)), left, now):
+            is_over = asyncio.get_running_loop().time() > enough
+            if not await self._settle(dict(zip(together, attempts, strict=True)), left, now, is_over=is_over):
                 return
 
     async def _settle(
@@ -82,8 +85,10 @@ class Webhooks:
         tried: Mapping[WebhookDelivery, DeliveryAttempt],
         left: Sequence[WebhookDelivery],
         now: int | None,
+        *,
+        is_over: bool,
     ) -> bool:
-        """Write how the attempts ended. False: one failed, so those that are left wait."""
+        """Write how the attempts ended. False: one failed, or time is over, so those that are left wait."""
         endpoint_id = next(iter(tried)).sender
         failed = [one for one, made in tried.items() if not made.reason.is_good]
         disabled: DisabledEndpoint | None = None
@@ -96,10 +101,14 @@ class Webhooks:
                 reason = tried[failed[0]].reason
                 hold, disabled = await endpoint_health.note_failure(connection, endpoint_id, reason, now=now)
                 if disabled is None:
+                    await deliveries.give_back(connection, left, now=now)
                     await deliveries.hold_others(connection, failed, hold, now=now)
-                    await deliveries.give_back(connection, left, hold, now=now)
             else:
                 await endpoint_health.note_success(connection, endpoint_id, now=now)
+                if is_over:
+                    await deliveries.give_back(connection, left, now=now)
+            if failed or is_over or not left:
+                await deliveries.release_endpoint(connection, endpoint_id)
         for one, made in tried.items():
             self._report(one, made, goes_on=goes_on[one])
         if disabled is not None:
@@ -109,7 +118,7 @@ class Webhooks:
                 webhookId=disabled.id,
                 reason=disabled.reason,
             )
-        return not failed
+        return not failed and not is_over
 
     def _report(self, delivery: WebhookDelivery, made: DeliveryAttempt, *, goes_on: bool) -> None:
         outcome = "delivered" if made.reason.is_good else "failed" if goes_on else "given_up"
@@ -127,5 +136,5 @@ class Webhooks:
         self.log.debug("webhooks_postponed", "they will be sent later", why=away.detail)
 
 
-def _is_alike(first: WebhookDelivery, other: WebhookDelivery) -> bool:
-    return first.event == other.event
+def _is_page(delivery: WebhookDelivery) -> bool:
+    return delivery.event in (EventType.CRAWL_PAGE, EventType.BATCH_PAGE)

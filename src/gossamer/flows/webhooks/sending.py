@@ -40,11 +40,11 @@ class WebhookSender:
     log: Log
     clock: Callable[[], float] = time.time
 
-    async def send(self, delivery: WebhookDelivery) -> DeliveryAttempt:
+    async def send(self, delivery: WebhookDelivery, *, though_disabled: bool = False) -> DeliveryAttempt:
         """Raises nothing that one delivery could cause."""
         started = self.clock()
         try:
-            made = await self._try(delivery, int(started))
+            made = await self._try(delivery, int(started), though_disabled=though_disabled)
         except Problem as problem:
             made = _failed(problem)
         except Exception as error:  # noqa: BLE001  (a defect that one event reveals must not stop the others)
@@ -60,7 +60,7 @@ class WebhookSender:
             retry_after=made.answer.retry_after if made.answer else None,
         )
 
-    async def _try(self, delivery: WebhookDelivery, timestamp: int) -> "_Made":
+    async def _try(self, delivery: WebhookDelivery, timestamp: int, *, though_disabled: bool) -> "_Made":
         if delivery.url:
             secret = self.secrets.get(delivery.sender, "")
             signed = signing.headers([secret] if secret else [], delivery.id, timestamp, delivery.body)
@@ -68,7 +68,7 @@ class WebhookSender:
         endpoint = await self.composer.find(delivery)
         if endpoint is None:
             return _Made(AttemptReason.DEFECT, "its endpoint is not known")
-        if endpoint.disabled_at is not None:
+        if endpoint.disabled_at is not None and not though_disabled:
             return _Made(AttemptReason.DISABLED, "its endpoint is disabled")
         outgoing = await self.composer.compose(delivery, endpoint, timestamp)
         if outgoing is None:

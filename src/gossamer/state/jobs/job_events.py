@@ -57,7 +57,7 @@ _EVENTS: Final = {
 }
 
 
-class EventType(StrEnum):
+class JobEventType(StrEnum):
     STATUS_CHANGED = "status_changed"  # written by every statement that changes the state
     STEP_STARTED = "step_started"
     STEP_DONE = "step_done"
@@ -68,7 +68,7 @@ class EventType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class NewEvent:
-    type: EventType
+    type: JobEventType
     message: str
     data: Any = None
     progress_pct: int | None = None  # of the whole job
@@ -78,7 +78,7 @@ class NewEvent:
 class Event:
     job_id: str
     seq: int  # 1, 2, 3 … in the order in which they became visible
-    type: EventType
+    type: JobEventType
     message: str
     data_json: str | None
     progress_pct: int | None
@@ -100,7 +100,7 @@ async def events(
 ) -> Sequence[Event]:
     """The events of the job after number `after_seq`, the earliest first."""
     rows = await run(connection, _EVENTS[connection.dialect.name], job_id, after_seq, limit)
-    return [Event(row[0], row[1], EventType(row[2]), *row[3:]) for row in rows]
+    return [Event(row[0], row[1], JobEventType(row[2]), *row[3:]) for row in rows]
 
 
 def _data(data: Any) -> str | None:

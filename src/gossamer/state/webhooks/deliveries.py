@@ -9,12 +9,12 @@ then one goes ahead of them (`endpoint_health`): a receiver that is away is not 
 delays no other receiver.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import BigInteger, bindparam, case, delete, func, select, update
+from sqlalchemy import BigInteger, ColumnElement, bindparam, case, delete, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
 
@@ -22,7 +22,7 @@ from gossamer.state.db.database import clock, insert_into
 from gossamer.state.webhooks.webhook_tables import webhook_deliveries, webhook_endpoints
 from gossamer.web.webhooks.attempt import AttemptReason, DeliveryAttempt
 
-TAKEN_MS: Final = 120_000  # longer than the attempts of an endpoint take
+TAKEN_MS: Final = 45_000  # longer than a round of attempts takes
 KEEP_MS: Final = 30 * 86_400_000
 # Seconds until the next attempt; after the last one it is given up.
 PAUSES: Final = (5, 30, 120, 600, 1_800, 3_600, 10_800, 21_600, 43_200)
@@ -34,6 +34,7 @@ _FINAL: Final = (AttemptReason.GONE, AttemptReason.DISABLED)  # no further attem
 _LOOKED_AT: Final = 500  # of those that are due
 
 _rows: Final = webhook_deliveries.c
+_endpoints: Final = webhook_endpoints.c
 _attempts: Final = msgspec.json.Decoder(list[DeliveryAttempt])
 
 
@@ -115,10 +116,12 @@ async def are_due(connection: AsyncConnection, *, now: int | None = None) -> boo
 async def take_due(
     connection: AsyncConnection, limit: int, *, now: int | None = None
 ) -> list[WebhookDelivery]:
-    """Take some of those that are due, the oldest first: few of one endpoint, and one if it failed before."""
+    """Take some of those that are due, the oldest first: few of one endpoint, and one if it failed before.
+    An endpoint is taken with them, until `release_endpoint`."""
     oldest = (
-        select(_rows.id, _rows.sender, _rows.url, _rows.due_at)
-        .where(_rows.due_at <= clock(now))
+        select(_rows.id, _rows.sender, _rows.url, _rows.due_at, _endpoints.failures)
+        .outerjoin(webhook_endpoints, _endpoints.id == _rows.sender)
+        .where(_rows.due_at <= clock(now), _is_free(now))
         .order_by(_rows.due_at, _rows.id)
         .limit(_LOOKED_AT)
         .subquery()
@@ -126,20 +129,15 @@ async def take_due(
     turn = func.row_number().over(
         partition_by=(oldest.c.sender, oldest.c.url), order_by=(oldest.c.due_at, oldest.c.id)
     )
-    room = case((webhook_endpoints.c.failures > 0, 1), else_=ENDPOINT_AT_ONCE)
-    ranked = (
-        select(oldest.c.id, oldest.c.due_at, turn.label("turn"), room.label("room"))
-        .outerjoin(webhook_endpoints, webhook_endpoints.c.id == oldest.c.sender)
-        .subquery()
-    )
-    chosen = (
-        select(ranked.c.id)
-        .where(ranked.c.turn <= ranked.c.room)
-        .order_by(ranked.c.due_at, ranked.c.id)
-        .limit(limit)
-    )
+    room = case((oldest.c.failures > 0, 1), else_=ENDPOINT_AT_ONCE)
+    ranked = select(oldest, turn.label("turn"), room.label("room")).subquery()
+    query = select(ranked.c.id, ranked.c.sender, ranked.c.url).where(ranked.c.turn <= ranked.c.room)
+    query = query.order_by(ranked.c.due_at, ranked.c.id).limit(limit)
+    chosen = (await connection.execute(query)).all()
+    ours = await _take_endpoints(connection, {row.sender for row in chosen if not row.url}, now)
+    ids = [row.id for row in chosen if row.url or row.sender in ours]
     # Locked by themselves, because rows cannot be locked below a window.
-    free = select(_rows.id).where(_rows.id.in_(chosen), _rows.due_at <= clock(now))
+    free = select(_rows.id).where(_rows.id.in_(ids), _rows.due_at <= clock(now))
     taken = (
         update(webhook_deliveries)
         .where(_rows.id.in_(free.with_for_update(skip_locked=True)))
@@ -149,8 +147,47 @@ async def take_due(
     return sorted((WebhookDelivery(*row) for row in await connection.execute(taken)), key=lambda one: one.id)
 
 
+async def _take_endpoints(
+    connection: AsyncConnection, endpoint_ids: Collection[str], now: int | None
+) -> set[str]:
+    """Those that no other process has taken meanwhile; and those that are not there, which stop nobody."""
+    ordered = sorted(endpoint_ids)
+    if not ordered:
+        return set()
+    known = select(_endpoints.id).where(_endpoints.id.in_(ordered)).order_by(_endpoints.id)
+    there = set((await connection.scalars(known.with_for_update())).all())
+    taken = update(webhook_endpoints).where(_endpoints.id.in_(there), _is_free(now))
+    taken = taken.values(taken_until=clock(now) + TAKEN_MS).returning(_endpoints.id)
+    return set((await connection.scalars(taken)).all()) | (set(ordered) - there)
+
+
+def _is_free(now: int | None) -> ColumnElement[bool]:
+    return or_(_endpoints.taken_until.is_(None), _endpoints.taken_until <= clock(now))
+
+
+async def release_endpoint(connection: AsyncConnection, endpoint_id: str) -> None:
+    """What was taken with it has been tried, or given back."""
+    free = update(webhook_endpoints).where(_endpoints.id == endpoint_id).values(taken_until=None)
+    await connection.execute(free)
+
+
+async def queue_taken(
+    connection: AsyncConnection, new: NewDelivery, *, now: int | None = None
+) -> WebhookDelivery:
+    """Queue a delivery that the caller tries at once; if it does not, another process does."""
+    (delivery_id,) = await queue(connection, [new], now=now)
+    taken = update(webhook_deliveries).where(_rows.id == delivery_id)
+    taken = taken.values(attempt=1, due_at=clock(now) + TAKEN_MS)
+    return WebhookDelivery(*(await connection.execute(taken.returning(*TAKEN))).one())
+
+
 async def end_attempt(
-    connection: AsyncConnection, delivery: WebhookDelivery, made: DeliveryAttempt, *, now: int | None = None
+    connection: AsyncConnection,
+    delivery: WebhookDelivery,
+    made: DeliveryAttempt,
+    *,
+    is_last: bool = False,
+    now: int | None = None,
 ) -> bool:
     """Write how the attempt ended. False: it failed, and was the last one."""
     time = now if now is not None else await connection.scalar(select(clock())) or 0
@@ -160,7 +197,7 @@ async def end_attempt(
         values |= {"delivered_at": time, "due_at": None, "failure": ""}
         await connection.execute(mine.values(values))
         return True
-    wait = _pause(delivery, made, time)
+    wait = None if is_last else _pause(delivery, made, time)
     values |= {"due_at": None if wait is None else time + wait * 1000, "failure": made.reason.value}
     # Another process may have taken it meanwhile, and even delivered it.
     mine = mine.where(_rows.delivered_at.is_(None), _rows.attempt == delivery.attempt)
@@ -207,16 +244,12 @@ async def hold_others(
 
 
 async def give_back(
-    connection: AsyncConnection,
-    untried: Sequence[WebhookDelivery],
-    milliseconds: int,
-    *,
-    now: int | None = None,
+    connection: AsyncConnection, untried: Sequence[WebhookDelivery], *, now: int | None = None
 ) -> None:
-    """They were taken and not tried, because an earlier one of their endpoint failed."""
+    """They were taken and not tried, because an earlier one of their endpoint failed, or took long."""
     for one in untried:
         mine = update(webhook_deliveries).where(_rows.id == one.id, _rows.attempt == one.attempt)
-        await connection.execute(mine.values(attempt=one.attempt - 1, due_at=clock(now) + milliseconds))
+        await connection.execute(mine.values(attempt=one.attempt - 1, due_at=clock(now)))
 
 
 async def give_up_waiting(connection: AsyncConnection, sender: str) -> None:

@@ -26,12 +26,21 @@ from gossamer.web.webhooks.webhook import EventPage, LongWork, StoredEvent, Work
 ENDED_AT_ONCE: Final = 100
 
 _JOB, _CRAWL = "job", "crawl"
-_OWN_EVENTS: Final = ("batch", "audit")  # kinds of jobs whose events have their own name
+_GROUPS: Final = {"batch": "batch", "audit": "audit", "site_audit": "audit"}  # by the kind of job; else `job`
 _ENDS: Final = {
     "done": WorkEvent.COMPLETED,
     "failed": WorkEvent.FAILED,
     "canceled": WorkEvent.CANCELED,
 }
+
+
+class _AuditJob(msgspec.Struct):
+    """What is needed of the payload of an audit's job."""
+
+    audit_id: str
+
+
+_audit: Final = msgspec.json.Decoder(_AuditJob)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +144,7 @@ _ENDED_JOBS: Final = select(
     jobs.c.status,
     jobs.c.finished_at,
     jobs.c.last_error,
+    jobs.c.payload_json,
 ).where(jobs.c.job_id.in_(bindparam("ids", expanding=True)), jobs.c.finished_at.is_not(None))
 _ENDED_CRAWLS: Final = select(
     crawls.c.id,
@@ -147,9 +157,10 @@ _ENDED_CRAWLS: Final = select(
 
 
 def _end(row: Any) -> WebhookEvent:
-    group = row.kind if row.kind in (*_OWN_EVENTS, _CRAWL) else _JOB
+    group = _CRAWL if row.kind == _CRAWL else _GROUPS.get(row.kind, _JOB)
+    subject = _audit.decode(row.payload_json).audit_id if group == "audit" else row.id
     error = str(msgspec.json.decode(row.last_error, type=JobError)) if row.last_error else ""
-    return work_event(group, _ENDS[row.status], row.tenant_id, row.id, error=error)
+    return work_event(group, _ENDS[row.status], row.tenant_id, subject, error=error)
 
 
 async def _list_listening(connection: AsyncConnection, event: WebhookEvent) -> list[WebhookEndpoint]:

@@ -51,6 +51,7 @@ webhook_endpoints: Final = Table(
     time_("failing_since", nullable=True),
     time_("held_until", nullable=True),
     time_("delivered_at", nullable=True),  # the last success
+    time_("taken_until", nullable=True),  # one process at a time sends to it, so that events keep their order
     Index(None, "tenant_id"),
     Index("ix_webhook_endpoints_work", "work_id", unique=True, **where_("work_id IS NOT NULL")),
     Index("ix_webhook_endpoints_listening", "tenant_id", **where_(LISTENING)),

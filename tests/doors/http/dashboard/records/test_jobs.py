@@ -7,7 +7,7 @@ from tests.doors.services import Visit
 from gossamer import problems
 from gossamer.problems import Problem
 from gossamer.state.jobs.job import Job, JobError, NewJob
-from gossamer.state.jobs.job_events import EventType, NewEvent
+from gossamer.state.jobs.job_events import JobEventType, NewEvent
 
 HOSTILE = "<script>alert(1)</script>\"'"
 
@@ -24,7 +24,7 @@ async def put(visit: Visit, client: httpx.AsyncClient, kind: str = "render", **p
 async def fail(visit: Visit, kind: str, problem: Problem) -> None:
     jobs = visit.service.jobs
     (lease,) = await jobs.lease({kind: 1}, worker="test")
-    await jobs.emit(lease, [NewEvent(EventType.STEP_STARTED, f"opening {HOSTILE}", progress_pct=40)])
+    await jobs.emit(lease, [NewEvent(JobEventType.STEP_STARTED, f"opening {HOSTILE}", progress_pct=40)])
     await jobs.fail(lease, JobError.of(problem), retry_in=None)
 
 

@@ -14,7 +14,7 @@ from gossamer.flows.render import render
 from gossamer.flows.render.render_failure import RenderFailure
 from gossamer.problems import ProblemKind
 from gossamer.state.jobs.job import Job, JobError, JobState
-from gossamer.state.jobs.job_events import Event, EventType
+from gossamer.state.jobs.job_events import Event, JobEventType
 
 _KINDS: Final = {kind.code: kind for kind in problems.KINDS.values()}
 _EXAMPLE_ID: Final = "01JGGR2Z3W8Q4T6V9X0Y1B2C3D"
@@ -65,7 +65,7 @@ class ShownEvent(msgspec.Struct, rename="camel"):
     """An event of a job."""
 
     id: int
-    type: EventType
+    type: JobEventType
     message: str
     data: Any
     progress: int | None
@@ -181,7 +181,7 @@ EXAMPLE_DELETION: Final = msgspec.structs.replace(
 )
 EXAMPLE_EVENT: Final = ShownEvent(
     id=2,
-    type=EventType.STEP_STARTED,
+    type=JobEventType.STEP_STARTED,
     message="fetching the page",
     data=None,
     progress=5,

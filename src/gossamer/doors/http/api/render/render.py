@@ -25,7 +25,7 @@ from gossamer.flows.render.serve import REFUSED_SECONDS, HotPage, Queued, Render
 from gossamer.problems import Problem
 from gossamer.reach.page.visit import Awaited
 from gossamer.state.jobs.job import Job, JobState
-from gossamer.state.jobs.job_events import EventType
+from gossamer.state.jobs.job_events import JobEventType
 from gossamer.state.jobs.jobs import Jobs
 from gossamer.state.pages.cached_page import PageHit
 from gossamer.state.tenants.activity import Via
@@ -169,7 +169,7 @@ class RenderEndpoints:
 
     async def _doing(self, job: Job) -> str:
         recent = await self.jobs.events(job.job_id, after_seq=max(0, job.event_seq - _RECENT))
-        steps = [event.message for event in recent if event.type is EventType.STEP_STARTED]
+        steps = [event.message for event in recent if event.type is JobEventType.STEP_STARTED]
         return f"{steps[-1][:1].upper()}{steps[-1][1:]}..." if steps else "Starting..."
 
     def routes(self) -> list[Route]:

@@ -70,6 +70,7 @@ NAVIGATION: Final[Mapping[str, tuple[Entry, ...]]] = {
     ),
     "Account": (
         Entry("keys", "/app/keys", "Keys", Role.USER),
+        Entry("webhooks", "/app/webhooks", "Webhooks", Role.USER),
         Entry("usage", "/app/usage", "Usage", Role.VIEWER),
         Entry("payments", "/app/payments", "Payments", Role.ADMIN),
         Entry("activity", "/app/activity", "Activity", Role.USER),

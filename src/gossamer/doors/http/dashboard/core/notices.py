@@ -32,5 +32,11 @@ NOTICES: Final[dict[str, str]] = {
     "schedule-resumed": "The schedule runs again.",
     "schedule-run": "It has been started.",
     "schedule-deleted": "The schedule is deleted. What it has started stays.",
+    "webhook-changed": "The webhook is changed.",
+    "webhook-enabled": "The webhook is enabled. It hears of what happens from now on.",
+    "webhook-disabled": "The webhook is disabled. Nothing is sent to it.",
+    "webhook-removed": "The webhook is removed.",
+    "delivery-resent": "The event is sent again, under the same id.",
+    "deliveries-resent": "What was given up is sent again, under the same ids.",
     "domain-reset": "The host is tried again. Its failures and its robots.txt are forgotten.",
 }

@@ -66,6 +66,7 @@ def _add_endpoints() -> None:
         sa.Column("failing_since", sa.BigInteger, nullable=True),
         sa.Column("held_until", sa.BigInteger, nullable=True),
         sa.Column("delivered_at", sa.BigInteger, nullable=True),
+        sa.Column("taken_until", sa.BigInteger, nullable=True),
         sa.PrimaryKeyConstraint("id"),
         sa.ForeignKeyConstraint(["tenant_id"], ["tenants.id"]),
     )

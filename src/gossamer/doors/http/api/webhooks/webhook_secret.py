@@ -1,23 +1,13 @@
-"""The secret that signs the webhooks of a caller's crawls and batches."""
+"""The secret that signs the webhooks that a caller's crawls and batches were asked for with."""
 
 from dataclasses import dataclass
-from typing import Annotated
 
-import msgspec
-from msgspec import Meta
-
+from gossamer.doors.http.api.webhooks.webhook_shapes import EXAMPLE_SECRET
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.routing import Route
 from gossamer.flows.webhooks.webhook_keys import WebhookKeys, owner_of
 from gossamer.state.tenants.tenants import Role
-
-EXAMPLE_SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"  # noqa: S105
-
-
-class WebhookSecret(msgspec.Struct, frozen=True):
-    """What receivers verify webhooks with."""
-
-    secret: Annotated[str, Meta(description="The same for all crawls and batches of your tenant.")]
+from gossamer.web.webhooks.endpoint import WebhookSecret
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +24,10 @@ class WebhookSecretEndpoints:
                 path="/api/webhook-secret",
                 handler=self.get_webhook_secret,
                 needs=Role.USER,
-                tag="Keys",
-                summary="Show the secret that signs your webhooks",
-                description="Events of crawls and batches are signed with it, as Standard Webhooks say.",
+                tag="Webhooks",
+                summary="Show the secret that signs webhooks of your work",
+                description="Events of crawls and batches that were asked for with `webhook` are signed with "
+                "it, as Standard Webhooks say. A webhook that was registered has a secret of its own.",
                 example=WebhookSecret(EXAMPLE_SECRET),
             )
         ]
