@@ -31,6 +31,7 @@ from gossamer.state.db.tables import (
     usage_days,
     users,
 )
+from gossamer.state.memory.memory_tables import memory_stores
 from gossamer.state.operations.operation_tables import webhook_subscriptions
 from gossamer.state.tenants.tenants import Key, list_all_keys
 
@@ -40,7 +41,17 @@ PEOPLE: Final = (sessions, sign_in_links, users, api_keys)  # in an order that f
 # Nothing else hangs on them.
 RECORDS: Final = (audits, past_usage, tenant_days, usage_days, webhook_subscriptions)
 _INDEX: Final = (search_drops, search_lexicon, search_tenants)
-_EVERYTHING: Final = (jobs, crawls, archives, batches, cached_pages, search_pages, *RECORDS, *PEOPLE)
+_EVERYTHING: Final = (
+    jobs,
+    crawls,
+    archives,
+    batches,
+    cached_pages,
+    search_pages,
+    memory_stores,
+    *RECORDS,
+    *PEOPLE,
+)
 
 
 async def lock(connection: AsyncConnection, tenant: str) -> bool:
