@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Required, TypedDict
 
 from gossamer.web.crawl.scope import Reach
+from gossamer.web.memory.memory_entry import MemoryFormat
 from gossamer.web.pages.capture_answer import Paper, PictureFormat
 from gossamer.web.pages.map_request import SitemapUse
 from gossamer.web.pages.page_request import Format, Rendering
@@ -162,6 +163,23 @@ class AuditKeywords(TypedDict, total=False):
     max_links: int
     max_pages: int
     timeout: int  # milliseconds
+
+
+class ValueKeywords(TypedDict, total=False):
+    format: MemoryFormat
+    title: str
+    tags: Sequence[str]
+    ttl: int | None  # seconds
+    if_version: int | None  # 0: only if there is no such entry
+
+
+class RememberedPageKeywords(TypedDict, total=False):
+    max_age: int  # seconds: take a page that is stored here
+    render: Rendering
+    title: str
+    tags: Sequence[str]
+    ttl: int | None  # seconds
+    if_version: int | None
 
 
 def body_of(call: str, keywords: type, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -27,9 +27,7 @@ class MemoryVersion(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
     """What is known of one version of an entry."""
 
     version: Annotated[int, Meta(description="Begins with 1 and grows by one with every write.")]
-    format: Annotated[MemoryFormat, Meta(description="`text` and `markdown`: the value is a string.")] = (
-        "json"
-    )
+    format: Annotated[MemoryFormat, Meta(description="`text` and `markdown`: the value is a string.")]
     size: Annotated[int, Meta(description="Bytes of the value, as JSON.")]
     updated_at: Annotated[str, Meta(description="When it was written.")]
     title: str = ""

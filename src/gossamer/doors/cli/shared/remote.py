@@ -28,6 +28,7 @@ _ASKING: Final = frozenset(
         "crawls",
         "audit",
         "llms",
+        "memory",
     }
 )
 

@@ -270,8 +270,8 @@ class MemoryEntriesEndpoints:
         }
         about = (
             "The page is read as `/fetch` reads it, and its markdown is kept with its title and the time. "
-            "Only the page that was asked for is remembered: if its outcome is not `ok`, the answer is 422, and "
-            "what was there stays. Without `url`, the page of the entry is read again."
+            "Only the page that was asked for is remembered: if its outcome is not `ok`, the answer is 422, "
+            "and what was there stays. Without `url`, the page of the entry is read again."
         )
         return [
             Route(

@@ -66,6 +66,7 @@ NAVIGATION: Final[Mapping[str, tuple[Entry, ...]]] = {
         Entry("batches", "/app/batches", "Batches", Role.USER),
         Entry("jobs", "/app/jobs", "Jobs", Role.USER),
         Entry("search", "/app/search", "Search", Role.USER),
+        Entry("memory", "/app/memory", "Memory", Role.USER),
     ),
     "Account": (
         Entry("keys", "/app/keys", "Keys", Role.USER),

@@ -26,5 +26,7 @@ NOTICES: Final[dict[str, str]] = {
     "audit-deleting": "The audit is deleted. What was crawled for it goes now.",
     "batch-deleting": "The batch is being deleted, with its results.",
     "tenant-deleting": "The tenant is being deleted, with everything that it has. Its keys are refused.",
+    "memory-restored": "The earlier version is in force again, as a new one.",
+    "memory-deleted": "It is deleted.",
     "domain-reset": "The host is tried again. Its failures and its robots.txt are forgotten.",
 }
