@@ -67,7 +67,7 @@ class LoopThread:
         await self._loop.shutdown_default_executor()
 
 
-class Blocking(Protocol[C]):
+class BlockingCalls(Protocol[C]):
     """What has the calls of a client, and waits for each."""
 
     client: C
@@ -76,9 +76,9 @@ class Blocking(Protocol[C]):
 
 def _blocking(
     call: Callable[Concatenate[C, P], Awaitable[T]],
-) -> Callable[Concatenate[Blocking[C], P], T]:
+) -> Callable[Concatenate[BlockingCalls[C], P], T]:
     @wraps(call)
-    def wait(self: Blocking[C], /, *arguments: P.args, **options: P.kwargs) -> T:
+    def wait(self: BlockingCalls[C], /, *arguments: P.args, **options: P.kwargs) -> T:
         async def work() -> T:
             return await call(self.client, *arguments, **options)
 

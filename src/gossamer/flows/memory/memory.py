@@ -23,7 +23,7 @@ from gossamer.state.db.database import Database
 from gossamer.state.memory import entries, memory_index, removal, stores, writes
 from gossamer.state.memory.entries import EntryKey
 from gossamer.state.memory.stores import MemoryStore, NamespaceRow, StoredSize, StoreFull
-from gossamer.state.memory.writes import MemoryBounds, NewEntry, VersionConflict
+from gossamer.state.memory.writes import MemoryBounds, NewMemory, VersionConflict
 from gossamer.state.tenants.activity import Via
 from gossamer.state.tenants.tenants import PUBLIC
 from gossamer.web.html.dates import unix_time
@@ -156,7 +156,7 @@ class Memory:
     async def write(
         self,
         caller: Caller,
-        new: Sequence[NewEntry],
+        new: Sequence[NewMemory],
         on_written: OnWritten | None = None,
         *,
         now: int | None = None,
@@ -264,7 +264,7 @@ class Memory:
             return None, {}
         return store, await stores.find_namespaces(connection, store.id, names)
 
-    async def _prepare(self, caller: Caller, asked: MemoryWrite, now: int | None) -> NewEntry:
+    async def _prepare(self, caller: Caller, asked: MemoryWrite, now: int | None) -> NewMemory:
         ttl_ms = None if asked.ttl is None else asked.ttl * 1000
         if asked.restore is UNSET:
             return await prepare(
@@ -324,13 +324,13 @@ async def prepare(
     ttl_ms: int | None = None,
     expires_at: int | None = None,
     if_version: int | None = None,
-) -> NewEntry:
+) -> NewMemory:
     """Compress and analyse a value, so that the transaction that writes it is short."""
     check_value(value, format_)
     encoded, tags = encode_value(value), check_tags(tags)
 
-    def work() -> NewEntry:
-        return NewEntry(
+    def work() -> NewMemory:
+        return NewMemory(
             namespace=namespace,
             key=key,
             format=format_,

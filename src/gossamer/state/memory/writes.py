@@ -36,7 +36,7 @@ _KEPT: Final = [str(column.name) for column in memory_versions.columns]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NewEntry:
+class NewMemory:
     """A value that is to be written, compressed and analysed."""
 
     namespace: str
@@ -85,7 +85,7 @@ class DroppedEntries(NamedTuple):
 async def put(
     connection: AsyncConnection,
     store: MemoryStore,
-    new: Sequence[NewEntry],
+    new: Sequence[NewMemory],
     bounds: MemoryBounds,
     keep_versions: int,
     *,
@@ -154,7 +154,7 @@ async def _put_one(
     connection: AsyncConnection,
     store: MemoryStore,
     namespace_id: str,
-    new: NewEntry,
+    new: NewMemory,
     keep_versions: int,
     at: int,
 ) -> tuple[MemoryEntry, DroppedEntries, int]:
@@ -205,7 +205,7 @@ async def _keep_old(
     return int(sum(sizes)) + (0 if keep else int(old.size))
 
 
-async def _set_tags(connection: AsyncConnection, namespace_id: str, new: NewEntry) -> None:
+async def _set_tags(connection: AsyncConnection, namespace_id: str, new: NewMemory) -> None:
     own = (_tags.namespace_id == namespace_id) & (_tags.key == new.key)
     await connection.execute(delete(memory_tags).where(own))
     if new.tags:
@@ -225,7 +225,7 @@ async def _make_room(connection: AsyncConnection, store: MemoryStore, bounds: Me
             raise StoreFull(quota, getattr(bounds, quota), getattr(store.size, quota))
 
 
-def _row(namespace_id: str, new: NewEntry, version: int, created_at: int, at: int) -> dict[str, Any]:
+def _row(namespace_id: str, new: NewMemory, version: int, created_at: int, at: int) -> dict[str, Any]:
     expires_at = new.expires_at if new.ttl_ms is None else at + new.ttl_ms
     return {
         "namespace_id": namespace_id,
@@ -243,7 +243,7 @@ def _row(namespace_id: str, new: NewEntry, version: int, created_at: int, at: in
     }
 
 
-def _shown(new: NewEntry, row: dict[str, Any]) -> MemoryEntry:
+def _shown(new: NewMemory, row: dict[str, Any]) -> MemoryEntry:
     expires_at = row["expires_at"]
     return MemoryEntry(
         namespace=new.namespace,

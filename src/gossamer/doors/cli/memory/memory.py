@@ -21,6 +21,7 @@ from gossamer.web.memory.memory_answer import MemoryHit, MemoryOverview
 from gossamer.web.memory.memory_entry import MemoryEntry, MemoryFormat
 from gossamer.web.memory.memory_names import DEFAULT_NAMESPACE
 from gossamer.web.pages.page_request import Rendering
+from gossamer.web.search.snippet import MARK
 
 T = TypeVar("T")
 NOTHING: Final = 3
@@ -276,7 +277,9 @@ def _format(hit: MemoryHit) -> str:
     entry = hit.entry
     head = click.style(f"{entry.namespace}/{_plain(entry.key)}", bold=True)
     title = f"  {_plain(entry.title)}" if entry.title else ""
-    return f"{head}{title}\n{_plain(hit.snippet)}\n"
+    pieces = _plain(hit.snippet).split(MARK)
+    marked = "".join(click.style(piece, bold=True) if at % 2 else piece for at, piece in enumerate(pieces))
+    return f"{head}{title}\n{marked}\n"
 
 
 def _plain(text: str) -> str:

@@ -21,10 +21,11 @@ class RememberArguments(ToolArguments, frozen=True, kw_only=True):
     )
     namespace: Place = "default"
     tags: tuple[str, ...] = ()
-    ttl: Annotated[int | UnsetType, Meta(ge=1, description="Seconds after which to forget it.")] = UNSET
-    if_version: Annotated[
-        int | UnsetType, Meta(ge=0, description="Only if it has this version; 0: only if it is new.")
-    ] = UNSET
+    ttl: Annotated[int, Meta(ge=1, description="Seconds after which to forget it.")] | UnsetType = UNSET
+    if_version: (
+        Annotated[int, Meta(ge=0, description="Only if it has this version; 0: only if it is new.")]
+        | UnsetType
+    ) = UNSET
 
 
 async def remember(call: ToolCall, asked: RememberArguments) -> Content:
@@ -33,7 +34,6 @@ async def remember(call: ToolCall, asked: RememberArguments) -> Content:
         body.pop("value", None)
         entry = await call.api.post("/memory/pages", body)
     else:
-        body.setdefault("value", None)
         if isinstance(asked.value, str):
             body["format"] = "markdown"
         entry = (await call.api.post("/memory/entries", {"entries": [body]}))["entries"][0]
@@ -42,9 +42,10 @@ async def remember(call: ToolCall, asked: RememberArguments) -> Content:
 
 class RecallArguments(ToolArguments, frozen=True, kw_only=True):
     key: Annotated[str | UnsetType, Meta(description="The name it was remembered by.")] = UNSET
-    query: Annotated[
-        str | UnsetType, Meta(max_length=400, description="Or words: finds what was remembered about them.")
-    ] = UNSET
+    query: (
+        Annotated[str, Meta(max_length=400, description="Or words: finds what was remembered about them.")]
+        | UnsetType
+    ) = UNSET
     namespace: Annotated[
         str | UnsetType, Meta(description="Where; a query looks everywhere, a key in default.")
     ] = UNSET
@@ -136,5 +137,6 @@ TOOLS: Final = (
         ForgetArguments,
         forget,
         changes=True,
+        destroys=True,
     ),
 )
