@@ -27,7 +27,7 @@ _ETAG: Final = re.compile(r'"(\d{1,18})"')
 class EntriesQuery(msgspec.Struct, forbid_unknown_fields=True):
     """Which entries."""
 
-    namespace: Namespace = DEFAULT_NAMESPACE
+    namespace: Annotated[Namespace, Meta(description="Where they are.")] = DEFAULT_NAMESPACE
     prefix: Annotated[str, Meta(max_length=256, description="Only keys that begin so.")] = ""
     tag: Annotated[str, Meta(max_length=64, description="Only entries with this tag.")] = ""
     cursor: Annotated[str, Meta(max_length=256, description="The `nextCursor` of the last answer.")] = ""
@@ -95,7 +95,7 @@ class MemorySearchRequest(msgspec.Struct, frozen=True, rename="camel", forbid_un
 class MemorySearchQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The same in an address, with one namespace and one tag."""
 
-    query: Annotated[str, Meta(min_length=1, max_length=400)]
+    query: Annotated[str, Meta(min_length=1, max_length=400, description="A question in plain words.")]
     namespace: Annotated[Namespace | None, Meta(description="Where; the default is everywhere.")] = None
     tag: Annotated[str, Meta(max_length=64, description="Only entries with this tag.")] = ""
     limit: Annotated[int, Meta(ge=1, le=50, description="The most results.")] = 10
