@@ -47,7 +47,7 @@ def test_the_examples_run(server: str, site: Site, tmp_path: Path) -> None:
     assert f"{url} done" in done.stdout
     assert f"200 {url}" in done.stdout
     assert "INVALID_URL" in done.stdout
-    assert "notes **Silk** is stronger than steel." in done.stdout
+    assert "notes **Silk** is **stronger** than steel." in done.stdout
 
 
 def test_every_name_and_call_is_described() -> None:
