@@ -67,6 +67,10 @@ from gossamer.flows.data.removal.retention import KeepTimes, Retention
 from gossamer.flows.data.repair.replayer import Replayer
 from gossamer.flows.data.repair.verifier import Verifier
 from gossamer.flows.doctor.doctor import Doctor
+from gossamer.flows.memory.memory import Memory, WalletBounds
+from gossamer.flows.memory.memory_pages import MemoryPages
+from gossamer.flows.memory.memory_search import MemorySearch
+from gossamer.flows.memory.page_reader import MemoryPageReader
 from gossamer.flows.pages.browse import Browsing
 from gossamer.flows.pages.capture import Capturer
 from gossamer.flows.pages.extract import Extractor
@@ -275,6 +279,12 @@ class Service:
             self.quotas,
             settings.user_agent,
         )
+        wallets = WalletBounds(settings.memory_wallet_entries, settings.memory_wallet_bytes)
+        self.memory = Memory(self.database, self.quotas, wallets, settings.memory_versions)
+        reads = MemoryPageReader(self.reader, self.crawl_results, time.time)
+        self.memory_pages = MemoryPages(self.memory, reads)
+        meaning = None if self.embeddings is None else self.embeddings.source
+        self.memory_search = MemorySearch(self.memory, self.index, meaning, log)
         probe = SiteProbe(self.fetcher, self.parsers)
         self.auditor = Auditor(probe, self.database, self.crawls, self.blobs, settings.user_agent)
         self.audits = Audits(self.jobs, self.dialer, self.auditor, self.quotas)
@@ -364,6 +374,7 @@ class Service:
         start("index", partial(upkeep.keep_indexed, self.index, self.log))
         start("retention", partial(upkeep.keep_in_time, self.retention, self.log))
         start("crawls", partial(upkeep.keep_crawling, self.crawls, self.frontier, self.deleter, self.log))
+        start("memory", partial(upkeep.keep_memory, self.memory, self.log))
         start("quotas", partial(upkeep.keep_quotas, self.quotas, self.log))
         start("event_loop", partial(watch_event_loop, self.metrics))
         start("crawl_metrics", CrawlWatch(self.crawl_stats, self.metrics, self.log).run)

@@ -403,6 +403,40 @@ IDEMPOTENCY_KEY_CONFLICT = ProblemKind(
     detail="Idempotency-Key 'order-17' was already used with a different request body",
     extra={"hint": "Use a new key, or wait until this one expires (60 s)."},
 )
+VERSION_CONFLICT = ProblemKind(
+    code="VERSION_CONFLICT",
+    name="version-conflict",
+    status=409,
+    title="Version Conflict",
+    when="A write to memory was to happen only if the entry has a certain version, and it has another one. "
+    "Nothing was written. `details.version` is the version that it has; 0 means that there is no such entry.",
+    causes=(
+        "Another writer was faster.",
+        "`ifVersion` is 0, which is for new entries, and the entry is there.",
+        "The entry has expired or was deleted.",
+    ),
+    fixes=(
+        "Read the entry, apply your change to what it has now, and write again with its `version`.",
+        "Leave `ifVersion` out to write in any case.",
+    ),
+    detail="research/plan has version 4, and 3 was expected.",
+    extra={"details": {"namespace": "research", "key": "plan", "expected": 3, "version": 4}},
+)
+PRECONDITION_FAILED = ProblemKind(
+    code="PRECONDITION_FAILED",
+    name="precondition-failed",
+    status=412,
+    title="Precondition Failed",
+    when="The request has an If-Match or If-None-Match header, and what is there does not fit it. Nothing "
+    "was changed. `details.version` is the version that the entry has; 0 means that there is no such entry.",
+    causes=("Another writer was faster.", "`If-None-Match: *` was sent, and the entry is there."),
+    fixes=(
+        "Get what is there, apply your change to it, and send its `ETag` as If-Match.",
+        "Leave the header out to write in any case.",
+    ),
+    detail="research/plan has version 4, and 3 was expected.",
+    extra={"details": {"namespace": "research", "key": "plan", "expected": 3, "version": 4}},
+)
 PAYMENT_IN_USE = ProblemKind(
     code="PAYMENT_IN_USE",
     name="payment-in-use",
@@ -526,20 +560,22 @@ QUOTA_EXCEEDED = ProblemKind(
     name="quota-exceeded",
     status=429,
     title="Quota Exceeded",
-    when="Your tenant has as much of something as its tier allows: crawls, pages, bytes, jobs or batches; "
-    "`details.quota` says of what. Quotas bound what requests leave behind, while rate limits bound how many "
-    "requests there are.",
+    when="Your tenant has as much of something as its tier allows: crawls, pages, bytes, jobs, batches or "
+    "memory; `details.quota` says of what. Quotas bound what requests leave behind, while rate limits bound "
+    "how many requests there are.",
     causes=(
         "`crawls`, `jobs`, `batches`: too many are open at the same time.",
         "`pages`: crawls have stored as many pages as they may in a day (UTC). They are paused, not lost.",
         "`bytes`: crawled and cached pages take as much room as they may.",
         "`crawl_pages`: the crawl asks for more pages than one crawl may store.",
+        "`memory_entries`, `memory_bytes`: memory has as many entries, or as many bytes, as it may.",
     ),
     fixes=(
         "`crawls`, `jobs`, `batches`: wait for one to end, or stop one that you do not need.",
         "`pages`: wait until `resetAt`; crawls go on by themselves.",
         "`bytes`: delete crawls and cached pages that you do not need.",
         "`crawl_pages`: ask for fewer with `maxPages`.",
+        "`memory_entries`, `memory_bytes`: delete entries, or give them a `ttl`.",
         "`GET /api/usage` lists your quotas. A higher tier allows more (`upgradeUrl`, if present).",
         "If you run the server: `details.setting` names the setting of the quota.",
     ),

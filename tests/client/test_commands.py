@@ -149,3 +149,19 @@ def test_without_a_data_folder_that_can_be_written_nothing_is_kept(tmp_path: Pat
     assert "every day, mostly at night" in done.stdout
     assert "cannot be written" in done.stderr
     assert [one.name for one in tmp_path.iterdir()] == ["file"]
+
+
+def test_what_is_remembered_there_is_found_and_brought_here(server: str, tmp_path: Path) -> None:
+    (tmp_path / "plan.md").write_text("# Plan\n\nClimb the mountain.")
+    put = ("memory", "put", "plan", "--file", "plan.md", "--namespace", "commands", "--if-version", "0")
+    assert ask(server, tmp_path, *put).stdout == "commands/plan: version 1, 31 bytes.\n"
+    assert "has version 1" in ask(server, tmp_path, *put, code=1).stderr
+    found = ask(server, tmp_path, "memory", "search", "mountain", "-n", "commands").stdout
+    assert found == "commands/plan\nClimb the mountain.\n\n"
+    ask(server, tmp_path, "memory", "export", "-n", "commands", "--output", "memory.ndjson")
+    gossamer("memory", "import", "memory.ndjson", folder=tmp_path)
+    here = gossamer("memory", "get", "plan", "-n", "commands", folder=tmp_path).stdout
+    assert here == "# Plan\n\nClimb the mountain.\n"
+    gossamer("memory", "delete", "--all", "-n", "commands", folder=tmp_path)
+    assert gossamer("memory", "get", "plan", folder=tmp_path, check=False).returncode == 3
+    ask(server, tmp_path, "memory", "delete", "--all", "-n", "commands")

@@ -1,4 +1,4 @@
-"""The examples of docs/library.md run, at a local site and a local server."""
+"""The examples of docs/library.md and docs/memory.md run, at a local site and a local server."""
 
 import os
 import re
@@ -13,6 +13,7 @@ from tests.doors.services import ADMIN_KEY
 from tests.site.server import Site
 
 LIBRARY = (ROOT / "docs" / "library.md").read_text()
+MEMORY = (ROOT / "docs" / "memory.md").read_text()
 PAGE = """<!doctype html><title>An example</title><meta name="author" content="Somebody"><main>
 <h1>An example</h1>
 <p>Enough words to be a page that somebody would want to read, and then some more of them.</p></main>"""
@@ -20,8 +21,8 @@ PAGE = """<!doctype html><title>An example</title><meta name="author" content="S
 
 def test_the_examples_run(server: str, site: Site, tmp_path: Path) -> None:
     url = site.url(say(PAGE))
-    blocks = re.findall(r"```python\n(.*?)```", LIBRARY, re.DOTALL)
-    assert len(blocks) == 5
+    blocks = re.findall(r"```python\n(.*?)```", LIBRARY + MEMORY, re.DOTALL)
+    assert len(blocks) == 6
     for name, shown in {
         "https://example.com/other": url,
         "https://example.com/": url,
@@ -46,6 +47,7 @@ def test_the_examples_run(server: str, site: Site, tmp_path: Path) -> None:
     assert f"{url} done" in done.stdout
     assert f"200 {url}" in done.stdout
     assert "INVALID_URL" in done.stdout
+    assert "notes **Silk** is **stronger** than steel." in done.stdout
 
 
 def test_every_name_and_call_is_described() -> None:

@@ -10,6 +10,7 @@ from gossamer.doors.http.api.pages.search import SearchRequest
 from gossamer.flows.pages.capture_request import Margins, PdfRequest, ScreenshotRequest, Viewport
 from gossamer.web.audit.report import AuditOptions
 from gossamer.web.crawl.spec import NewCrawl
+from gossamer.web.memory.memory_request import MemoryPage, MemoryValue
 from gossamer.web.pages.batch_request import BatchRequest
 from gossamer.web.pages.extract_request import ExtractRequest
 from gossamer.web.pages.map_request import MapRequest
@@ -29,6 +30,8 @@ SAME: list[tuple[type, type[msgspec.Struct], set[str]]] = [
     (options.BatchKeywords, BatchRequest, {"urls"}),
     (options.CrawlKeywords, NewCrawl, {"seeds"}),
     (options.AuditKeywords, AuditOptions, set()),
+    (options.ValueKeywords, MemoryValue, {"value", "restore"}),
+    (options.RememberedPageKeywords, MemoryPage, {"url"}),
 ]
 
 

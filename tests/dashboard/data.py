@@ -33,6 +33,15 @@ async def fill(stage: Stage) -> dict[str, str]:
     await stage.wait(f"/api/jobs/{batch['jobId']}", "done", "failed")
     site = await _post(stage, "/audits", {"url": f"{shop}/", "options": {"maxPages": 50}})
     await stage.wait(f"/api/jobs/{site['jobId']}", "done", "failed")
+    for text in ("# Plan\n\nLook at the drawings.", "# Plan\n\nLook at the drawings, then measure."):
+        plan = {
+            "namespace": "research",
+            "key": "plan",
+            "value": text,
+            "format": "markdown",
+            "tags": ["draft"],
+        }
+        await _post(stage, "/memory/entries", {"entries": [plan]})
     running = {"seeds": [f"http://harbour.example:{shop.rpartition(':')[2]}/"], "name": "The same, slowly"}
     slow = await _post(stage, "/api/crawls", {**running, "delay": 2})
     await _until_it_moves(stage, slow["crawlId"])
@@ -66,6 +75,11 @@ async def fill(stage: Stage) -> dict[str, str]:
         "jobs": "/app/jobs",
         "job": f"/app/jobs/{audit['jobId']}",
         "search": "/app/search?query=drawings",
+        "memory": "/app/memory",
+        "memory-found": "/app/memory?query=drawings",
+        "memory-entries": "/app/memory/namespace?namespace=research",
+        "memory-entry": "/app/memory/entry?namespace=research&key=plan",
+        "memory-delete": "/app/memory/delete?namespace=research",
         "keys": "/app/keys",
         "usage": "/app/usage",
         "payments": "/app/payments",

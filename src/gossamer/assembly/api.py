@@ -32,6 +32,8 @@ from gossamer.doors.http.api.crawl.crawls import CrawlsEndpoints
 from gossamer.doors.http.api.crawl.domains import DomainsEndpoints
 from gossamer.doors.http.api.crawl.frontier import FrontierEndpoints
 from gossamer.doors.http.api.crawl.purge import PurgeEndpoints
+from gossamer.doors.http.api.memory.entries import MemoryEntriesEndpoints
+from gossamer.doors.http.api.memory.memory import MemoryEndpoints
 from gossamer.doors.http.api.pages.batch import BatchEndpoints
 from gossamer.doors.http.api.pages.capture import CaptureEndpoints
 from gossamer.doors.http.api.pages.extract import ExtractEndpoints
@@ -78,6 +80,8 @@ class Api:
     extract: ExtractEndpoints
     search: SearchEndpoints
     map: MapEndpoints
+    memory: MemoryEndpoints
+    memory_entries: MemoryEntriesEndpoints
     capture: CaptureEndpoints
     render: RenderEndpoints
     page_cache: PageCacheEndpoints
@@ -134,6 +138,8 @@ def open_api(service: "Service") -> Api:
         extract=ExtractEndpoints(service.extractor, upgrade_url),
         search=SearchEndpoints(service.finder),
         map=MapEndpoints(service.mapper),
+        memory=MemoryEndpoints(service.memory, service.memory_search, service.deleter),
+        memory_entries=MemoryEntriesEndpoints(service.memory, service.memory_pages, upgrade_url),
         capture=CaptureEndpoints(service.capturer, service.dialer, upgrade_url),
         render=RenderEndpoints(service.render_service, service.jobs, service.render_pace, upgrade_url),
         page_cache=PageCacheEndpoints(service.render_service, clearer, service.warmer),

@@ -18,6 +18,7 @@ from gossamer.doors.http.dashboard.account.webhooks import WebhookPages
 from gossamer.doors.http.dashboard.core.assets import load_assets
 from gossamer.doors.http.dashboard.core.dashboard import Dashboard
 from gossamer.doors.http.dashboard.core.notices import NOTICES
+from gossamer.doors.http.dashboard.memory.memory import RememberedPages
 from gossamer.doors.http.dashboard.records.audits import AuditPages
 from gossamer.doors.http.dashboard.records.batches import BatchPages
 from gossamer.doors.http.dashboard.records.cache import CachePages
@@ -107,6 +108,7 @@ def _records(service: "Service", dashboard: Dashboard, api: Api) -> list[Endpoin
         BatchPages(dashboard, api.batch, api.jobs),
         CachePages(dashboard, api.cached_pages, api.page_cache, service.settings.upgrade_url),
         JobPages(dashboard, api.jobs),
+        RememberedPages(dashboard, api.memory, api.memory_entries),
     ]
 
 

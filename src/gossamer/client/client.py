@@ -3,6 +3,7 @@
 import asyncio
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack
 from urllib.parse import quote, urlencode
@@ -38,6 +39,7 @@ from gossamer.web.pages.read_result import FetchAnswer
 from gossamer.web.search.search_answer import SearchAnswer
 
 if TYPE_CHECKING:  # what takes long to import is imported by the calls that need it
+    from gossamer.client.memory import MemoryClient
     from gossamer.web.audit.audit_answer import AuditAnswer
     from gossamer.web.pages.extract_request import ExtractAnswer
     from gossamer.web.schedules.schedule_answer import NextRun, ScheduleLine, ShownRun, ShownSchedule
@@ -56,6 +58,13 @@ class Client(WebhookCalls):
     def __init__(self, transport: Transport, patience: Patience | None = None) -> None:
         self.transport = transport
         self.patience = patience or Patience()
+
+    @cached_property
+    def memory(self) -> "MemoryClient":
+        """What agents remember: values and pages by key."""
+        from gossamer.client.memory import MemoryClient
+
+        return MemoryClient(self)
 
     async def __aenter__(self) -> Self:
         return self

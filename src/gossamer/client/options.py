@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Required, TypedDict
 
 from gossamer.web.crawl.scope import Reach
+from gossamer.web.memory.memory_entry import MemoryFormat
 from gossamer.web.pages.capture_answer import Paper, PictureFormat
 from gossamer.web.pages.map_request import SitemapUse
 from gossamer.web.pages.page_request import Format, Rendering
@@ -179,6 +180,23 @@ class ScheduleKeywords(TypedDict, total=False):
     task: Mapping[str, Any]  # with its kind, and as its own endpoint takes it
     timing: Mapping[str, Any]  # cron or every, timezone, jitter, catchUp
     name: str
+
+
+class ValueKeywords(TypedDict, total=False):
+    format: MemoryFormat
+    title: str
+    tags: Sequence[str]
+    ttl: int | None  # seconds
+    if_version: int | None  # 0: only if there is no such entry
+
+
+class RememberedPageKeywords(TypedDict, total=False):
+    max_age: int  # seconds: take a page that is stored here
+    render: Rendering
+    title: str
+    tags: Sequence[str]
+    ttl: int | None  # seconds
+    if_version: int | None
 
 
 def body_of(call: str, keywords: type, options: Mapping[str, Any]) -> dict[str, Any]:

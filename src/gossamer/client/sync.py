@@ -9,17 +9,20 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iter
 from concurrent.futures import CancelledError
 from functools import wraps
 from types import TracebackType
-from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar
 
 from gossamer.client.client import Client
+from gossamer.client.memory import MemoryClient
 from gossamer.client.runs import BatchRun, CrawlRun, LongRun
 from gossamer.web.crawl.shown_page import ShownPage
+from gossamer.web.memory.memory_entry import MemoryEntry
 from gossamer.web.pages.batch_result import BatchResult
 
 P = ParamSpec("P")
 T = TypeVar("T")
 R = TypeVar("R", bound=LongRun[Any])
 S = TypeVar("S")
+C = TypeVar("C")
 _END: Any = object()
 
 
@@ -64,11 +67,18 @@ class LoopThread:
         await self._loop.shutdown_default_executor()
 
 
+class BlockingCalls(Protocol[C]):
+    """What has the calls of a client, and waits for each."""
+
+    client: C
+    loop: "LoopThread"
+
+
 def _blocking(
-    call: Callable[Concatenate[Client, P], Awaitable[T]],
-) -> Callable[Concatenate["SyncClient", P], T]:
+    call: Callable[Concatenate[C, P], Awaitable[T]],
+) -> Callable[Concatenate[BlockingCalls[C], P], T]:
     @wraps(call)
-    def wait(self: "SyncClient", /, *arguments: P.args, **options: P.kwargs) -> T:
+    def wait(self: BlockingCalls[C], /, *arguments: P.args, **options: P.kwargs) -> T:
         async def work() -> T:
             return await call(self.client, *arguments, **options)
 
@@ -95,6 +105,14 @@ def _controlling(call: Callable[[R], Coroutine[Any, Any, T]]) -> "Callable[[Sync
     return wait
 
 
+def each_of(loop: LoopThread, results: AsyncGenerator[T]) -> Iterator[T]:
+    try:
+        while (result := loop.run(anext(results, _END))) is not _END:
+            yield result
+    finally:
+        loop.run(results.aclose())
+
+
 class SyncRun(Generic[R, T]):
     """Long work whose results arrive one after the other."""
 
@@ -112,14 +130,7 @@ class SyncRun(Generic[R, T]):
         self.loop.run(self.run.__aexit__(kind, error, traceback))
 
     def __iter__(self) -> Iterator[T]:
-        return self._each(aiter(self.run))
-
-    def _each(self, results: AsyncGenerator[T]) -> Iterator[T]:
-        try:
-            while (result := self.loop.run(anext(results, _END))) is not _END:
-                yield result
-        finally:
-            self.loop.run(results.aclose())
+        return each_of(self.loop, aiter(self.run))
 
     @property
     def id(self) -> str:
@@ -138,7 +149,7 @@ class SyncCrawlRun(SyncRun[CrawlRun, ShownPage]):
 
     def stored(self) -> Iterator[ShownPage]:
         """The pages that are stored by now."""
-        return self._each(self.run.stored())
+        return each_of(self.loop, self.run.stored())
 
     def guide(self, *, full: bool = False) -> str:
         """The llms.txt of the site, once the crawl is over."""
@@ -152,12 +163,40 @@ class SyncBatchRun(SyncRun[BatchRun, BatchResult]):
     delete = _controlling(BatchRun.delete)
 
 
+class SyncMemory:
+    """What agents remember, for programs that wait for each call."""
+
+    def __init__(self, client: MemoryClient, loop: LoopThread) -> None:
+        self.client = client
+        self.loop = loop
+
+    overview = _blocking(MemoryClient.overview)
+    get = _blocking(MemoryClient.get)
+    get_many = _blocking(MemoryClient.get_many)
+    put = _blocking(MemoryClient.put)
+    put_many = _blocking(MemoryClient.put_many)
+    put_page = _blocking(MemoryClient.put_page)
+    restore = _blocking(MemoryClient.restore)
+    list = _blocking(MemoryClient.list)
+    versions = _blocking(MemoryClient.versions)
+    search = _blocking(MemoryClient.search)
+    delete = _blocking(MemoryClient.delete)
+    delete_namespace = _blocking(MemoryClient.delete_namespace)
+    delete_everything = _blocking(MemoryClient.delete_everything)
+    load = _blocking(MemoryClient.load)
+
+    def export(self, namespace: str | None = None) -> Iterator[MemoryEntry]:
+        """All entries with their values."""
+        return each_of(self.loop, self.client.export(namespace))
+
+
 class SyncClient:
     """The web, for programs that wait for each call. Threads may share it."""
 
     def __init__(self, client: Client) -> None:
         self.client = client
         self.loop = LoopThread()
+        self.memory = SyncMemory(client.memory, self.loop)
 
     def __enter__(self) -> Self:
         return self

@@ -33,8 +33,11 @@ async def test_the_list_is_small_and_every_schema_stands_for_itself(ground: Grou
         "batch",
         "audit",
         "job",
+        "remember",
+        "recall",
+        "forget",
     ]
-    assert len(str(listed)) < 9_000
+    assert len(str(listed)) < 12_000
     for tool in listed["tools"]:
         assert tool["inputSchema"]["type"] == "object"
         assert "$ref" not in str(tool)
@@ -179,3 +182,27 @@ async def test_a_screenshot_is_a_picture_with_our_words(ground: Ground) -> None:
     assert "Ignore" not in said["text"]
     assert (picture["type"], picture["mimeType"]) == ("image", "image/jpeg")
     assert base64.b64decode(picture["data"]).startswith(b"\xff\xd8")
+
+
+async def test_what_is_remembered_is_recalled_by_name_or_words_and_forgotten(ground: Ground) -> None:
+    told = await ground.text("remember", key="plan", value=f"Look for amber. {INJECTION}", namespace="mcp")
+    assert told == "Remembered as version 1, 74 bytes."
+    by_name = await ground.text("recall", key="plan", namespace="mcp")
+    assert "Look for amber." in by_name
+    assert INJECTION not in outside(by_name)
+    by_words = await ground.text("recall", query="amber", namespace="mcp")
+    assert "1. plan in mcp" in by_words
+    assert INJECTION not in outside(by_words)
+    assert "- mcp: 1 entries" in await ground.text("recall")
+    assert "- plan" in await ground.text("recall", namespace="mcp")
+    refused = await ground.call("remember", key="plan", value=1, namespace="mcp", ifVersion=0)
+    assert refused["isError"]
+    assert "VERSION_CONFLICT" in refused["content"][0]["text"]
+    assert await ground.text("forget", key="plan", namespace="mcp") == "Forgotten."
+    assert "Nothing is remembered" in await ground.text("recall", key="plan", namespace="mcp")
+
+
+async def test_a_page_is_remembered_by_its_address(ground: Ground) -> None:
+    await ground.text("remember", key="page", url=ground.page(), namespace="mcp")
+    assert "Words to read." in await ground.text("recall", key="page", namespace="mcp")
+    await ground.text("forget", key="page", namespace="mcp")

@@ -68,6 +68,10 @@ COMMANDS: Final = {
         "gossamer.doors.cli.pages.llms:llms",
         "Write an llms.txt for a site: a guide to its pages for...",
     ),
+    "memory": (
+        "gossamer.doors.cli.memory.memory:memory_group",
+        "Keep values and pages by key, find them again, and export...",
+    ),
     "audit": (
         "gossamer.doors.cli.audit.audit:audit",
         "Audit a page: status, content, metadata, links, speed,...",

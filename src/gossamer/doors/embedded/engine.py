@@ -17,6 +17,7 @@ from gossamer.flows.upkeep import upkeep
 # What begins with these is done by a worker, and may be done by a browser.
 _WORK: Final = ("/batch/", "/audits", "/api/render", "/api/crawls", "/api/jobs")
 _BROWSING: Final = ("/screenshot", "/pdf", "/fetch/pro")
+_LINES: Final = "/memory/import"  # its body is many lines of JSON
 
 
 Acting = Callable[[EngineParts], AbstractAsyncContextManager[Caller]]  # on whose behalf calls are made
@@ -103,6 +104,8 @@ def _may_browse(call: Call) -> bool:
     """Whether the call may need a browser: by its address, or because its body asks for one."""
     if call.path.startswith(_BROWSING):
         return True
+    if call.path.startswith(_LINES):
+        return False
     asked: Any = msgspec.json.decode(call.body) if call.body else None
     if not isinstance(asked, dict):
         return False

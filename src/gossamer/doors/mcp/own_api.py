@@ -45,8 +45,11 @@ class OwnApi:
         self.capability = reply.headers.get(_CAPABILITY, self.capability)
         return msgspec.json.decode(reply.body)
 
-    async def get(self, path: str) -> Any:
-        return msgspec.json.decode((await self._send(Call("GET", path))).body)
+    async def get(self, path: str, *, pays: bool = False) -> Any:
+        """`pays`: it is what the tool was paid for."""
+        reply = await self._send(Call("GET", path, self._payment if pays else {}))
+        self.receipt = reply.headers.get(_RECEIPT, self.receipt)
+        return msgspec.json.decode(reply.body)
 
     async def text(self, path: str) -> str:
         return (await self._send(Call("GET", path))).body.decode("utf-8", "replace")

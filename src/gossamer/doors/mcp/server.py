@@ -32,7 +32,7 @@ def _shown(tool: ToolDeclaration) -> types.Tool:
         annotations=types.ToolAnnotations(
             title=tool.title,
             read_only_hint=not tool.changes,
-            destructive_hint=False,
+            destructive_hint=tool.destroys,
             open_world_hint=True,
         ),
     )

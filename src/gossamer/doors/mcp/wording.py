@@ -26,6 +26,7 @@ _OUR_WORDS: Final = frozenset(
         "NOT_FOUND",
         "RATE_LIMITED",
         "QUOTA_EXCEEDED",
+        "VERSION_CONFLICT",
         "PAYLOAD_TOO_LARGE",
         "SERVICE_UNAVAILABLE",
         "SERVER_BUSY",

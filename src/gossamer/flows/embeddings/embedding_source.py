@@ -34,15 +34,21 @@ class EmbeddingSource:
     is_needed: ClassVar[bool] = False
 
     async def find(self, tenant: str, question: Question) -> Hits:
-        """A question with a quoted phrase is about words, so nothing is found for it here."""
+        return Hits(await self.find_within((tenant, PUBLIC), question))
+
+    async def find_within(
+        self, tenants: tuple[str, ...], question: Question, facets: tuple[tuple[str, ...], ...] = ()
+    ) -> list[SearchHit]:
+        """What is indexed for these tenants and has one facet of each group. A question with a quoted phrase
+        is about words, so nothing is found for it here."""
         asked = question_input(question)
         if not asked:
-            return Hits(())
+            return []
         vector = await self._embed(asked)
-        query = SearchQuery.of(question, (), languages_of(question, ()), (tenant, PUBLIC), self.clock())
+        query = SearchQuery.of(question, (), languages_of(question, ()), tenants, self.clock())
         space = space_of(self.model.name, len(vector))
-        found = await self.vectors.nearest(query, space, vector, self.least_similarity)
-        return Hits([_to_hit(*one) for one in found])
+        found = await self.vectors.nearest(query.within(facets), space, vector, self.least_similarity)
+        return [_to_hit(*one) for one in found]
 
     async def _embed(self, asked: str) -> Vector:
         known = self._remembered.pop(asked, None)

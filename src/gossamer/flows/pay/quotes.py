@@ -51,6 +51,8 @@ def prices(settings: Settings) -> Prices:
         "crawl": settings.price_crawl,
         "crawl-rendered": settings.price_crawl_rendered,
         "audit": settings.price_audit,
+        "memory": settings.price_memory,
+        "memory-page": settings.price_memory_page,
     }
     return Prices({name: money.millionths for name, money in table.items()}, settings.cache_discount)
 

@@ -28,6 +28,8 @@ from gossamer.state.crawl import crawls as crawl_rows
 from gossamer.state.crawl.crawls import Crawls
 from gossamer.state.db.database import Database
 from gossamer.state.jobs import job_table
+from gossamer.state.memory import stores
+from gossamer.state.memory.stores import StoreFull
 from gossamer.state.schedules import schedules
 from gossamer.state.tenants import quota_rows, usage_rows
 from gossamer.state.tenants.activity import Via
@@ -54,6 +56,8 @@ class Quota(StrEnum):
     BATCHES = "batches"
     WEBHOOKS = "webhooks"
     SCHEDULES = "schedules"
+    MEMORY_ENTRIES = "memory_entries"
+    MEMORY_BYTES = "memory_bytes"
 
     @property
     def setting(self) -> str:
@@ -70,6 +74,8 @@ _TEXTS: Final[Mapping[Quota, tuple[str, str]]] = {
     Quota.WEBHOOKS: ("webhooks", "Remove one that you do not need."),
     Quota.BATCHES: ("batches that are queued or running", "Wait for one to end, or cancel it."),
     Quota.SCHEDULES: ("schedules", "Delete one that you do not need."),
+    Quota.MEMORY_ENTRIES: ("entries of memory", "Delete some, or let entries expire with `ttl`."),
+    Quota.MEMORY_BYTES: ("bytes of values in memory", "Delete entries that you do not need."),
 }
 # Those that pause crawls, and what such a crawl says it waits for.
 HOLDING: Final[Mapping[Quota, WaitReason]] = {Quota.PAGES: "page_quota", Quota.BYTES: "byte_quota"}
@@ -158,6 +164,14 @@ class Quotas:
             for quota in Quota
         ]
 
+    def limit(self, caller: Caller, quota: Quota) -> int | None:
+        """How much the caller may have; None: there is no bound."""
+        return self._limit(quota, caller.tier) if is_bound(caller) else None
+
+    def full_memory(self, caller: Caller, full: StoreFull) -> Problem:
+        """The problem of a caller whose memory has as much as its tier allows."""
+        return self._problem(Quota(f"memory_{full.quota}"), caller.tier, full.limit, full.used)
+
     async def hold_crawls(self) -> None:
         """Pause the crawls of tenants that have used up a quota, and let those go on that have room again."""
         async with self.database.read() as connection:
@@ -208,6 +222,7 @@ class Quotas:
             scheduled = await schedules.count(connection, tenant)
             crawled_bytes = await quota_rows.sum_bytes(connection, tenant)
             webhooks = await endpoints.count_registered(connection, tenant)
+            memory = await stores.sum_of_tenant(connection, tenant)
         cached = before if before is not None and now - before.cached_at < STORAGE_SECONDS else None
         cached_bytes = await self._sum_cached(tenant) if cached is None else cached.cached_bytes
         used = {
@@ -218,6 +233,8 @@ class Quotas:
             Quota.WEBHOOKS: webhooks,
             Quota.BATCHES: sum(depth.count for depth in depths if depth.kind == BATCH_KIND),
             Quota.SCHEDULES: scheduled,
+            Quota.MEMORY_ENTRIES: memory.entries,
+            Quota.MEMORY_BYTES: memory.bytes,
         }
         if len(self._counted) >= MAX_COUNTED:
             self._counted.clear()

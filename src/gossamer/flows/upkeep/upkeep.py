@@ -8,6 +8,7 @@ from gossamer.concurrency.periodic import every
 from gossamer.flows.crawl.indexing import Indexing
 from gossamer.flows.data.removal.deleter import Deleter
 from gossamer.flows.data.removal.retention import Retention
+from gossamer.flows.memory.memory import Memory
 from gossamer.flows.tenants.admit import Admission
 from gossamer.flows.tenants.quotas import Quotas
 from gossamer.observe.logs import Log
@@ -61,6 +62,17 @@ async def keep_crawling(crawls: Crawls, frontier: Frontier, deleter: Deleter, lo
 async def keep_quotas(quotas: Quotas, log: Log) -> None:
     """Until cancelled: pause the crawls of tenants that have used up a quota, and let others go on."""
     await every(QUOTAS_EVERY_SECONDS, quotas.hold_crawls, on_outage=partial(_postpone, log))
+
+
+async def keep_memory(memory: Memory, log: Log) -> None:
+    """Until cancelled: remove entries of memory whose time is over."""
+
+    async def sweep() -> None:
+        removed = await memory.sweep()
+        if removed:
+            log.info("memory_swept", "removed entries whose time is over", entries=removed)
+
+    await every(EVERY_SECONDS, sweep, on_outage=partial(_postpone, log))
 
 
 async def keep_in_time(retention: Retention, log: Log) -> None:

@@ -4,6 +4,7 @@ from gossamer.state.backup import backup_tables
 from gossamer.state.crawl import crawl_tables
 from gossamer.state.db import tables
 from gossamer.state.db.columns import metadata
+from gossamer.state.memory import memory_tables
 from gossamer.state.operations import operation_tables
 from gossamer.state.pay import pay_tables
 from gossamer.state.schedules import schedule_tables
@@ -18,4 +19,5 @@ __all__ = [
     "schedule_tables",
     "tables",
     "webhook_tables",
+    "memory_tables",
 ]

@@ -24,6 +24,7 @@ class DeletionKind(StrEnum):
     BATCH = "batch"
     PAGES = "pages"  # those that match a filter, in all crawls
     TENANT = "tenant"
+    MEMORY = "memory"  # a namespace of it, or all that somebody has
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,6 +110,10 @@ class SearchQuery(NamedTuple):
         none_of = tuple(form for phrase in question.none_of for form in forms_of(phrase, languages))
         return cls(tuple(facets), terms, none_of, tenants, since, question.limit)
 
+    def within(self, facets: tuple[tuple[str, ...], ...]) -> "SearchQuery":
+        """The same query, for pages that also have one facet of each of these groups."""
+        return self._replace(facets=(*self.facets, *facets))
+
 
 class CandidateFilter(NamedTuple):
     """Which pages are looked at, how many of them at most, and which terms they have."""

@@ -164,12 +164,17 @@ class SearchIndex:
         if len(self._noted) <= MAX_FLUSHED_BY_SEARCH:
             with suppress(Unavailable):  # pages that are already written can still be searched
                 await self.flush()
+        return await self.search_within((tenant, PUBLIC), asked)
+
+    async def search_within(
+        self, tenants: tuple[str, ...], asked: Question, facets: tuple[tuple[str, ...], ...] = ()
+    ) -> Matches:
+        """Search what is indexed for these tenants and has one facet of each group."""
         if not asked.all_of:
             return Matches(())
-        tenants = (tenant, PUBLIC)
         async with self._database.scan() as connection:
             question, known, corrected = await self._understand(connection, tenants, asked)
-            query = _query(question, known, tenants, self._clock())
+            query = _query(question, known, tenants, self._clock()).within(facets)
             ranked, complete = await search_rows.rank(connection, query, self._database.is_too_long)
             best = dict(ranked[: max(MIN_READ, query.limit)])
             rows = await search_rows.rows(connection, list(best))

@@ -60,6 +60,7 @@ class Action(StrEnum):
     PAGES_REPLAYED = "pages.replayed"
     PAGES_DELETED = "pages.deleted"
     TENANT_DELETED = "tenant.deleted"
+    MEMORY_DELETED = "memory.deleted"
     JOB_CANCELED = "job.canceled"
     WEBHOOK_ADDED = "webhook.added"
     WEBHOOK_CHANGED = "webhook.changed"

@@ -31,6 +31,8 @@ from gossamer.state.db.tables import (
     usage_days,
     users,
 )
+from gossamer.state.memory.memory_tables import memory_stores
+from gossamer.state.operations.operation_tables import webhook_subscriptions
 from gossamer.state.schedules.schedule_tables import schedule_runs, schedules
 from gossamer.state.tenants.tenants import Key, list_all_keys
 from gossamer.state.webhooks.webhook_tables import (
@@ -54,7 +56,17 @@ RECORDS: Final = (
     schedules,
 )
 _INDEX: Final = (search_drops, search_lexicon, search_tenants)
-_EVERYTHING: Final = (jobs, crawls, archives, batches, cached_pages, search_pages, *RECORDS, *PEOPLE)
+_EVERYTHING: Final = (
+    jobs,
+    crawls,
+    archives,
+    batches,
+    cached_pages,
+    search_pages,
+    memory_stores,
+    *RECORDS,
+    *PEOPLE,
+)
 
 
 async def lock(connection: AsyncConnection, tenant: str) -> bool:

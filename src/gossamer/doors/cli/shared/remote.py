@@ -30,6 +30,7 @@ _ASKING: Final = frozenset(
         "webhooks",
         "audit",
         "llms",
+        "memory",
     }
 )
 

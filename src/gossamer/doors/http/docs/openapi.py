@@ -19,6 +19,7 @@ _REF: Final = "#/components/schemas/{name}"
 _TAGS: Final[Mapping[str, str]] = {
     "Fetch": "A URL in, clean content out.",
     "Extract": "A URL and a schema in, data out, each value with its source.",
+    "Memory": "What agents remember: values and pages by key, with versions, expiry and search.",
     "Search": "A query in, pages out: from the pages read here, and from search engines.",
     "Map": "A site in, the addresses of its pages out.",
     "Screenshots": "A URL in, a picture or a PDF of the page out.",

@@ -42,6 +42,7 @@ class ToolDeclaration:
     arguments: type[ToolArguments]
     run: Callable[[ToolCall, Any], Awaitable[Content]]
     changes: bool = False  # it stores or cancels something
+    destroys: bool = False  # what was stored is gone then
 
     @property
     def schema(self) -> dict[str, Any]:

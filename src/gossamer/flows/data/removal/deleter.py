@@ -1,4 +1,4 @@
-"""Deletes crawls, audits, batches, pages and tenants, as jobs.
+"""Deletes crawls, audits, batches, pages, tenants and memory, as jobs.
 
 The transaction that accepts a deletion makes its subject disappear for everybody, writes a line to the log of
 activity, and remembers the deletion until it is finished. The job removes what is left, in batches, in an
@@ -33,6 +33,7 @@ _ACTIONS: Final = {
     DeletionKind.BATCH: Action.BATCH_DELETED,
     DeletionKind.PAGES: Action.PAGES_DELETED,
     DeletionKind.TENANT: Action.TENANT_DELETED,
+    DeletionKind.MEMORY: Action.MEMORY_DELETED,
 }
 
 

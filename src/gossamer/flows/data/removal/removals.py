@@ -8,6 +8,7 @@ from gossamer.flows.data.removal.audit_removal import AuditRemoval
 from gossamer.flows.data.removal.batch_removal import BatchRemoval
 from gossamer.flows.data.removal.crawl_removal import CrawlRemoval
 from gossamer.flows.data.removal.deleter import Removal
+from gossamer.flows.data.removal.memory_removal import MemoryRemoval
 from gossamer.flows.data.removal.page_removal import PageRemoval
 from gossamer.flows.data.removal.tenant_removal import TenantRemoval
 from gossamer.flows.tenants.admit import Admission
@@ -25,14 +26,16 @@ class Removals:
     batch: BatchRemoval
     pages: PageRemoval
     tenant: TenantRemoval
+    memory: MemoryRemoval
 
     @classmethod
     def on(
         cls, database: Database, blobs: Blobs, cache: PageCache, index: SearchIndex, admission: Admission
     ) -> Self:
         crawl, batch = CrawlRemoval(database, blobs), BatchRemoval(database, blobs)
-        tenant = TenantRemoval(database, crawl, batch, cache, index, admission)
-        return cls(crawl, AuditRemoval(crawl), batch, PageRemoval(database, blobs), tenant)
+        memory = MemoryRemoval(database)
+        tenant = TenantRemoval(database, crawl, batch, memory, cache, index, admission)
+        return cls(crawl, AuditRemoval(crawl), batch, PageRemoval(database, blobs), tenant, memory)
 
     @property
     def by_kind(self) -> Mapping[DeletionKind, Removal]:

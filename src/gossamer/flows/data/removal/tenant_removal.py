@@ -16,6 +16,7 @@ from gossamer import problems
 from gossamer.flows.data.removal.batch_removal import BatchRemoval
 from gossamer.flows.data.removal.crawl_removal import CrawlRemoval
 from gossamer.flows.data.removal.deleter import AcceptedDeletion, DeleteResult
+from gossamer.flows.data.removal.memory_removal import MemoryRemoval
 from gossamer.flows.data.removal.pacing import RemovalProgress, remove_all
 from gossamer.flows.tenants.admit import Admission
 from gossamer.problems import Problem, Unavailable
@@ -39,6 +40,7 @@ class TenantRemoval:
     database: Database
     crawls: CrawlRemoval
     batches: BatchRemoval
+    memory: MemoryRemoval
     pages: PageCache
     index: SearchIndex
     admission: Admission
@@ -85,7 +87,8 @@ class TenantRemoval:
         await self._remove_cached(tenant)
         await step("removing its pages from the search index", SEARCH)
         await self.index.drop_all(tenant)
-        await step("removing its records", RECORDS)
+        await step("removing its memory and its records", RECORDS)
+        await self.memory.remove_of_tenant(tenant)
         for table in (*tenant_data.RECORDS, *tenant_data.PEOPLE):
             await remove_all(self.database, partial(tenant_data.drop_rows, table=table, tenant=tenant))
         await self._all(tenant_data.drop_deliveries, tenant)  # last: until here an endpoint may hear more

@@ -127,7 +127,7 @@ def _endpoints(routes: Sequence[Route]) -> dict[str, list[str]]:
         else:
             names = (route.price(None) if callable(route.price) else route.price,)
         for name in names:
-            found.setdefault(name, {})[route.path] = None
+            found.setdefault(name, {})[route.path.replace("*}", "}")] = None
     return {name: list(paths) for name, paths in found.items()}
 
 

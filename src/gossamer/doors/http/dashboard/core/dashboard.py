@@ -67,6 +67,7 @@ NAVIGATION: Final[Mapping[str, tuple[Entry, ...]]] = {
         Entry("schedules", "/app/schedules", "Schedules", Role.USER),
         Entry("jobs", "/app/jobs", "Jobs", Role.USER),
         Entry("search", "/app/search", "Search", Role.USER),
+        Entry("memory", "/app/memory", "Memory", Role.USER),
     ),
     "Account": (
         Entry("keys", "/app/keys", "Keys", Role.USER),

@@ -38,5 +38,7 @@ NOTICES: Final[dict[str, str]] = {
     "webhook-removed": "The webhook is removed.",
     "delivery-resent": "The event is sent again, under the same id.",
     "deliveries-resent": "What was given up is sent again, under the same ids.",
+    "memory-restored": "The earlier version is in force again, as a new one.",
+    "memory-deleted": "It is deleted.",
     "domain-reset": "The host is tried again. Its failures and its robots.txt are forgotten.",
 }

@@ -1,0 +1,1 @@
+"""`gossamer memory`: values and pages that are kept by key."""

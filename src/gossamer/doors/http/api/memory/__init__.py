@@ -1,0 +1,1 @@
+"""Memory over HTTP: entries, pages by their address, search, export and deletion."""
