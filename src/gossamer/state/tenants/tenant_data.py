@@ -32,7 +32,6 @@ from gossamer.state.db.tables import (
     users,
 )
 from gossamer.state.memory.memory_tables import memory_stores
-from gossamer.state.operations.operation_tables import webhook_subscriptions
 from gossamer.state.schedules.schedule_tables import schedule_runs, schedules
 from gossamer.state.tenants.tenants import Key, list_all_keys
 from gossamer.state.webhooks.webhook_tables import (
