@@ -3,9 +3,8 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from gossamer.flows.embeddings.embedding_source import EmbeddingSource
 from gossamer.flows.memory.memory import Memory
 from gossamer.flows.tenants.admit import Caller
 from gossamer.observe.logs import Log
@@ -18,6 +17,9 @@ from gossamer.state.search.search_index import SearchIndex
 from gossamer.web.memory.memory_entry import MemoryEntry
 from gossamer.web.search.fusion import Ranked, SearchHit, fuse
 from gossamer.web.search.question import Question
+
+if TYPE_CHECKING:  # imported only where a model is set
+    from gossamer.flows.embeddings.embedding_source import EmbeddingSource
 
 SECONDS: Final = 9.0
 SPARE: Final = 10  # more than were asked for are looked for: some may have expired since
@@ -44,7 +46,7 @@ class FoundEntries:
 class MemorySearch:
     memory: Memory
     index: SearchIndex
-    meaning: EmbeddingSource | None
+    meaning: "EmbeddingSource | None"
     log: Log
 
     async def find(
