@@ -13,6 +13,13 @@ from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 
 from gossamer.client.client import Client
 from gossamer.client.runs import BatchRun, CrawlRun, LongRun
+from gossamer.web.crawl.graph.graph_answer import (
+    ExportFormat,
+    GraphAnswer,
+    GraphFormat,
+    GraphPart,
+    GraphSection,
+)
 from gossamer.web.crawl.shown_page import ShownPage
 from gossamer.web.pages.batch_result import BatchResult
 
@@ -114,7 +121,7 @@ class SyncRun(Generic[R, T]):
     def __iter__(self) -> Iterator[T]:
         return self._each(aiter(self.run))
 
-    def _each(self, results: AsyncGenerator[T]) -> Iterator[T]:
+    def _each(self, results: AsyncGenerator[S]) -> Iterator[S]:
         try:
             while (result := self.loop.run(anext(results, _END))) is not _END:
                 yield result
@@ -143,6 +150,18 @@ class SyncCrawlRun(SyncRun[CrawlRun, ShownPage]):
     def guide(self, *, full: bool = False) -> str:
         """The llms.txt of the site, once the crawl is over."""
         return self.loop.run(self.run.guide(full=full))
+
+    def graph(self, section: GraphSection = "pages", **options: Any) -> GraphAnswer:
+        """How its pages are linked; the options are those of `CrawlRun.graph`."""
+        return self.loop.run(self.run.graph(section, **options))
+
+    def graph_file(self, format: GraphFormat = "csv", part: GraphPart = "links") -> Iterator[bytes]:  # noqa: A002
+        """The graph as a file for other programs, piece by piece."""
+        return self._each(self.run.graph_file(format, part))
+
+    def export(self, format: ExportFormat = "wacz") -> Iterator[bytes]:  # noqa: A002
+        """All stored pages as a WARC or WACZ file, piece by piece."""
+        return self._each(self.run.export(format))
 
 
 class SyncBatchRun(SyncRun[BatchRun, BatchResult]):

@@ -13,6 +13,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from email.utils import formatdate
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -179,7 +180,8 @@ class _Gathering:
             parsed = None
             if not is_quick_here(task, page):
                 parsed = await self._importer.parser.parse(task, page, plan.spec.max_urls_per_page)
-            return self._processor.process(task, plan, page, _ANYTHING, 0.0, parsed)
+            process = partial(self._processor.process, task, plan, page, _ANYTHING, 0.0, parsed)
+            return await asyncio.to_thread(process)
         except Unavailable:
             raise
         except Problem:

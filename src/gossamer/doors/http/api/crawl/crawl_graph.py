@@ -27,8 +27,10 @@ from gossamer.web.crawl.graph.clusters import Clusters, cluster
 from gossamer.web.crawl.graph.crawl_graph import CrawlGraph, RedirectChain
 from gossamer.web.crawl.graph.graph_answer import (
     GraphAnswer,
+    GraphFormat,
     GraphHost,
     GraphNode,
+    GraphPart,
     GraphSection,
     GraphSort,
     GraphSummary,
@@ -40,9 +42,7 @@ from gossamer.web.crawl.graph.graph_files import (
     MEDIA_TYPES,
     CsvFile,
     GraphFile,
-    GraphFormat,
     GraphMlFile,
-    GraphPart,
 )
 from gossamer.web.crawl.graph.graph_parquet import ParquetFile, check_parquet
 
