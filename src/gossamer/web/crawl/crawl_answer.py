@@ -7,8 +7,8 @@ from msgspec import UNSET, Meta, UnsetType
 
 from gossamer.web.crawl.progress import CrawlCounts, CrawlState, WaitReason
 from gossamer.web.crawl.spec import CrawlOptions
+from gossamer.web.documents.warc.bad_archive import BadArchive
 from gossamer.web.outcome.webhook import AcceptedWebhook
-from gossamer.web.warc.bad_archive import BadArchive
 
 
 class ShownOptions(CrawlOptions, frozen=True, kw_only=True):

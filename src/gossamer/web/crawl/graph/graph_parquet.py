@@ -14,7 +14,7 @@ from gossamer.web.crawl.graph.graph_files import (
     link_row,
     page_row,
 )
-from gossamer.web.outgoing_file import OutgoingFile
+from gossamer.web.documents.warc.outgoing_file import OutgoingFile
 
 ROWS_IN_GROUP: Final = 50_000
 NOT_INSTALLED: Final = "parquet_not_installed"

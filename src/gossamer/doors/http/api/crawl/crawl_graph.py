@@ -19,7 +19,7 @@ from gossamer.doors.http.core import timestamps
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.routing import Route
 from gossamer.doors.http.core.streaming import Streaming
-from gossamer.flows.crawl.graph.crawl_graphs import CrawlGraphs, RankedGraph
+from gossamer.flows.crawl.reading.crawl_graphs import CrawlGraphs, RankedGraph
 from gossamer.problems import validation_error
 from gossamer.state.crawl.crawls import Crawl, Crawls
 from gossamer.state.tenants.tenants import Role

@@ -27,10 +27,10 @@ from warcio.exceptions import ArchiveLoadFailed
 
 from gossamer.web.documents.documents import path_of
 from gossamer.web.documents.kind import READABLE, kind_of
+from gossamer.web.documents.warc.bad_archive import BadArchive
+from gossamer.web.documents.warc.http_heads import original_headers
+from gossamer.web.documents.warc.warc_stream import VIA
 from gossamer.web.pages.page import Page, describe
-from gossamer.web.warc.bad_archive import BadArchive
-from gossamer.web.warc.http_heads import original_headers
-from gossamer.web.warc.warc_stream import VIA
 
 MAX_RECORDS: Final = 2_000_000
 MAX_UNPACKED_BYTES: Final = 20_000_000_000
@@ -102,7 +102,7 @@ class ArchiveReader:
                     yield from self._read_warc(_Opened(opened, info.filename, archive))
 
     def _read_warc(self, opened: "_Opened") -> Iterator[ImportedPage]:
-        records = ArchiveIterator(_Counted(opened.file, self._count), arc2warc=True)
+        records = ArchiveIterator(_CountedFile(opened.file, self._count), arc2warc=True)
         for record in records:
             self.records += 1
             if self.records > self.max_records:
@@ -198,7 +198,7 @@ class _Opened:
         return open(self.file.name, "rb")
 
 
-class _Counted(io.RawIOBase):
+class _CountedFile(io.RawIOBase):
     """Counts what is read, so that packed bytes bound the work too."""
 
     def __init__(self, file: IO[bytes], count: Any) -> None:
