@@ -73,7 +73,7 @@ def link_row(found: GraphLink) -> Row:
     return found.source.url, link.url, link.text, " ".join(link.rel), link.place.name.lower()
 
 
-class CsvFile:
+class GraphCsvFile:
     """One table: the pages, or the links."""
 
     def __init__(self, part: GraphPart) -> None:

@@ -74,6 +74,8 @@ class ArchiveReader:
         """Raises `ArchiveRefused`, perhaps after some pages."""
         head = file.read(_HEAD)
         file.seek(0)
+        if not head:
+            raise ArchiveRefused(BadArchive.NOT_AN_ARCHIVE)
         try:
             if head == _ZIP:
                 yield from self._read_wacz(file)
@@ -180,7 +182,13 @@ class ArchiveReader:
 
     def _read_body(self, record: Any) -> bytes | None:
         body: bytes = record.content_stream().read(self.max_body + 1)
-        return body if len(body) <= self.max_body else None
+        if len(body) > self.max_body:
+            return None
+        if getattr(record.raw_stream, "limit", 0) > 0 and not record.raw_stream.read(
+            1
+        ):  # shorter than it says
+            raise ArchiveRefused(BadArchive.DAMAGED)
+        return body
 
 
 @dataclass(frozen=True, slots=True)

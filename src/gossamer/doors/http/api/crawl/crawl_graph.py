@@ -40,7 +40,7 @@ from gossamer.web.crawl.graph.graph_answer import (
 )
 from gossamer.web.crawl.graph.graph_files import (
     MEDIA_TYPES,
-    CsvFile,
+    GraphCsvFile,
     GraphFile,
     GraphMlFile,
 )
@@ -185,7 +185,7 @@ class CrawlGraphEndpoints:
                 deadline=MAX_STREAM_SECONDS + 30,
                 media_type=MEDIA_TYPES["csv"],
                 also=dict.fromkeys((MEDIA_TYPES["graphml"], MEDIA_TYPES["parquet"])),
-                example=CsvFile("links").begin().decode(),
+                example=GraphCsvFile("links").begin().decode(),
                 **common,
             ),
         ]
@@ -258,7 +258,7 @@ def _to_linking(graph: CrawlGraph, number: int) -> LinkingPage:
 def _file(query: GraphFileQuery) -> GraphFile:
     if query.format == "graphml":
         return GraphMlFile()
-    return ParquetFile(query.part) if query.format == "parquet" else CsvFile(query.part)
+    return ParquetFile(query.part) if query.format == "parquet" else GraphCsvFile(query.part)
 
 
 def _first(cursor: str | None) -> int:
