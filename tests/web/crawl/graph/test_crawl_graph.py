@@ -3,7 +3,7 @@
 import csv
 import io
 import random
-import xml.etree.ElementTree as ElementTree
+import xml.etree.ElementTree as ET
 
 import pytest
 
@@ -162,7 +162,7 @@ def test_files_carry_hostile_texts_as_texts() -> None:
     assert rows[1][2].startswith("'=cmd")
     file = GraphMlFile()
     whole = file.begin() + file.add_links([link]) + file.end()
-    root = ElementTree.fromstring(whole)
+    root = ET.fromstring(whole)
     space = "{http://graphml.graphdrawing.org/xmlns}"
     assert [node.get("id") for node in root.iter(f"{space}node")] == [f"{ORIGIN}/a?x=<&>"]
 
