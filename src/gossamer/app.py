@@ -42,15 +42,14 @@ from gossamer.flows.audit.audits import Audits
 from gossamer.flows.audit.probe import SiteProbe
 from gossamer.flows.batch.batch import Batcher
 from gossamer.flows.batch.batch_job import Batches
-from gossamer.flows.crawl.export.importer import CrawlImporter
 from gossamer.flows.crawl.frontier_batcher import FrontierBatcher
-from gossamer.flows.crawl.graph.crawl_graphs import CrawlGraphs
-from gossamer.flows.crawl.graph.kept_links import KeptLinks
 from gossamer.flows.crawl.indexing import Indexing
 from gossamer.flows.crawl.managing.control import CrawlControl
 from gossamer.flows.crawl.managing.crawl_feed import CrawlFeed
 from gossamer.flows.crawl.managing.preview import CrawlPreviewer
 from gossamer.flows.crawl.politeness.robots import RobotsFiles
+from gossamer.flows.crawl.reading.crawl_graphs import CrawlGraphs
+from gossamer.flows.crawl.reading.kept_links import KeptLinks
 from gossamer.flows.crawl.reading.results import CrawlResults
 from gossamer.flows.crawl.reading.site_memories import SiteMemories
 from gossamer.flows.crawl.seeds import Seeder
@@ -66,6 +65,7 @@ from gossamer.flows.data.removal.removals import Removals
 from gossamer.flows.data.removal.retention import KeepTimes, Retention
 from gossamer.flows.data.repair.replayer import Replayer
 from gossamer.flows.data.repair.verifier import Verifier
+from gossamer.flows.data.warc.importer import CrawlImporter
 from gossamer.flows.doctor.doctor import Doctor
 from gossamer.flows.memory.memory import Memory, WalletBounds
 from gossamer.flows.memory.memory_pages import MemoryPages

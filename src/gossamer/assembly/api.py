@@ -20,10 +20,8 @@ from gossamer.doors.http.api.audit.audits import AuditsEndpoints
 from gossamer.doors.http.api.auth.people import PeopleEndpoints
 from gossamer.doors.http.api.auth.sign_in import SignInEndpoints
 from gossamer.doors.http.api.crawl.crawl_events import CrawlEventsEndpoints
-from gossamer.doors.http.api.crawl.crawl_export import CrawlExportEndpoints
 from gossamer.doors.http.api.crawl.crawl_graph import CrawlGraphEndpoints
 from gossamer.doors.http.api.crawl.crawl_guide import CrawlGuideEndpoints
-from gossamer.doors.http.api.crawl.crawl_import import CrawlImportEndpoints
 from gossamer.doors.http.api.crawl.crawl_page_links import PageLinksEndpoints
 from gossamer.doors.http.api.crawl.crawl_pages import CrawlPagesEndpoints
 from gossamer.doors.http.api.crawl.crawl_preview import CrawlPreviewEndpoints
@@ -48,6 +46,8 @@ from gossamer.doors.http.api.render.page_cache import PageCacheEndpoints
 from gossamer.doors.http.api.render.render import RenderEndpoints
 from gossamer.doors.http.api.schedules.schedules import SchedulesEndpoints
 from gossamer.doors.http.api.upkeep.archives import ArchivesEndpoints
+from gossamer.doors.http.api.upkeep.crawl_export import CrawlExportEndpoints
+from gossamer.doors.http.api.upkeep.crawl_import import CrawlImportEndpoints
 from gossamer.doors.http.api.upkeep.replay import ReplayEndpoints
 from gossamer.doors.http.api.upkeep.storage import StorageEndpoints
 from gossamer.doors.http.api.webhooks.deliveries import DeliveriesEndpoints
@@ -56,9 +56,9 @@ from gossamer.doors.http.api.webhooks.webhooks import WebhooksEndpoints
 from gossamer.doors.http.core.cookies import SessionCookie
 from gossamer.doors.http.core.metrics_access import MetricsAccess
 from gossamer.doors.http.core.routing import Route
-from gossamer.flows.crawl.export.exporter import CrawlExporter
 from gossamer.flows.crawl.reading.crawl_guide import CrawlGuides
 from gossamer.flows.crawl.reading.links_in import LinksInFinder
+from gossamer.flows.data.warc.exporter import CrawlExporter
 from gossamer.flows.pay.quotes import prices
 from gossamer.flows.render.clear import CacheClearer
 from gossamer.flows.tenants.own_keys import OwnKeys

@@ -31,6 +31,7 @@ from gossamer.doors.http.dashboard.start.playground import PlaygroundPages
 from gossamer.doors.http.dashboard.start.search import SearchPages
 from gossamer.doors.http.dashboard.work.all_pages import AllPagesPages
 from gossamer.doors.http.dashboard.work.crawl import CrawlPages
+from gossamer.doors.http.dashboard.work.crawl_graph import GraphPages
 from gossamer.doors.http.dashboard.work.crawl_list import CrawlListPages
 from gossamer.doors.http.dashboard.work.domains import DomainPages
 from gossamer.doors.http.dashboard.work.schedules import SchedulePages
@@ -95,6 +96,7 @@ def _work(dashboard: Dashboard, api: Api) -> list[Endpoints]:
     return [
         CrawlListPages(dashboard, api.crawls, api.crawl_preview),
         CrawlPages(dashboard, api.crawls, api.crawl_pages, api.crawl_events, api.stats, api.frontier),
+        GraphPages(dashboard, api.crawls, api.crawl_graph),
         StoredPagePages(dashboard, api.crawl_pages, api.page_links),
         AllPagesPages(dashboard, api.crawl_pages),
         DomainPages(dashboard, api.domains, api.crawl_pages),

@@ -4,6 +4,8 @@ import asyncio
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from os import PathLike
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack
 from urllib.parse import quote, urlencode
@@ -31,7 +33,7 @@ from gossamer.client.retrying import IDEMPOTENCY_KEY, Patience
 from gossamer.client.runs import BatchRun, CrawlRun
 from gossamer.client.transport import Call, Reply, Transport
 from gossamer.client.webhooks import WebhookCalls
-from gossamer.web.crawl.crawl_answer import CrawlLine, CrawlList
+from gossamer.web.crawl.crawl_answer import CrawlLine, CrawlList, ShownImport
 from gossamer.web.crawl.progress import CrawlState
 from gossamer.web.pages.capture_answer import PdfAnswer, ScreenshotAnswer
 from gossamer.web.pages.map_request import MapAnswer
@@ -194,6 +196,15 @@ class Client(WebhookCalls):
     async def preview_timing(self, timing: Mapping[str, Any], *, count: int = 10) -> "list[NextRun]":
         """When a schedule with this timing would run."""
         return await scheduling.preview(self, {"timing": timing, "count": count})
+
+    async def import_crawl(self, file: str | PathLike[str] | bytes, *, name: str = "") -> ShownImport:
+        """A WARC or WACZ file as a crawl, whose pages can be read, searched and audited."""
+        body = file if isinstance(file, bytes) else await asyncio.to_thread(Path(file).read_bytes)
+        path = f"/api/crawls/import?{urlencode({'name': name})}"
+        headers = {"Accept": "application/json", "Content-Type": "application/octet-stream"}
+        reply = await self.transport.send(Call("POST", path, headers, body))
+        raise_for(reply)
+        return decoded(reply, ShownImport)
 
     async def ask(self, method: str, path: str, answers: type[T], body: Any = None) -> T:
         """Any call of the API: the answer, decoded."""

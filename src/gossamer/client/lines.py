@@ -24,6 +24,16 @@ async def read_lines(transport: Transport, path: str, answers: type[T]) -> Async
                 yield decoder.decode(line)
 
 
+async def read_bytes(transport: Transport, path: str) -> AsyncGenerator[bytes]:
+    """A file, piece by piece. Raises `ConnectionFailed` if it breaks."""
+    async with transport.stream(Call("GET", path, {"Accept": "*/*"})) as streamed:
+        if streamed.status >= 400:
+            body = b"".join([piece async for piece in streamed.body])
+            raise error_of(Reply(streamed.status, streamed.headers, body))
+        async for piece in streamed.body:
+            yield piece
+
+
 async def _split(pieces: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:
     rest = bytearray()
     async for piece in pieces:

@@ -19,8 +19,16 @@ from urllib.parse import quote, urlencode
 import msgspec
 
 from gossamer.client.errors import ConnectionFailed
-from gossamer.client.lines import read_lines
+from gossamer.client.lines import read_bytes, read_lines
 from gossamer.web.crawl.crawl_answer import ShownCrawl
+from gossamer.web.crawl.graph.graph_answer import (
+    ExportFormat,
+    GraphAnswer,
+    GraphFormat,
+    GraphPart,
+    GraphSection,
+    GraphSort,
+)
 from gossamer.web.crawl.shown_page import ShownPage
 from gossamer.web.outcome.job_state import JobState
 from gossamer.web.pages.batch_result import BatchResult
@@ -111,6 +119,30 @@ class CrawlRun(LongRun[ShownPage]):
         """The llms.txt of the site, once the crawl is over; llms-full.txt has the text of the pages, too."""
         name = "llms-full.txt" if full else "llms.txt"
         return (await self._client.send("GET", f"{self._path}/{name}")).body.decode()
+
+    async def graph(
+        self,
+        section: GraphSection = "pages",
+        *,
+        sort: GraphSort = "pageRank",
+        within: str = "",
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> GraphAnswer:
+        """How its pages are linked: a summary, and a part of one section."""
+        query = {"section": section, "sort": sort, "limit": str(limit)}
+        query |= {"within": within} if within else {}
+        query |= {"cursor": cursor} if cursor is not None else {}
+        return await self._client.ask("GET", f"{self._path}/graph?{urlencode(query)}", GraphAnswer)
+
+    def graph_file(self, format: GraphFormat = "csv", part: GraphPart = "links") -> AsyncGenerator[bytes]:  # noqa: A002
+        """The graph as a file for other programs, piece by piece."""
+        query = urlencode({"format": format, "part": part})
+        return read_bytes(self._client.transport, f"{self._path}/graph/export?{query}")
+
+    def export(self, format: ExportFormat = "wacz") -> AsyncGenerator[bytes]:  # noqa: A002
+        """All stored pages as a WARC or WACZ file, piece by piece."""
+        return read_bytes(self._client.transport, f"{self._path}/export?format={format}")
 
     @property
     def _path(self) -> str:

@@ -14,6 +14,13 @@ from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar
 from gossamer.client.client import Client
 from gossamer.client.memory import MemoryClient
 from gossamer.client.runs import BatchRun, CrawlRun, LongRun
+from gossamer.web.crawl.graph.graph_answer import (
+    ExportFormat,
+    GraphAnswer,
+    GraphFormat,
+    GraphPart,
+    GraphSection,
+)
 from gossamer.web.crawl.shown_page import ShownPage
 from gossamer.web.memory.memory_entry import MemoryEntry
 from gossamer.web.pages.batch_result import BatchResult
@@ -131,6 +138,14 @@ class SyncRun(Generic[R, T]):
 
     def __iter__(self) -> Iterator[T]:
         return each_of(self.loop, aiter(self.run))
+        return self._each(aiter(self.run))
+
+    def _each(self, results: AsyncGenerator[S]) -> Iterator[S]:
+        try:
+            while (result := self.loop.run(anext(results, _END))) is not _END:
+                yield result
+        finally:
+            self.loop.run(results.aclose())
 
     @property
     def id(self) -> str:
@@ -154,6 +169,18 @@ class SyncCrawlRun(SyncRun[CrawlRun, ShownPage]):
     def guide(self, *, full: bool = False) -> str:
         """The llms.txt of the site, once the crawl is over."""
         return self.loop.run(self.run.guide(full=full))
+
+    def graph(self, section: GraphSection = "pages", **options: Any) -> GraphAnswer:
+        """How its pages are linked; the options are those of `CrawlRun.graph`."""
+        return self.loop.run(self.run.graph(section, **options))
+
+    def graph_file(self, format: GraphFormat = "csv", part: GraphPart = "links") -> Iterator[bytes]:  # noqa: A002
+        """The graph as a file for other programs, piece by piece."""
+        return self._each(self.run.graph_file(format, part))
+
+    def export(self, format: ExportFormat = "wacz") -> Iterator[bytes]:  # noqa: A002
+        """All stored pages as a WARC or WACZ file, piece by piece."""
+        return self._each(self.run.export(format))
 
 
 class SyncBatchRun(SyncRun[BatchRun, BatchResult]):

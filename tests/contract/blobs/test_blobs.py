@@ -221,3 +221,11 @@ def test_an_address_that_cannot_be_is_refused_without_quoting_it(url: str) -> No
 def test_nothing_is_made_by_opening(tmp_path: Path) -> None:
     open_blobs(f"file://{tmp_path}/blobs", {})
     assert os.listdir(tmp_path) == []
+
+
+async def test_a_part_of_an_object(blobs: Blobs) -> None:
+    await blobs.put("crawls/part", b"0123456789")
+    assert await blobs.get_part("crawls/part", 2, 3) == b"234"
+    assert await blobs.get_part("crawls/part", 8, 2) == b"89"
+    assert await blobs.get_part("crawls/part", 4, 0) == b""
+    assert await blobs.get_part("crawls/none", 0, 1) is None

@@ -16,6 +16,7 @@ from gossamer.flows.upkeep import upkeep
 
 # What begins with these is done by a worker, and may be done by a browser.
 _WORK: Final = ("/batch/", "/audits", "/api/render", "/api/crawls", "/api/jobs")
+_JSON: Final = "application/json"
 _BROWSING: Final = ("/screenshot", "/pdf", "/fetch/pro")
 _LINES: Final = "/memory/import"  # its body is many lines of JSON
 
@@ -104,7 +105,7 @@ def _may_browse(call: Call) -> bool:
     """Whether the call may need a browser: by its address, or because its body asks for one."""
     if call.path.startswith(_BROWSING):
         return True
-    if call.path.startswith(_LINES):
+    if call.path.startswith(_LINES) or call.headers.get("Content-Type", _JSON) != _JSON:  # a file
         return False
     asked: Any = msgspec.json.decode(call.body) if call.body else None
     if not isinstance(asked, dict):

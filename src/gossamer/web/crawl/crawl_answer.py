@@ -7,7 +7,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from gossamer.web.crawl.progress import CrawlCounts, CrawlState, WaitReason
 from gossamer.web.crawl.spec import CrawlOptions
-from gossamer.web.warc.bad_archive import BadArchive
+from gossamer.web.documents.warc.bad_archive import BadArchive
 from gossamer.web.webhooks.webhook import AcceptedWebhook
 
 

@@ -24,7 +24,7 @@ from gossamer.web.crawl.progress import CrawlState
 
 T = TypeVar("T")
 MAX_NAME_CHARS: Final = 60
-_WHERE: Final = ("data_dir", "database_url", "redis_url", "blobs_url")
+WHERE: Final = ("data_dir", "database_url", "redis_url", "blobs_url")
 _JSON: Final = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 
 
@@ -39,7 +39,7 @@ def crawls_group() -> None:
     "--limit", type=click.IntRange(1), default=20, show_default=True, help="The maximum number of crawls."
 )
 @_JSON
-@with_settings(_WHERE)
+@with_settings(WHERE)
 @click.pass_obj
 def list_crawls(build: Build, /, status: CrawlState | None, limit: int, as_json: bool, **flags: Any) -> None:
     """List the crawls, newest first."""
@@ -47,7 +47,7 @@ def list_crawls(build: Build, /, status: CrawlState | None, limit: int, as_json:
     async def ask(web: Client) -> list[CrawlLine]:
         return await web.crawls(status=status, limit=limit)
 
-    _print(_run(build, flags, ask), as_json)
+    _print(run_call(build, flags, ask), as_json)
 
 
 @crawls_group.command()
@@ -64,7 +64,7 @@ def list_crawls(build: Build, /, status: CrawlState | None, limit: int, as_json:
     type=click.Choice(["markdown", "text", "html"]),
     help="In JSON lines: add the content of each page in this format.",
 )
-@with_settings((*_WHERE, "reading_processes"))
+@with_settings((*WHERE, "reading_processes"))
 @click.pass_obj
 def pages(
     build: Build,
@@ -78,7 +78,7 @@ def pages(
     """Print the pages that the crawl with this ID has stored so far. Nothing is fetched."""
     written = output_for(output, shape, content)
     try:
-        _run(build, flags, lambda web: _print_pages(web, id, written))
+        run_call(build, flags, lambda web: _print_pages(web, id, written))
     finally:
         written.close()
 
@@ -86,7 +86,7 @@ def pages(
 @crawls_group.command()
 @click.argument("id")
 @_JSON
-@with_settings(_WHERE)
+@with_settings(WHERE)
 @click.pass_obj
 def pause(build: Build, /, id: str, as_json: bool, **flags: Any) -> None:
     """Pause the crawl with this ID. Pages that are being fetched are still stored."""
@@ -96,7 +96,7 @@ def pause(build: Build, /, id: str, as_json: bool, **flags: Any) -> None:
 @crawls_group.command()
 @click.argument("id")
 @_JSON
-@with_settings(_WHERE)
+@with_settings(WHERE)
 @click.pass_obj
 def resume(build: Build, /, id: str, as_json: bool, **flags: Any) -> None:
     """Let a server or worker continue the crawl with this ID; `gossamer crawl --resume` does it here."""
@@ -106,7 +106,7 @@ def resume(build: Build, /, id: str, as_json: bool, **flags: Any) -> None:
 @crawls_group.command()
 @click.argument("id")
 @_JSON
-@with_settings(_WHERE)
+@with_settings(WHERE)
 @click.pass_obj
 def stop(build: Build, /, id: str, as_json: bool, **flags: Any) -> None:
     """Stop the crawl with this ID for good. Stored pages stay."""
@@ -116,12 +116,12 @@ def stop(build: Build, /, id: str, as_json: bool, **flags: Any) -> None:
 @crawls_group.command()
 @click.argument("id")
 @QUIET
-@with_settings(_WHERE)
+@with_settings(WHERE)
 @click.pass_obj
 def delete(build: Build, /, id: str, quiet: bool, **flags: Any) -> None:
     """Delete the crawl with this ID and everything that it has stored. A crawl that runs is stopped first."""
     if named_server(flags) is not None:
-        _run(build, flags, lambda web: web.crawl_with_id(id).delete())
+        run_call(build, flags, lambda web: web.crawl_with_id(id).delete())
         click.echo(f"Deleted {id}.")
         return
 
@@ -131,7 +131,7 @@ def delete(build: Build, /, id: str, quiet: bool, **flags: Any) -> None:
     delete_here(build, flags, find, quiet=quiet)
 
 
-def _run(build: Build, /, flags: dict[str, Any], ask: Callable[[Client], Awaitable[T]]) -> T:
+def run_call(build: Build, /, flags: dict[str, Any], ask: Callable[[Client], Awaitable[T]]) -> T:
     """Nothing is crawled by this: the crawls are those of a server, or of other processes here."""
     return asyncio.run(web_access(build, flags, acting=as_owner, works=False).ask(ask))
 
@@ -146,7 +146,7 @@ def _change(
     async def ask(web: Client) -> CrawlLine:
         return (await change(web.crawl_with_id(crawl_id))).line
 
-    return _run(build, flags, ask)
+    return run_call(build, flags, ask)
 
 
 async def _print_pages(web: Client, crawl_id: str, written: Output) -> None:

@@ -13,13 +13,13 @@ from itertools import groupby
 from typing import Final
 
 from gossamer.flows.crawl.content import unpack_row
-from gossamer.flows.crawl.graph.kept_links import KeptLinks
+from gossamer.flows.crawl.reading.kept_links import KeptLinks
 from gossamer.flows.crawl.reading.results import CrawlResults, PageWithContent
 from gossamer.flows.crawl.seeds import tracking_of, visitors_of
 from gossamer.problems import Problem, Unavailable
 from gossamer.state.crawl.crawled_pages import PageFilter, Position, StoredPage
+from gossamer.web.crawl.graph.link_search import LinkSearch
 from gossamer.web.crawl.graph.link_section import LinkSection
-from gossamer.web.crawl.link_search import LinkSearch
 from gossamer.web.crawl.spec import CrawlSpec
 from gossamer.web.html.links import Link
 from gossamer.web.pages.page import Page

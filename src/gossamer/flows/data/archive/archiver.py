@@ -26,8 +26,8 @@ from gossamer.state.crawl.removal.removed_pages import OwnedCrawl, RemovedPage
 from gossamer.state.crawl.upkeep import archives, whole_pages
 from gossamer.state.crawl.upkeep.archives import Archive
 from gossamer.state.db.database import Database
+from gossamer.web.documents.warc import warc_stream
 from gossamer.web.pages.page import Page
-from gossamer.web.warc import warc_stream
 
 MAX_BYTES: Final = 32_000_000  # of content in one archive, unless one page has more
 DAY_MS: Final = 86_400_000

@@ -9,8 +9,8 @@ from warcio.exceptions import ArchiveLoadFailed
 from warcio.warcwriter import WARCWriter
 
 from gossamer.flows.data.archive.archive_rows import damage
+from gossamer.web.documents.warc.http_heads import answer_head, warc_date
 from gossamer.web.pages.page import Page
-from gossamer.web.warc.http_heads import answer_head, warc_date
 
 
 class WarcFile:

@@ -108,9 +108,10 @@ class CrawlGraph:
         while waiting:
             number = waiting.popleft()
             step = 0 if number in self.redirects else 1
+            depth = depths[number] + step
             for target in self.out(number):
-                if depths[target] < 0:
-                    depths[target] = depths[number] + step
+                if depths[target] < 0 or depths[target] > depth:
+                    depths[target] = depth
                     (waiting.append if step else waiting.appendleft)(target)
         return depths
 

@@ -30,7 +30,7 @@ class Circle:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class DrawnTie:
     """The links between two clusters, in both directions."""
 
     x1: float
@@ -45,7 +45,7 @@ class Line:
 @dataclass(frozen=True, slots=True)
 class Drawing:
     circles: Sequence[Circle]
-    lines: Sequence[Line]
+    lines: Sequence[DrawnTie]
     width: float = WIDTH
     height: float = HEIGHT
 
@@ -141,7 +141,7 @@ def _part(circles: list[Circle]) -> None:
         circle.y = min(max(circle.y, edge), HEIGHT - edge - LABEL)
 
 
-def _to_line(circles: list[Circle], pair: tuple[int, int], links: int, most: int) -> Line:
+def _to_line(circles: list[Circle], pair: tuple[int, int], links: int, most: int) -> DrawnTie:
     one, two = circles[pair[0]], circles[pair[1]]
     weight = MIN_WEIGHT + (MAX_WEIGHT - MIN_WEIGHT) * sqrt(links / most)
-    return Line(one.x, one.y, two.x, two.y, weight, links, pair)
+    return DrawnTie(one.x, one.y, two.x, two.y, weight, links, pair)

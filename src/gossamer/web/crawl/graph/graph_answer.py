@@ -5,6 +5,9 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+ExportFormat = Literal["warc", "wacz"]  # of a whole crawl
+GraphFormat = Literal["csv", "graphml", "parquet"]
+GraphPart = Literal["links", "pages"]
 GraphSection = Literal["pages", "orphans", "broken", "redirects", "clusters"]
 GraphSort = Literal["pageRank", "inlinks", "outlinks", "depth", "hub", "authority"]
 KnownFrom = Literal["seed", "sitemap", "page"]

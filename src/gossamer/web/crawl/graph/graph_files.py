@@ -6,15 +6,13 @@ A file is written in pieces, so that it never is in memory as a whole.
 import csv
 import io
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Protocol
 from xml.sax.saxutils import quoteattr
 
 from gossamer.web.crawl.graph.crawl_graph import GraphLink
-from gossamer.web.crawl.graph.graph_answer import GraphNode
+from gossamer.web.crawl.graph.graph_answer import GraphFormat, GraphNode, GraphPart
 from gossamer.web.crawl.page_table import harmless
 
-GraphFormat = Literal["csv", "graphml", "parquet"]
-GraphPart = Literal["links", "pages"]
 MEDIA_TYPES: Final[dict[GraphFormat, str]] = {
     "csv": "text/csv",
     "graphml": "application/graphml+xml",
@@ -75,7 +73,7 @@ def link_row(found: GraphLink) -> Row:
     return found.source.url, link.url, link.text, " ".join(link.rel), link.place.name.lower()
 
 
-class CsvFile:
+class GraphCsvFile:
     """One table: the pages, or the links."""
 
     def __init__(self, part: GraphPart) -> None:

@@ -6,16 +6,15 @@ from typing import Any, Final
 
 from gossamer.problems import UNPROCESSABLE_ENTITY, Problem
 from gossamer.web.crawl.graph.crawl_graph import GraphLink
-from gossamer.web.crawl.graph.graph_answer import GraphNode
+from gossamer.web.crawl.graph.graph_answer import GraphNode, GraphPart
 from gossamer.web.crawl.graph.graph_files import (
     LINK_COLUMNS,
     PAGE_COLUMNS,
-    GraphPart,
     Row,
     link_row,
     page_row,
 )
-from gossamer.web.outgoing_file import OutgoingFile
+from gossamer.web.documents.warc.outgoing_file import OutgoingFile
 
 ROWS_IN_GROUP: Final = 50_000
 NOT_INSTALLED: Final = "parquet_not_installed"

@@ -7,7 +7,7 @@ MAX_TEXT_CHARS: Final = 100
 MAX_REL_CHARS: Final = 60
 
 
-class Place(IntEnum):
+class LinkPlace(IntEnum):
     """Where on its page a link stands. What is in no other place counts as content."""
 
     MAIN = 0
@@ -18,9 +18,12 @@ class Place(IntEnum):
     HEAD = 5  # an element or a header of the answer that names a related page, such as `canonical`
 
 
-PLACES: Final = {place.name.lower(): place for place in (Place.NAV, Place.HEADER, Place.FOOTER, Place.ASIDE)}
+PLACES: Final = {
+    place.name.lower(): place
+    for place in (LinkPlace.NAV, LinkPlace.HEADER, LinkPlace.FOOTER, LinkPlace.ASIDE)
+}
 
 # Its text, which may be long and have line breaks; its `rel` as it is written; its place. A plain tuple,
 # because a crawl makes hundreds for each page.
 LinkNote = tuple[str, str, int]
-IN_HEAD: Final[LinkNote] = ("", "", int(Place.HEAD))
+IN_HEAD: Final[LinkNote] = ("", "", int(LinkPlace.HEAD))

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from gossamer.web.crawl.graph.link_note import MAX_REL_CHARS, MAX_TEXT_CHARS, LinkNote, Place
+from gossamer.web.crawl.graph.link_note import MAX_REL_CHARS, MAX_TEXT_CHARS, LinkNote, LinkPlace
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -37,7 +37,7 @@ class NotedLink(NamedTuple):
     url: str
     text: str
     rel: tuple[str, ...]
-    place: Place
+    place: LinkPlace
 
 
 class SectionPage(msgspec.Struct, array_like=True, frozen=True):
@@ -70,7 +70,7 @@ class LinkSection(msgspec.Struct, array_like=True, frozen=True):
 
     def link(self, number: int) -> NotedLink:
         rel = tuple(self.rels[number].split())
-        return NotedLink(self.urls[number], self.texts[number], rel, Place(self.places[number]))
+        return NotedLink(self.urls[number], self.texts[number], rel, LinkPlace(self.places[number]))
 
 
 class SectionWriter:

@@ -104,7 +104,7 @@ async def test_a_look_that_ends_early_says_how_far_it_got_and_goes_on(visit: Vis
     row = next(row for row in rows if row.url == origin + target)
     crawl = await visit.service.crawls.get(row.crawl_id)
     assert crawl is not None
-    finder = LinksInFinder(visit.service.crawl_results, seconds=60, most=2)
+    finder = LinksInFinder(visit.service.crawl_results, visit.service.kept_links, seconds=60, most=2)
     first = await finder.look(row, crawl.spec)
     assert (len(first.found), first.is_over, first.is_complete) == (2, False, False)
     assert 2 <= first.looked_at < len(rows)
@@ -113,7 +113,9 @@ async def test_a_look_that_ends_early_says_how_far_it_got_and_goes_on(visit: Vis
     assert first.looked_at + rest.looked_at == len(rows)
     assert {one.page.title for one in (*first.found, *rest.found)} == {"Page 0", "Page 1", "Page 2"}
 
-    no_time = await LinksInFinder(visit.service.crawl_results, seconds=0).look(row, crawl.spec)
+    no_time = await LinksInFinder(visit.service.crawl_results, visit.service.kept_links, seconds=0).look(
+        row, crawl.spec
+    )
     assert (no_time.found, no_time.looked_at, no_time.is_over, no_time.is_complete) == ([], 0, False, False)
 
     await visit.service.blobs.drop(sorted({each.blob for each in rows if each.blob is not None}))

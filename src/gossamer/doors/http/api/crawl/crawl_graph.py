@@ -19,7 +19,7 @@ from gossamer.doors.http.core import timestamps
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.routing import Route
 from gossamer.doors.http.core.streaming import Streaming
-from gossamer.flows.crawl.graph.crawl_graphs import CrawlGraphs, RankedGraph
+from gossamer.flows.crawl.reading.crawl_graphs import CrawlGraphs, RankedGraph
 from gossamer.problems import validation_error
 from gossamer.state.crawl.crawls import Crawl, Crawls
 from gossamer.state.tenants.tenants import Role
@@ -27,8 +27,10 @@ from gossamer.web.crawl.graph.clusters import Clusters, cluster
 from gossamer.web.crawl.graph.crawl_graph import CrawlGraph, RedirectChain
 from gossamer.web.crawl.graph.graph_answer import (
     GraphAnswer,
+    GraphFormat,
     GraphHost,
     GraphNode,
+    GraphPart,
     GraphSection,
     GraphSort,
     GraphSummary,
@@ -38,11 +40,9 @@ from gossamer.web.crawl.graph.graph_answer import (
 )
 from gossamer.web.crawl.graph.graph_files import (
     MEDIA_TYPES,
-    CsvFile,
+    GraphCsvFile,
     GraphFile,
-    GraphFormat,
     GraphMlFile,
-    GraphPart,
 )
 from gossamer.web.crawl.graph.graph_parquet import ParquetFile, check_parquet
 
@@ -185,7 +185,7 @@ class CrawlGraphEndpoints:
                 deadline=MAX_STREAM_SECONDS + 30,
                 media_type=MEDIA_TYPES["csv"],
                 also=dict.fromkeys((MEDIA_TYPES["graphml"], MEDIA_TYPES["parquet"])),
-                example=CsvFile("links").begin().decode(),
+                example=GraphCsvFile("links").begin().decode(),
                 **common,
             ),
         ]
@@ -258,7 +258,7 @@ def _to_linking(graph: CrawlGraph, number: int) -> LinkingPage:
 def _file(query: GraphFileQuery) -> GraphFile:
     if query.format == "graphml":
         return GraphMlFile()
-    return ParquetFile(query.part) if query.format == "parquet" else CsvFile(query.part)
+    return ParquetFile(query.part) if query.format == "parquet" else GraphCsvFile(query.part)
 
 
 def _first(cursor: str | None) -> int:

@@ -19,7 +19,7 @@ from gossamer.state.crawl.removal import crawl_blobs
 from gossamer.state.crawl.removal.crawl_blobs import LinksAt
 from gossamer.state.db.database import Database
 from gossamer.web.crawl.graph.crawl_graph import MAX_PAGES, GraphPage
-from gossamer.web.crawl.graph.link_note import Place
+from gossamer.web.crawl.graph.link_note import LinkPlace
 from gossamer.web.crawl.graph.link_section import LinkSection, NotedLink, SectionDamaged, unpack_section
 
 ROWS_AT_ONCE: Final = 5_000
@@ -94,7 +94,7 @@ class KeptLinks:
             raise
         except Problem:  # damaged, or too much work to read
             return None
-        return [NotedLink(link.url, link.text, link.rel, Place.MAIN) for link in found]
+        return [NotedLink(link.url, link.text, link.rel, LinkPlace.MAIN) for link in found]
 
     async def _read(self, at: LinksAt) -> LinkSection | None:
         packed = await self.blobs.get_part(at.blob, at.offset, at.size)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gossamer.web.crawl.link_search import LinkSearch
+from gossamer.web.crawl.graph.link_search import LinkSearch
 from gossamer.web.html.links import Link
 from gossamer.web.pages.page import Page
 from gossamer.web.url.url import TRACKING, Url

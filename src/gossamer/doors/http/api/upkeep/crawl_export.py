@@ -13,11 +13,12 @@ from gossamer.doors.http.api.crawl.crawls import crawl_of
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.routing import Route
 from gossamer.doors.http.core.streaming import Streaming
-from gossamer.flows.crawl.export import wacz_file
-from gossamer.flows.crawl.export.exporter import CrawlExporter, ExportFormat
+from gossamer.flows.data.warc import wacz_file
+from gossamer.flows.data.warc.exporter import CrawlExporter
 from gossamer.state.crawl.crawls import Crawls
 from gossamer.state.tenants.tenants import Role
-from gossamer.web.warc import warc_stream
+from gossamer.web.crawl.graph.graph_answer import ExportFormat
+from gossamer.web.documents.warc import warc_stream
 
 _TYPES: Final[dict[ExportFormat, str]] = {"warc": warc_stream.MEDIA_TYPE, "wacz": wacz_file.MEDIA_TYPE}
 _ENDINGS: Final[dict[ExportFormat, str]] = {"warc": "warc.gz", "wacz": "wacz"}

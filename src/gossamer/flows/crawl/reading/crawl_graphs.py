@@ -14,7 +14,7 @@ from functools import partial
 from typing import Final
 
 from gossamer.concurrency.single_flight import SingleFlight
-from gossamer.flows.crawl.graph.kept_links import KeptLinks
+from gossamer.flows.crawl.reading.kept_links import KeptLinks
 from gossamer.flows.crawl.seeds import new_url
 from gossamer.problems import Problem
 from gossamer.state.crawl.crawls import Crawl

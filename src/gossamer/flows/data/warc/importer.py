@@ -13,6 +13,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from email.utils import formatdate
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -22,7 +23,6 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer import problems
 from gossamer.flows.crawl.content import PackedPages, keep_headers
-from gossamer.flows.crawl.export.import_process import LENGTH_BYTES, ImportEnd, ImportMessage
 from gossamer.flows.crawl.plan import MAX_ALIKE, CrawlPlan
 from gossamer.flows.crawl.seeds import new_url
 from gossamer.flows.crawl.visiting.known_urls import KnownUrls
@@ -30,18 +30,18 @@ from gossamer.flows.crawl.visiting.page_parser import PageParser, is_quick_here
 from gossamer.flows.crawl.visiting.page_processor import PageProcessor
 from gossamer.flows.crawl.visiting.visit import Visited
 from gossamer.flows.crawl.writer import pack_visits
+from gossamer.flows.data.warc.import_process import LENGTH_BYTES, ImportEnd, ImportMessage
 from gossamer.flows.tenants.admit import Caller
 from gossamer.flows.tenants.quotas import Quota, Quotas, quota_tier_of
 from gossamer.problems import Problem, Unavailable
 from gossamer.state.blobs import orphan_blobs
 from gossamer.state.blobs.blobs import Blobs
-from gossamer.state.crawl import importing
 from gossamer.state.crawl.crawl_counts import CrawlsGone
 from gossamer.state.crawl.crawled_pages import StoredPage
 from gossamer.state.crawl.crawls import Crawl, Crawls
 from gossamer.state.crawl.removal.crawl_blobs import NO_LINKS
 from gossamer.state.crawl.settling import CrawlTask
-from gossamer.state.crawl.upkeep import whole_pages
+from gossamer.state.crawl.upkeep import importing, whole_pages
 from gossamer.state.db.database import Database
 from gossamer.state.search import index_queue
 from gossamer.state.tenants import activity
@@ -50,12 +50,12 @@ from gossamer.web.crawl.fingerprint import Neighbours
 from gossamer.web.crawl.progress import NO_COUNTS
 from gossamer.web.crawl.scope import Scope
 from gossamer.web.crawl.spec import CrawlSpec
+from gossamer.web.documents.warc.bad_archive import BadArchive
+from gossamer.web.documents.warc.http_heads import ARCHIVED_AT
+from gossamer.web.documents.warc.warc_reader import MAX_BODY_BYTES, ImportedPage
 from gossamer.web.pages.page import Page
 from gossamer.web.robots.robots import Robots
 from gossamer.web.url.url import Url
-from gossamer.web.warc.bad_archive import BadArchive
-from gossamer.web.warc.http_heads import ARCHIVED_AT
-from gossamer.web.warc.warc_reader import MAX_BODY_BYTES, ImportedPage
 
 SECONDS: Final = 900  # for one file, of the processor and in all
 MAX_PAGES: Final = 200_000
@@ -179,7 +179,8 @@ class _Gathering:
             parsed = None
             if not is_quick_here(task, page):
                 parsed = await self._importer.parser.parse(task, page, plan.spec.max_urls_per_page)
-            return self._processor.process(task, plan, page, _ANYTHING, 0.0, parsed)
+            process = partial(self._processor.process, task, plan, page, _ANYTHING, 0.0, parsed)
+            return await asyncio.to_thread(process)
         except Unavailable:
             raise
         except Problem:
@@ -279,7 +280,7 @@ async def _messages(path: Path) -> AsyncGenerator[ImportedPage | ImportEnd]:
     child = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
-        "gossamer.flows.crawl.export.import_process",
+        "gossamer.flows.data.warc.import_process",
         str(path),
         str(SECONDS),
         str(MAX_BODY_BYTES),

@@ -27,10 +27,10 @@ from warcio.exceptions import ArchiveLoadFailed
 
 from gossamer.web.documents.documents import path_of
 from gossamer.web.documents.kind import READABLE, kind_of
+from gossamer.web.documents.warc.bad_archive import BadArchive
+from gossamer.web.documents.warc.http_heads import original_headers
+from gossamer.web.documents.warc.warc_stream import VIA
 from gossamer.web.pages.page import Page, describe
-from gossamer.web.warc.bad_archive import BadArchive
-from gossamer.web.warc.http_heads import original_headers
-from gossamer.web.warc.warc_stream import VIA
 
 MAX_RECORDS: Final = 2_000_000
 MAX_UNPACKED_BYTES: Final = 20_000_000_000
@@ -74,6 +74,8 @@ class ArchiveReader:
         """Raises `ArchiveRefused`, perhaps after some pages."""
         head = file.read(_HEAD)
         file.seek(0)
+        if not head:
+            raise ArchiveRefused(BadArchive.NOT_AN_ARCHIVE)
         try:
             if head == _ZIP:
                 yield from self._read_wacz(file)
@@ -102,7 +104,7 @@ class ArchiveReader:
                     yield from self._read_warc(_Opened(opened, info.filename, archive))
 
     def _read_warc(self, opened: "_Opened") -> Iterator[ImportedPage]:
-        records = ArchiveIterator(_Counted(opened.file, self._count), arc2warc=True)
+        records = ArchiveIterator(_CountedFile(opened.file, self._count), arc2warc=True)
         for record in records:
             self.records += 1
             if self.records > self.max_records:
@@ -180,7 +182,13 @@ class ArchiveReader:
 
     def _read_body(self, record: Any) -> bytes | None:
         body: bytes = record.content_stream().read(self.max_body + 1)
-        return body if len(body) <= self.max_body else None
+        if len(body) > self.max_body:
+            return None
+        if getattr(record.raw_stream, "limit", 0) > 0 and not record.raw_stream.read(
+            1
+        ):  # shorter than it says
+            raise ArchiveRefused(BadArchive.DAMAGED)
+        return body
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +206,7 @@ class _Opened:
         return open(self.file.name, "rb")
 
 
-class _Counted(io.RawIOBase):
+class _CountedFile(io.RawIOBase):
     """Counts what is read, so that packed bytes bound the work too."""
 
     def __init__(self, file: IO[bytes], count: Any) -> None:

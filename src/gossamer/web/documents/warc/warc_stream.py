@@ -14,11 +14,11 @@ from typing import Final
 from warcio.recordloader import ArcWarcRecord
 from warcio.warcwriter import WARCWriter
 
+from gossamer.web.documents.warc.cdxj import IndexedRecord
+from gossamer.web.documents.warc.http_heads import answer_head, request_head, warc_date
 from gossamer.web.pages.fetch_spec import HeaderPairs
 from gossamer.web.pages.page import Page
 from gossamer.web.url.url import Url
-from gossamer.web.warc.cdxj import IndexedRecord
-from gossamer.web.warc.http_heads import answer_head, request_head, warc_date
 
 MEDIA_TYPE: Final = "application/warc"
 MAX_KNOWN: Final = 300_000  # bodies that later ones are compared with

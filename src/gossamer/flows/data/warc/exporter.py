@@ -11,24 +11,24 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
-from typing import Final, Literal
+from typing import Final
 
 from gossamer import __version__
 from gossamer.flows.crawl.content import keep_headers, unpack_row
-from gossamer.flows.crawl.export.wacz_file import WARC_NAME, WaczFile, WaczPage, iso_time
-from gossamer.flows.crawl.graph.kept_links import KeptLinks
+from gossamer.flows.crawl.reading.kept_links import KeptLinks
 from gossamer.flows.crawl.reading.results import CrawlResults
+from gossamer.flows.data.warc.wacz_file import WARC_NAME, WaczFile, WaczPage, iso_time
 from gossamer.problems import Problem
 from gossamer.state.crawl.crawled_pages import PageFilter, StoredPage
 from gossamer.state.crawl.crawls import Crawl
+from gossamer.web.crawl.graph.graph_answer import ExportFormat
 from gossamer.web.crawl.graph.link_section import LinkSection
+from gossamer.web.documents.warc.cdxj import IndexedRecord
+from gossamer.web.documents.warc.http_heads import archived_at, warc_date
+from gossamer.web.documents.warc.warc_stream import CONFORMS_TO, DESCRIPTION, ArchivedExchange, WarcStream
 from gossamer.web.pages.fetch_spec import HeaderPairs
 from gossamer.web.pages.page import Page
-from gossamer.web.warc.cdxj import IndexedRecord
-from gossamer.web.warc.http_heads import archived_at, warc_date
-from gossamer.web.warc.warc_stream import CONFORMS_TO, DESCRIPTION, ArchivedExchange, WarcStream
 
-ExportFormat = Literal["warc", "wacz"]
 ROWS_AT_ONCE: Final = 200
 MAX_HEADS: Final = 100_000  # of redirects; what others said is made up from their rows
 

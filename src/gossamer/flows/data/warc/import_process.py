@@ -1,4 +1,4 @@
-"""The process that reads an archive (`python -m gossamer.flows.crawl.export.import_process FILE …`).
+"""The process that reads an archive (`python -m gossamer.flows.data.warc.import_process FILE …`).
 
 It has bounded memory and time, knows no secrets, and writes messages to its standard output: the length of a
 body, and then a body of one of these shapes. The last one is an `ImportEnd`.
@@ -11,8 +11,8 @@ from typing import BinaryIO, Final
 
 import msgspec
 
-from gossamer.web.warc.bad_archive import BadArchive
-from gossamer.web.warc.warc_reader import ArchiveReader, ArchiveRefused, ImportedPage
+from gossamer.web.documents.warc.bad_archive import BadArchive
+from gossamer.web.documents.warc.warc_reader import ArchiveReader, ArchiveRefused, ImportedPage
 
 LENGTH_BYTES: Final = 4
 MEMORY: Final = 512 * 1024**2

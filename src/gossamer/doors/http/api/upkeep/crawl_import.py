@@ -14,7 +14,7 @@ from gossamer import problems
 from gossamer.doors.http.api.crawl.crawl_shapes import EXAMPLE_CRAWL, to_api
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.routing import Route
-from gossamer.flows.crawl.export.importer import SECONDS, CrawlImporter, ImportedCrawl
+from gossamer.flows.data.warc.importer import SECONDS, CrawlImporter, ImportedCrawl
 from gossamer.state.tenants.tenants import Role
 from gossamer.web.crawl.crawl_answer import ShownImport
 

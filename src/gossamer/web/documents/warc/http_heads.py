@@ -7,7 +7,6 @@ renamed, as it is the custom: `X-Archive-Orig-Content-Encoding`.
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from http import HTTPStatus
 from typing import Final
 
 from warcio.statusandheaders import StatusAndHeaders
@@ -19,13 +18,35 @@ from gossamer.web.url.url import Url
 RENAMED: Final = "x-archive-orig-"
 _OF_SENDING: Final = frozenset(("content-encoding", "content-length", "transfer-encoding"))
 ARCHIVED_AT: Final = "memento-datetime"  # RFC 7089: when an imported page was archived
+_PHRASES: Final = {
+    200: "OK",
+    204: "No Content",
+    301: "Moved Permanently",
+    302: "Found",
+    303: "See Other",
+    304: "Not Modified",
+    307: "Temporary Redirect",
+    308: "Permanent Redirect",
+    400: "Bad Request",
+    401: "Unauthorized",
+    403: "Forbidden",
+    404: "Not Found",
+    410: "Gone",
+    429: "Too Many Requests",
+    500: "Internal Server Error",
+    502: "Bad Gateway",
+    503: "Service Unavailable",
+    504: "Gateway Timeout",
+}  # for people: HTTP/2 has none, and nobody needs them
 REDACTED: Final = "[redacted]"  # in place of a value that may be a secret
 
 
 def answer_head(page: Page) -> StatusAndHeaders:
     headers = [_as_archived(name, value) for name, value in page.headers if name != ARCHIVED_AT]
     headers.append(("content-length", str(len(page.body))))
-    return StatusAndHeaders(f"{page.status} {_phrase(page.status)}".strip(), headers, protocol="HTTP/1.1")
+    return StatusAndHeaders(
+        f"{page.status} {_PHRASES.get(page.status, '')}".strip(), headers, protocol="HTTP/1.1"
+    )
 
 
 def request_head(url: Url, headers: Iterable[tuple[str, str]]) -> StatusAndHeaders:
@@ -59,13 +80,6 @@ def _as_archived(name: str, value: str) -> tuple[str, str]:
 
 def _line(value: str) -> str:
     return " ".join(value.splitlines())
-
-
-def _phrase(status: int) -> str:
-    try:
-        return HTTPStatus(status).phrase
-    except ValueError:
-        return ""
 
 
 def warc_date(milliseconds: int) -> str:

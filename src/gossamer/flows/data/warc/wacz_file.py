@@ -22,9 +22,9 @@ from typing import IO, Any, Final
 import msgspec
 
 from gossamer import __version__
-from gossamer.flows.crawl.export.sorted_lines import SortedLines
-from gossamer.web.outgoing_file import OutgoingFile
-from gossamer.web.warc.cdxj import IndexedRecord
+from gossamer.flows.data.warc.sorted_lines import SortedLines
+from gossamer.web.documents.warc.cdxj import IndexedRecord
+from gossamer.web.documents.warc.outgoing_file import OutgoingFile
 
 MEDIA_TYPE: Final = "application/wacz"
 WACZ_VERSION: Final = "1.1.1"

@@ -1,1 +1,0 @@
-"""The graph of a crawl: reading the kept links, computing it, and writing it to files."""
