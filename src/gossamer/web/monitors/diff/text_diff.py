@@ -4,14 +4,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import Final
 
 import msgspec
 
-from gossamer.web.monitors.diff.sequence_diff import Edit, edits
+from gossamer.web.monitors.diff.sequence_diff import edits
 from gossamer.web.monitors.noise.masks import unit_tolerates
-from gossamer.web.monitors.noise.noise_kind import NoiseKind
-from gossamer.web.monitors.noise.noise_lines import ComparedLine, unified_keys
+from gossamer.web.monitors.noise.noise_kind import NoiseKind, NoiseOptions
+from gossamer.web.monitors.noise.noise_lines import ComparedLine, SeenText, compared_lines, rest_keys
 
 SIMILAR: Final = 0.5  # share of words; a line that has become another one is shown as one changed line
 MAX_PAIRED: Final = 60  # lines of a hunk that are compared with each other
@@ -54,40 +55,33 @@ class TextDiff:
         return tuple(row for row in self.rows if row.is_ignored)
 
 
-def diff_lines(
-    before: Sequence[ComparedLine],
-    after: Sequence[ComparedLine],
-    *,
-    elapsed: float = 0.0,
-    order_matters: bool = False,
-    beside: tuple[Iterable[str], Iterable[str]] = ((), ()),
-) -> TextDiff:
-    """Compare two texts that were seen `elapsed` seconds apart. `beside` are the keys of all lines that were
-    and are on the page, outside of these texts too."""
-    before, after = unified_keys(before, after)
-    moved = _Moved(before, after) if not order_matters else None
-    hunks = edits([line.key for line in before], [line.key for line in after])
-    known = (frozenset(beside[0]), frozenset(beside[1]))
+def diff_texts(old: SeenText, new: SeenText, options: NoiseOptions) -> TextDiff:
+    before, after = compared_lines(old, new, options)
+    context = _Context(
+        elapsed=new.seen_at - old.seen_at,
+        moved=_Moved(before, after) if options.order else None,
+        rests=(_Rest(old, options), _Rest(new, options)),
+    )
     rows: list[DiffRow] = []
-    for hunk in hunks:
-        old, new = [before[at] for at in hunk.old], [after[at] for at in hunk.new]
-        if hunk.kind == "equal":
-            rows += [_equal_row(*pair, elapsed) for pair in zip(old, new, strict=True)]
+    for edit in edits([line.key for line in before], [line.key for line in after]):
+        gone, come = [before[at] for at in edit.old], [after[at] for at in edit.new]
+        if edit.kind == "equal":
+            rows += [_equal_row(*pair, context.elapsed) for pair in zip(gone, come, strict=True)]
         else:
-            rows += _replaced_rows(old, new, moved, known)
+            rows += _replaced_rows(gone, come, context)
     return TextDiff(tuple(rows))
 
 
-def _equal_row(old: ComparedLine, new: ComparedLine, elapsed: float) -> DiffRow:
-    """Lines with one key: equal but for noise."""
-    if old.text == new.text:
-        return DiffRow(RowKind.SAME, old.text, new.text)
-    block = old.ignored or new.ignored
-    pairs = zip(old.masked.countdowns, new.masked.countdowns, strict=False)
-    if block is None and not all(unit_tolerates(*pair, elapsed) for pair in pairs):
-        return DiffRow(RowKind.CHANGED, old.text, new.text)
-    noise = {block} if block else (old.masked.noise | new.masked.noise)
-    return DiffRow(RowKind.CHANGED, old.text, new.text, _in_order(noise or {NoiseKind.LAYOUT}))
+class _Rest:
+    """The lines around a text, masked when somebody asks for them: most texts have not changed."""
+
+    def __init__(self, seen: SeenText, options: NoiseOptions) -> None:
+        self._seen = seen
+        self._options = options
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        return rest_keys(self._seen, self._options)
 
 
 class _Moved:
@@ -105,11 +99,35 @@ class _Moved:
         return True
 
 
+@dataclass(frozen=True, slots=True)
+class _Context:
+    elapsed: float  # seconds
+    moved: _Moved | None  # None: the order matters
+    rests: tuple[_Rest, _Rest]
+
+    def noise_of(self, line: ComparedLine, side: int) -> NoiseKind | None:
+        """Why a line that only one of the texts has, here, means nothing. `side` is 0 for the old one."""
+        if line.ignored is not None:
+            return line.ignored
+        if self.moved is not None and self.moved.is_moved(line.key, side):
+            return NoiseKind.ORDER
+        return NoiseKind.BESIDE if line.key in self.rests[1 - side].keys else None
+
+
+def _equal_row(old: ComparedLine, new: ComparedLine, elapsed: float) -> DiffRow:
+    """Lines with one key: equal but for noise."""
+    if old.text == new.text:
+        return DiffRow(RowKind.SAME, old.text, new.text)
+    block = old.ignored or new.ignored
+    pairs = zip(old.masked.countdowns, new.masked.countdowns, strict=False)
+    if block is None and not all(unit_tolerates(*pair, elapsed) for pair in pairs):
+        return DiffRow(RowKind.CHANGED, old.text, new.text)
+    noise = {block} if block else (old.masked.noise | new.masked.noise)
+    return DiffRow(RowKind.CHANGED, old.text, new.text, _in_order(noise or {NoiseKind.LAYOUT}))
+
+
 def _replaced_rows(
-    old: Sequence[ComparedLine],
-    new: Sequence[ComparedLine],
-    moved: _Moved | None,
-    beside: tuple[frozenset[str], frozenset[str]],
+    old: Sequence[ComparedLine], new: Sequence[ComparedLine], context: _Context
 ) -> Iterator[DiffRow]:
     if old and new and _words(old) == _words(new):
         for pair in _padded(old, new):
@@ -117,30 +135,19 @@ def _replaced_rows(
         return
     gone, come = [], []
     for line in old:
-        noise = _noise_of(line, 0, moved, beside[1])
+        noise = context.noise_of(line, 0)
         if noise is None:
             gone.append(line)
         else:
             yield DiffRow(RowKind.REMOVED, old=line.text, noise=(noise,))
     for line in new:
-        noise = _noise_of(line, 1, moved, beside[0])
+        noise = context.noise_of(line, 1)
         if noise is None:
             come.append(line)
         else:
             yield DiffRow(RowKind.ADDED, new=line.text, noise=(noise,))
     for first, second in _paired(gone, come):
         yield _row(first, second)
-
-
-def _noise_of(
-    line: ComparedLine, side: int, moved: _Moved | None, other_page: frozenset[str]
-) -> NoiseKind | None:
-    """Why a line that only one of the texts has, here, means nothing."""
-    if line.ignored is not None:
-        return line.ignored
-    if moved is not None and moved.is_moved(line.key, side):
-        return NoiseKind.ORDER
-    return NoiseKind.BESIDE if line.key in other_page else None
 
 
 def _row(old: ComparedLine | None, new: ComparedLine | None, noise: tuple[NoiseKind, ...] = ()) -> DiffRow:
@@ -193,6 +200,3 @@ def _words(lines: Iterable[ComparedLine]) -> str:
 
 def _in_order(noise: Iterable[NoiseKind]) -> tuple[NoiseKind, ...]:
     return tuple(sorted(noise))
-
-
-__all__ = ["DiffRow", "Edit", "RowKind", "TextDiff", "diff_lines"]

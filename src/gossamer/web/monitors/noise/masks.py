@@ -18,16 +18,23 @@ DAY_SECONDS: Final = 86_400
 TODAY_DAYS: Final = 1  # a date this near the look is today's, somewhere on earth
 
 _SECTIONS: Final = read_sections("gossamer.web.monitors.noise", "words.txt")
-_N: Final = r"\d(?:[\d.,' \u00a0\u202f]{0,14}\d)?(?: ?(?:k|m|mio\.?|tsd\.?|mil|万|千|만|천)\b)?"
+# Possessive: a page of digits must not be tried in every way.
+_N: Final = (
+    r"(?<!\d)\d(?:[.,' \u00a0\u202f]?\d){0,11}+(?: ?(?:k|m|mio\.?|tsd\.?|mil|万|千|만|천)(?![^\W_]))?+"
+)
 _UNITS: Final = {
     int(seconds): "|".join(names) for seconds, *names in (line.split() for line in _SECTIONS["units"])
 }
 _T: Final = f"(?:{'|'.join(_UNITS.values())})"
-_EDGE, _END = r"(?<![^\W_])", r"(?![^\W_])"
+# Not inside of a word. In scripts without spaces, words have no edges.
+_EDGE, _END = (
+    r"(?:(?<![^\W_])|(?<=[\u3000-\u9fff\uac00-\ud7af])|(?=[\u3000-\u9fff\uac00-\ud7af]))",
+    r"(?:(?![^\W_])|(?<=[\u3000-\u9fff\uac00-\ud7af])|(?=[\u3000-\u9fff\uac00-\ud7af]))",
+)
 
 
 def _pattern(section: str, before: str = "", after: str = "") -> re.Pattern[str]:
-    either = "|".join(_SECTIONS[section]).replace("#N", f"(?:{_N})").replace("#T", _T)
+    either = "|".join(_SECTIONS[section]).replace("{N}", f"(?:{_N})").replace("{T}", _T)
     return re.compile(f"{before}(?:{either}){after}", re.I)
 
 
@@ -51,7 +58,9 @@ _LIVE: Final = _pattern("live")
 _AFTER_NUMBER: Final = re.compile(rf"{_EDGE}{_N} {{0,2}}(?:{_COUNTED}){_END}", re.I)
 _BEFORE_NUMBER: Final = re.compile(rf"{_EDGE}(?:{_COUNTED}) ?(?:[::] ?|\(?)(?:{_N})\)?{_END}", re.I)
 _CJK_COUNTED: Final = _pattern("counted_cjk")
-_UPDATED: Final = _pattern("updated", _EDGE, rf"[^\w\n]{{0,4}}(?:[^\W\d_]{{1,10}} ){{0,3}}?(?={_STAMP})")
+_UPDATED: Final = _pattern(
+    "updated", f"(?P<label>{_EDGE}", rf"[^\w\n]{{0,4}}+(?:[^\W\d_]{{1,10}} ){{0,3}}?){_STAMP}"
+)
 _STAMPED: Final = re.compile(rf"{_EDGE}{_STAMP}{_END}", re.I)
 _SECONDS_CLOCK: Final = re.compile(r"(?<![\d:.])\d{1,2}:\d{2}:\d{2}(?![\d:])")
 _COPYRIGHT: Final = re.compile(r"((?:©|\(c\)|copyright)[^\d\n]{0,60})\d{4}(?: ?- ?\d{4})?", re.I)
@@ -136,9 +145,7 @@ class Masks:
     def _mask_dates(self, line: str) -> str:
         line = _COPYRIGHT.sub(r"\1⟨year⟩", line)
         line = _SECONDS_CLOCK.sub("⟨time⟩", line)
-        if _UPDATED.search(line):
-            line = _UPDATED.sub(lambda match: f"⟨updated⟩{_label_of(match[0])}", line)
-            return _STAMPED.sub("⟨date⟩", line, count=1)
+        line = _UPDATED.sub(lambda match: f"{_label_of(match['label'])}⟨date⟩", line)
         return _STAMPED.sub(self._mask_today, line)
 
     def _mask_today(self, match: re.Match[str]) -> str:

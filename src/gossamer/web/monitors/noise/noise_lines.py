@@ -1,13 +1,15 @@
 """Lines of a text as they are compared: without noise, and without blocks that are noise as a whole."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from gossamer.web.monitors.noise.masks import Masked, Masks, matches_phrase, plain_line
 from gossamer.web.monitors.noise.noise_kind import NoiseKind, NoiseOptions
 
 MAX_LINES: Final = 5_000
+MAX_MASKED: Final = 2_000  # lines that differ; of more, each word counts
 MAX_CARD_WORDS: Final = 25  # of a line in a block of teasers; a longer one is text again
 MAX_LABEL_CHARS: Final = 80
 
@@ -23,36 +25,62 @@ class ComparedLine:
         return self.masked.key
 
 
+@dataclass(frozen=True, slots=True)
+class SeenText:
+    """A text, and when it was seen."""
+
+    text: str
+    seen_at: float
+    headings: Sequence[int] = ()  # where headings begin
+    rest: str = ""  # the other lines of the page
+
+
 def compared_lines(
-    text: str, options: NoiseOptions, seen_at: float, headings: Sequence[int] = ()
-) -> list[ComparedLine]:
-    """The lines of a text. `headings` are the places in it where headings begin."""
-    masks = Masks(options, seen_at)
-    phrases = tuple(plain_line(phrase).casefold() for phrase in options.ignore)
-    lines = []
-    blocks = list(_blocks(text, options, frozenset(headings)))
-    is_subject = sum(block is NoiseKind.ELSEWHERE for _, block in blocks) * 2 > len(blocks)
-    for line, found in blocks:
-        block, masked = found, masks.of(line)
-        if is_subject and block is NoiseKind.ELSEWHERE:  # a page of the latest news is about them
-            block = None
-        if block is None and any(phrase in plain_line(line).casefold() for phrase in phrases):
-            block = NoiseKind.IGNORED
-        lines.append(ComparedLine(line, masked, block))
-    return lines
-
-
-def unified_keys(
-    before: Sequence[ComparedLine], after: Sequence[ComparedLine]
+    old: SeenText, new: SeenText, options: NoiseOptions
 ) -> tuple[list[ComparedLine], list[ComparedLine]]:
-    """A line that both texts have word for word is its own key: what is today's date at one look need not be
-    so at the next."""
-    common = {line.text for line in before} & {line.text for line in after}
-    return [_exact(line, common) for line in before], [_exact(line, common) for line in after]
+    """The lines of both texts. One that both have word for word is its own key: what is today's date at one
+    look need not be so at the next, and most lines need no work."""
+    before, after = _labelled(old, options), _labelled(new, options)
+    common = {line for line, _ in before} & {line for line, _ in after}
+    return _masked(before, common, options, old.seen_at), _masked(after, common, options, new.seen_at)
 
 
-def _exact(line: ComparedLine, common: set[str]) -> ComparedLine:
-    return replace(line, masked=Masked(line.text)) if line.text in common else line
+def rest_keys(seen: SeenText, options: NoiseOptions) -> frozenset[str]:
+    """The lines of the page outside of the text, as they are compared."""
+    masks = Masks(options, seen.seen_at)
+    return frozenset(masks.of(line).key for _, line in islice(_lines(seen.rest), MAX_MASKED))
+
+
+def _labelled(seen: SeenText, options: NoiseOptions) -> list[tuple[str, NoiseKind | None]]:
+    """Each line, and the noise that all of it is."""
+    blocks = list(_blocks(seen.text, options, frozenset(seen.headings)))
+    # A page of the latest news is about them.
+    is_subject = sum(block is NoiseKind.ELSEWHERE for _, block in blocks) * 2 > len(blocks)
+    phrases = tuple(plain_line(phrase).casefold() for phrase in options.ignore)
+    return [(line, _kind_of(line, block, phrases, is_subject)) for line, block in blocks]
+
+
+def _kind_of(
+    line: str, block: NoiseKind | None, phrases: Sequence[str], is_subject: bool
+) -> NoiseKind | None:
+    if block is not None and not (is_subject and block is NoiseKind.ELSEWHERE):
+        return block
+    if phrases and any(phrase in plain_line(line).casefold() for phrase in phrases):
+        return NoiseKind.IGNORED
+    return None
+
+
+def _masked(
+    lines: Sequence[tuple[str, NoiseKind | None]], common: set[str], options: NoiseOptions, seen_at: float
+) -> list[ComparedLine]:
+    masks = Masks(options, seen_at)
+    room = MAX_MASKED
+    found = []
+    for line, block in lines:
+        is_plain = line in common or block is not None or room <= 0
+        room -= not is_plain
+        found.append(ComparedLine(line, Masked(line) if is_plain else masks.of(line), block))
+    return found
 
 
 def _blocks(

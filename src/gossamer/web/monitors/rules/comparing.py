@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import msgspec
 
-from gossamer.web.monitors.diff.text_diff import DiffRow, RowKind, TextDiff, diff_lines
+from gossamer.web.monitors.diff.text_diff import DiffRow, RowKind, TextDiff, diff_texts
 from gossamer.web.monitors.noise.masks import plain_line
 from gossamer.web.monitors.noise.noise_kind import ALL_NOISE, NoiseOptions
-from gossamer.web.monitors.noise.noise_lines import compared_lines
+from gossamer.web.monitors.noise.noise_lines import SeenText
 from gossamer.web.monitors.page_snapshot import PageSnapshot
 from gossamer.web.monitors.rules.amounts import amount_after, amount_in
 from gossamer.web.monitors.rules.change_reason import (
@@ -83,20 +83,11 @@ class Comparison:
 
     def text_diff(self) -> TextDiff:
         """Of the titles and the texts."""
-        rests = [
-            {line.key for line in compared_lines(one.rest, self.noise, one.taken_at)}
-            for one in (self.old, self.new)
-        ]
-        return self._diff(
-            _titled(self.old),
-            _titled(self.new),
-            _headings(self.old),
-            _headings(self.new),
-            (rests[0], rests[1]),
-        )
+        return diff_texts(_seen(self.old), _seen(self.new), self.noise)
 
     def part_diff(self, selector: str) -> TextDiff:
-        return self._diff(self.old.parts.get(selector, ""), self.new.parts.get(selector, ""))
+        old, new = (SeenText(one.parts.get(selector, ""), one.taken_at) for one in (self.old, self.new))
+        return diff_texts(old, new, self.noise)
 
     def field_diff(self, number: int, rule: FieldsRule) -> list[FieldChange]:
         found = field_changes(
@@ -105,22 +96,6 @@ class Comparison:
             order_matters=not self.noise.order,
         )
         return [change for change in found if not set(change.field.split("/")) & set(rule.ignore)]
-
-    def _diff(
-        self,
-        old: str,
-        new: str,
-        old_headings: Sequence[int] = (),
-        new_headings: Sequence[int] = (),
-        beside: tuple[set[str], set[str]] = (set(), set()),
-    ) -> TextDiff:
-        return diff_lines(
-            compared_lines(old, self.noise, self.old.taken_at, old_headings),
-            compared_lines(new, self.noise, self.new.taken_at, new_headings),
-            elapsed=self.new.taken_at - self.old.taken_at,
-            order_matters=not self.noise.order,
-            beside=beside,
-        )
 
     def _reasons(self, number: int, rule: ChangeRule) -> Iterator[ChangeReason]:
         if isinstance(rule, FieldsRule):
@@ -232,13 +207,17 @@ def _summarised(rows: Sequence[DiffRow]) -> tuple[IgnoredNoise, ...]:
     return tuple(found.values())
 
 
-def _titled(snapshot: PageSnapshot) -> str:
-    return f"{snapshot.title}\n{snapshot.text}" if snapshot.title else snapshot.text
-
-
-def _headings(snapshot: PageSnapshot) -> list[int]:
-    shift = len(snapshot.title) + 1 if snapshot.title else 0
-    return [place + shift for place in snapshot.headings]
+def _seen(snapshot: PageSnapshot) -> SeenText:
+    """The title is the first line."""
+    if not snapshot.title:
+        return SeenText(snapshot.text, snapshot.taken_at, snapshot.headings, snapshot.rest)
+    shift = len(snapshot.title) + 1
+    return SeenText(
+        f"{snapshot.title}\n{snapshot.text}",
+        snapshot.taken_at,
+        [place + shift for place in snapshot.headings],
+        snapshot.rest,
+    )
 
 
 def _searchable(snapshot: PageSnapshot) -> str:
