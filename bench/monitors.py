@@ -15,7 +15,7 @@ from tests.web.monitors.page_pairs import Half, page_pairs
 from bench.table import save, table, this_machine
 from gossamer.web.monitors.page_snapshot import PageSnapshot
 from gossamer.web.monitors.rules.change_rule import TextRule
-from gossamer.web.monitors.rules.comparing import Comparison
+from gossamer.web.monitors.rules.comparing import SnapshotComparison
 from gossamer.web.outcome.outcome import Outcome
 
 COLUMNS: Final = ("pages are told apart by", "false alarms", "misses", "false alarms", "misses")
@@ -85,7 +85,7 @@ def _milliseconds(old: PageSnapshot, new: PageSnapshot) -> float:
     best = 1e9
     for _ in range(ROUNDS):
         began = process_time()
-        Comparison(old, new).judge((TextRule(),))
+        SnapshotComparison(old, new).judge((TextRule(),))
         best = min(best, process_time() - began)
     return round(best * 1000, 2)
 

@@ -8,7 +8,7 @@ from tests.web.monitors.page_pairs import PagePair
 
 from gossamer.web.monitors.page_snapshot import PageSnapshot, watched_text
 from gossamer.web.monitors.rules.change_rule import TextRule
-from gossamer.web.monitors.rules.comparing import ChangeVerdict, Comparison
+from gossamer.web.monitors.rules.comparing import ChangeVerdict, SnapshotComparison
 from gossamer.web.outcome.outcome import Outcome
 from gossamer.web.pages.page import Page
 from gossamer.web.pages.reading import Reading, read
@@ -33,7 +33,7 @@ def judge_pairs(fires: Callable[[PagePair], bool], pairs: Iterable[PagePair]) ->
 
 def verdict_on(pair: PagePair) -> ChangeVerdict:
     old, new = (snapshot_of(html, at) for html, at in zip((pair.before, pair.after), pair.times, strict=True))
-    return Comparison(old, new).judge((TextRule(),))
+    return SnapshotComparison(old, new).judge((TextRule(),))
 
 
 def snapshot_of(html: str, taken_at: float) -> PageSnapshot:

@@ -5,7 +5,7 @@ from tests.web.monitors.known_pages import judge_pairs, snapshot_of, verdict_on
 from tests.web.monitors.page_pairs import HOUR, SEEN_AT, Half, page_pairs
 
 from gossamer.web.monitors.rules.change_rule import TextRule
-from gossamer.web.monitors.rules.comparing import ChangeVerdict, Comparison
+from gossamer.web.monitors.rules.comparing import ChangeVerdict, SnapshotComparison
 
 HALVES: tuple[Half, ...] = ("tuning", "judged")
 
@@ -22,4 +22,4 @@ def test_a_page_is_equal_to_itself_at_any_later_time() -> None:
     assert len(pages) == 16
     for html in pages.values():
         old, new = (snapshot_of(html, at) for at in (SEEN_AT, SEEN_AT + 100 * 24 * HOUR))
-        assert Comparison(old, new).judge((TextRule(),)) == ChangeVerdict()
+        assert SnapshotComparison(old, new).judge((TextRule(),)) == ChangeVerdict()

@@ -20,7 +20,7 @@ from gossamer.web.monitors.rules.change_rule import (
     TextRule,
     check_rules,
 )
-from gossamer.web.monitors.rules.comparing import Comparison
+from gossamer.web.monitors.rules.comparing import SnapshotComparison
 from gossamer.web.monitors.rules.field_changes import field_changes
 from gossamer.web.outcome.outcome import Outcome
 
@@ -34,7 +34,7 @@ def page(
 
 
 def reasons(rule: ChangeRule, old: PageSnapshot, new: PageSnapshot) -> list[tuple[str, str, Any, Any]]:
-    found = Comparison(old, new).judge((rule,)).reasons
+    found = SnapshotComparison(old, new).judge((rule,)).reasons
     return [(reason.kind.value, reason.at, reason.old, reason.new) for reason in found]
 
 
@@ -102,7 +102,7 @@ def test_items_of_lists_are_added_and_removed() -> None:
 def test_limits_fire_when_they_are_crossed(
     rule: NumberRule, old: str, new: str, kinds: list[ReasonKind]
 ) -> None:
-    assert [reason.kind for reason in Comparison(page(old), page(new)).judge((rule,)).reasons] == kinds
+    assert [reason.kind for reason in SnapshotComparison(page(old), page(new)).judge((rule,)).reasons] == kinds
 
 
 @pytest.mark.parametrize(
@@ -154,15 +154,15 @@ def test_status_and_outcome() -> None:
 
 def test_appearance_by_share_of_pixels() -> None:
     rule = (AppearanceRule(share=0.05),)
-    assert not Comparison(page(), page(), differing_share=0.04).judge(rule).is_change
-    assert Comparison(page(), page(), differing_share=0.06).judge(rule).reasons == (
+    assert not SnapshotComparison(page(), page(), differing_share=0.04).judge(rule).is_change
+    assert SnapshotComparison(page(), page(), differing_share=0.06).judge(rule).reasons == (
         ChangeReason(kind=ReasonKind.APPEARANCE_CHANGED, old=0.0, new=0.06),
     )
 
 
 def test_any_rule_may_fire_and_says_which() -> None:
     rules = (KeywordsRule(appear=("x",)), NumberRule(after="fee"))
-    found = Comparison(page("fee 1"), page("fee 2")).judge(rules)
+    found = SnapshotComparison(page("fee 1"), page("fee 2")).judge(rules)
     assert [(reason.rule, reason.kind) for reason in found.reasons] == [(1, ReasonKind.NUMBER_CHANGED)]
 
 

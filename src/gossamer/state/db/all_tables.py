@@ -4,7 +4,16 @@ from gossamer.state.backup import backup_tables
 from gossamer.state.crawl import crawl_tables
 from gossamer.state.db import tables
 from gossamer.state.db.columns import metadata
+from gossamer.state.monitors import monitor_tables
 from gossamer.state.operations import operation_tables
 from gossamer.state.pay import pay_tables
 
-__all__ = ["backup_tables", "crawl_tables", "metadata", "operation_tables", "pay_tables", "tables"]
+__all__ = [
+    "backup_tables",
+    "crawl_tables",
+    "metadata",
+    "monitor_tables",
+    "operation_tables",
+    "pay_tables",
+    "tables",
+]

@@ -59,7 +59,7 @@ class ChangeVerdict(msgspec.Struct, frozen=True, omit_defaults=True, rename="cam
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class SnapshotComparison:
     """Two snapshots of a page, and how they are compared."""
 
     old: PageSnapshot
