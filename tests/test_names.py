@@ -5,7 +5,7 @@ from collections import defaultdict
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[1] / "src" / "gossamer"
-MAX_ENTRIES = 14
+MAX_ENTRIES = 16
 UNSEEN = {"versions", "__pycache__", "__init__.py", "__main__.py", "py.typed"}
 
 

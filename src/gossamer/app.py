@@ -30,6 +30,7 @@ from gossamer.assembly.choices import (
     upstream_probes,
 )
 from gossamer.assembly.layers import asgi, embedded_asgi, operations_asgi
+from gossamer.assembly.schedules import open_starters, open_task_starters
 from gossamer.assembly.workers import open_crawl_worker, open_worker
 from gossamer.doors.http.core.routing import Route
 from gossamer.doors.http.server.fast_path import HitFastPath
@@ -78,6 +79,9 @@ from gossamer.flows.render.render import Renderer
 from gossamer.flows.render.render_capacity import RenderCapacity
 from gossamer.flows.render.serve import RenderService, restore_limits
 from gossamer.flows.render.warm import Warmer
+from gossamer.flows.schedules.schedule_keeper import ScheduleKeeper
+from gossamer.flows.schedules.scheduler import Scheduler
+from gossamer.flows.schedules.task_vault import TaskVault
 from gossamer.flows.tenants import keys
 from gossamer.flows.tenants.activity_log import ActivityLog
 from gossamer.flows.tenants.admit import Admission
@@ -259,6 +263,13 @@ class Service:
         probe = SiteProbe(self.fetcher, self.parsers)
         self.auditor = Auditor(probe, self.database, self.crawls, self.blobs, settings.user_agent)
         self.audits = Audits(self.jobs, self.dialer, self.auditor, self.quotas)
+        self.task_vault = TaskVault(self.webhook_keys)
+        tasks = open_task_starters(self)
+        starters = open_starters(self, tasks)
+        self.scheduler = Scheduler(self.database, starters, log)
+        self.schedule_keeper = ScheduleKeeper(
+            self.database, starters, tasks, self.task_vault, self.quotas, settings.schedule_seconds
+        )
         self.render_pace = RenderPace(self.hot, self.database, settings.browser_places)
         self.job_waiter = JobWaiter(self.jobs, self.wakeups)
         self.render_failures = RenderFailures(self.hot)

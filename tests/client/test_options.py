@@ -6,11 +6,11 @@ import msgspec
 import pytest
 
 from gossamer.client import options
-from gossamer.doors.http.api.crawl.crawl_shapes import NewCrawl
 from gossamer.doors.http.api.pages.search import SearchRequest
-from gossamer.flows.batch.batch import BatchRequest
 from gossamer.flows.pages.capture_request import Margins, PdfRequest, ScreenshotRequest, Viewport
 from gossamer.web.audit.report import AuditOptions
+from gossamer.web.crawl.spec import NewCrawl
+from gossamer.web.pages.batch_request import BatchRequest
 from gossamer.web.pages.extract_request import ExtractRequest
 from gossamer.web.pages.map_request import MapRequest
 from gossamer.web.pages.page_request import PageRequest

@@ -244,6 +244,8 @@ class Settings:
     quota_bytes: PerTier = setting(PerTier(1_000_000_000, 100_000_000_000, None), "Bytes of crawled and cached pages that a tenant keeps, by tier; beyond, its crawls are paused", parse=per_tier)
     quota_jobs: PerTier = setting(PerTier(100, 1_000, 10_000), "Jobs of a tenant other than renders that are queued or running, by tier", parse=per_tier)
     quota_batches: PerTier = setting(PerTier(5, 100, 1_000), "Batches among these jobs, by tier", parse=per_tier)
+    quota_schedules: PerTier = setting(PerTier(5, 100, 1_000), "Schedules of a tenant, by tier", parse=per_tier)
+    schedule_seconds: int = setting(60, "Seconds between two runs of a schedule, at least", parse=whole(1, 86_400))
     backoff_faults: int = setting(10, "Refusals of the same kind in a row (400, 401, 403, 422) that a caller may get before each causes a growing pause of such requests; 0 never pauses", parse=whole(0, 1_000_000))
     backoff_misses: int = setting(5, "Failures of one host in a row (502) that a caller may get before each causes a growing pause of that host; 0 never pauses", parse=whole(0, 1_000_000))
 
@@ -270,6 +272,7 @@ class Settings:
     keep_minutes: Lifetime = setting(Lifetime(7 * DAY), "How long crawl statistics are kept by the minute; after that they are kept by day", parse=lifetime(7 * DAY))
     keep_audits: Lifetime = setting(Lifetime(90 * DAY), "How long audits are kept, with the crawls of sites", parse=lifetime())
     keep_jobs: Lifetime = setting(Lifetime(30 * DAY), "How long jobs are kept after their end, with their events and the results of batches", parse=lifetime())
+    keep_schedule_runs: Lifetime = setting(Lifetime(90 * DAY), "How long the history of a schedule is kept; of each, at most the last 200 runs", parse=lifetime())
     keep_robots: Lifetime = setting(Lifetime(30 * DAY), "How long the robots.txt of a host is kept that is not crawled any more", parse=lifetime())
 
     network: str = setting("base-sepolia", "Chain of payments: base (real money) or base-sepolia (test)", parse=choice("base", "base-sepolia"), alias="NETWORK")

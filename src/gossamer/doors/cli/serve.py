@@ -91,6 +91,7 @@ async def _serve(build: Build, /, settings: Settings, log: logs.Log, seat: Seat)
     async with build(settings, log) as service:
         app = service.app()
         service.watch.start(service.supervisor)
+        service.supervisor.start("schedules", service.scheduler.run)
         if seat.number in (None, 1) or service.first_key is not None:
             await _welcome(service)
         gc.collect()

@@ -124,6 +124,7 @@ async def _watching(service: CommandService, *, attached: bool) -> AsyncIterator
         yield
         return
     service.watch.start(service.supervisor)
+    service.supervisor.start("schedules", service.scheduler.run)
     host, port = service.settings.metrics_host, service.settings.metrics_port
     if not port:
         yield

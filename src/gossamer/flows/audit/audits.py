@@ -39,6 +39,11 @@ def idempotency_key(tenant: str, url: Url, options: AuditOptions) -> str:
     return hashlib.sha256(f"{tenant}|{audit_form(url)}|{wanted}|{RECIPE}".encode()).hexdigest()
 
 
+def quotas_of(options: AuditOptions) -> tuple[Quota, ...]:
+    """Those that bound a new audit."""
+    return (Quota.JOBS, Quota.PAGES, Quota.BYTES) if options.scope == "site" else (Quota.JOBS,)
+
+
 @dataclass(frozen=True, slots=True)
 class Audits:
     jobs: Jobs
@@ -50,10 +55,24 @@ class Audits:
         self, url: str, options: AuditOptions, *, caller: Caller, by: Actor, remember: Remember
     ) -> tuple[Job, str]:
         """The job and the audit's id. `remember` runs in the transaction that stores both."""
+        target = self.check(url)
+        await self.quotas.check(caller, *quotas_of(options))
+        async with self.jobs.database.write() as connection:
+            job, audit_id = await self.begin(connection, target, options, caller=caller, by=by)
+            await remember(connection, job, audit_id)
+        self.jobs.wake(job.kind)
+        return job, audit_id
+
+    def check(self, url: str) -> Url:
+        """Raises `Problem` for an address that cannot be audited."""
         target = Url.parse(url)
         self.dialer.admit(target.host, target.port)
-        of_site = (Quota.PAGES, Quota.BYTES) if options.scope == "site" else ()
-        await self.quotas.check(caller, Quota.JOBS, *of_site)
+        return target
+
+    async def begin(
+        self, connection: AsyncConnection, target: Url, options: AuditOptions, *, caller: Caller, by: Actor
+    ) -> tuple[Job, str]:
+        """Write an audit that was checked, and queue its job; or the same one that is queued or running."""
         audit_id, tenant_id = str(ULID()), caller.tenant_id
         new = NewJob(
             kind=KINDS[options.scope],
@@ -62,24 +81,20 @@ class Audits:
             idempotency_key=idempotency_key(tenant_id, target, options),
             request_id=by.request_id,
         )
-        async with self.jobs.database.write() as connection:
-            job = await job_table.put(connection, new)
-            if job.job_id == new.job_id:
-                await audits.add(
-                    connection,
-                    audit_id,
-                    tenant_id=tenant_id,
-                    job_id=job.job_id,
-                    url=target.href,
-                    options=options,
-                )
-                started = ActivityEntry(tenant_id, Action.AUDIT_STARTED, audit_id, by, target.href)
-                await activity.record(connection, started)
-            known = await audits.of_job(connection, job.job_id)
-            audit_id = known.id if known else audit_id
-            await remember(connection, job, audit_id)
-        self.jobs.wake(job.kind)
-        return job, audit_id
+        job = await job_table.put(connection, new)
+        if job.job_id == new.job_id:
+            await audits.add(
+                connection,
+                audit_id,
+                tenant_id=tenant_id,
+                job_id=job.job_id,
+                url=target.href,
+                options=options,
+            )
+            started = ActivityEntry(tenant_id, Action.AUDIT_STARTED, audit_id, by, target.href)
+            await activity.record(connection, started)
+        known = await audits.of_job(connection, job.job_id)
+        return job, known.id if known else audit_id
 
     async def get(self, audit_id: str, *, tenant_id: str | None) -> tuple[Audit, Job | None]:
         """The audit and its job, as long as that is kept. A tenant of None may see all audits."""

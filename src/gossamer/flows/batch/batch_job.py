@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer import problems
-from gossamer.flows.batch.batch import Batcher, BatchOutcome, BatchRequest
+from gossamer.flows.batch.batch import Batcher, BatchOutcome
 from gossamer.flows.batch.batch_line import LineEncoder
 from gossamer.flows.pages.read import Reader
 from gossamer.flows.parsers.parser_pool import ParserPool
@@ -30,11 +30,13 @@ from gossamer.state.tenants import activity
 from gossamer.state.tenants.activity import Action, ActivityEntry, Actor
 from gossamer.state.tenants.tenants import Role, Tier
 from gossamer.web.outcome.webhook import EventPage
+from gossamer.web.pages.batch_request import BatchRequest
 from gossamer.web.pages.long_timeout import decode_with_long_timeout
 from gossamer.web.pages.page_request import PageOptions
 from gossamer.web.pages.reading_options import ReadingOptions
 
 KIND: Final = "batch"
+QUOTAS: Final = (Quota.BATCHES, Quota.JOBS)  # that bound a new batch
 PROGRESS_STEPS: Final = 25  # progress reports of a job; each is written to the database
 MAX_WRITE_BYTES: Final = 4_000_000  # of lines that are written at once, about
 MAX_ATTEMPTS: Final = 10  # a line that one attempt has written stays
@@ -63,10 +65,29 @@ class Batches:
         self, request: BatchRequest, options: PageOptions, caller: Caller, by: Actor, also: OnCreated
     ) -> Batch:
         """Raises `Problem` for a bad selector, or if a browser is needed and there is none."""
+        await self.check(options)
+        await self.quotas.check(caller, *QUOTAS)
+        async with self.jobs.database.write() as connection:
+            batch = await self.begin(connection, request, options, caller, by)
+            await also(connection, batch)
+        self.jobs.wake(KIND)
+        return batch
+
+    async def check(self, options: PageOptions) -> None:
+        """Raises `Problem` for options with which no page could be read."""
         await self.parsers.check_selectors(ReadingOptions(include=options.include, exclude=options.exclude))
         if options.render == "always":
             await self.capacity.demand()
-        await self.quotas.check(caller, Quota.BATCHES, Quota.JOBS)
+
+    async def begin(
+        self,
+        connection: AsyncConnection,
+        request: BatchRequest,
+        options: PageOptions,
+        caller: Caller,
+        by: Actor,
+    ) -> Batch:
+        """Write a batch that was checked, and queue its job."""
         job = NewJob(
             kind=KIND,
             tenant_id=caller.tenant_id,
@@ -78,12 +99,9 @@ class Batches:
             caller.tenant_id, Action.BATCH_STARTED, job.job_id, by, f"{len(request.urls):,} URLs"
         )
         batch = Batch(job.job_id, caller.tenant_id, request.tier, len(request.urls))
-        async with self.jobs.database.write() as connection:
-            await job_table.put(connection, job)
-            await batches.add(connection, batch, _to_task(request.urls, options))
-            await activity.record(connection, started)
-            await also(connection, batch)
-        self.jobs.wake(job.kind)
+        await job_table.put(connection, job)
+        await batches.add(connection, batch, _to_task(request.urls, options))
+        await activity.record(connection, started)
         return batch
 
     async def find(self, job_id: str) -> tuple[Batch, Job] | None:

@@ -92,25 +92,47 @@ class Seeder:
         remember: Remember = _forget,
     ) -> Crawl:
         """Start a crawl. Raises `Problem` for what cannot be done, or not by this caller."""
+        urls = await self.prepare(caller, spec)
+        async with self.crawls.database.write() as connection:
+            crawl = await self.begin(
+                connection, caller, spec, by, urls=urls, name=name, request_id=request_id
+            )
+            await remember(connection, crawl)
+        return crawl
+
+    async def prepare(self, caller: Caller, spec: CrawlSpec) -> list[NewUrl]:
+        """The seeds. Before the transaction of `begin`: raises `Problem` for what cannot be done."""
         self.check(caller, spec)
         urls = seeds_of(spec, self.dialer)
         if spec.rendering == "always":
             await self.capacity.demand()
         await self.quotas.check(caller, Quota.PAGES, Quota.BYTES)
-        async with self.crawls.database.write() as connection:
-            await self.quotas.reserve_crawl(connection, caller)
-            crawl = await table.add(
-                connection,
-                caller.tenant_id,
-                spec,
-                tier=caller.tier,
-                quota_tier=quota_tier_of(caller),
-                name=name,
-                request_id=request_id,
-                urls=urls,
-            )
-            await _record(connection, crawl, Action.CRAWL_STARTED, by, spec.seeds[0] if spec.seeds else "")
-            await remember(connection, crawl)
+        return urls
+
+    async def begin(
+        self,
+        connection: AsyncConnection,
+        caller: Caller,
+        spec: CrawlSpec,
+        by: Actor,
+        *,
+        urls: Sequence[NewUrl],
+        name: str = "",
+        request_id: str = "",
+    ) -> Crawl:
+        """Write a crawl that was prepared. Raises `Problem` if the tenant has as many as it may."""
+        await self.quotas.reserve_crawl(connection, caller)
+        crawl = await table.add(
+            connection,
+            caller.tenant_id,
+            spec,
+            tier=caller.tier,
+            quota_tier=quota_tier_of(caller),
+            name=name,
+            request_id=request_id,
+            urls=urls,
+        )
+        await _record(connection, crawl, Action.CRAWL_STARTED, by, spec.seeds[0] if spec.seeds else "")
         return crawl
 
     async def add_urls(

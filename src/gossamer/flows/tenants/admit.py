@@ -96,7 +96,7 @@ class Admission:
                 details={"reason": "expired"},
             )
         self._used.add(key.id)
-        return _caller(key)
+        return key_holder(key)
 
     def recall(self, key_record: bytes) -> Caller | None:
         """The caller behind a key of which Hot has this record, if the key is good."""
@@ -186,10 +186,10 @@ def _decode_caller(kept: bytes) -> tuple[Caller | None, int | None]:
 
 
 def _if_good(key: Key | None) -> Caller | None:
-    return None if key is None or key.disabled_at is not None else _caller(key)
+    return None if key is None or key.disabled_at is not None else key_holder(key)
 
 
-def _caller(key: Key) -> Caller:
+def key_holder(key: Key) -> Caller:
     return Caller(key.role, key.id, key.tenant_id, key.tier, key.prefix, Via.KEY)
 
 

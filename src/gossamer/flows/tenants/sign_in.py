@@ -155,8 +155,12 @@ def caller_of(session: Session) -> Caller:
             via=Via.LINK,
             csrf_secret=session.csrf_secret,
         )
+    return person(user, session.csrf_secret)
+
+
+def person(user: User, csrf_secret: str = "") -> Caller:
     tier = Tier.ENTERPRISE if user.role is Role.ADMIN else Tier.PRO
-    return Caller(user.role, user.id, user.tenant_id, tier, user.email, Via.SESSION, session.csrf_secret)
+    return Caller(user.role, user.id, user.tenant_id, tier, user.email, Via.SESSION, csrf_secret)
 
 
 def refused() -> Problem:

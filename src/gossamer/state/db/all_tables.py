@@ -7,6 +7,7 @@ from gossamer.state.db.columns import metadata
 from gossamer.state.monitors import monitor_tables
 from gossamer.state.operations import operation_tables
 from gossamer.state.pay import pay_tables
+from gossamer.state.schedules import schedule_tables
 
 __all__ = [
     "backup_tables",
@@ -15,5 +16,6 @@ __all__ = [
     "monitor_tables",
     "operation_tables",
     "pay_tables",
+    "schedule_tables",
     "tables",
 ]

@@ -20,6 +20,7 @@ class Via(StrEnum):
     LINK = "link"  # that shows usage alone
     WALLET = "wallet"
     COMMAND = "command"  # on the machine itself
+    SCHEDULE = "schedule"
 
 
 class Action(StrEnum):
@@ -59,6 +60,14 @@ class Action(StrEnum):
     PAGES_DELETED = "pages.deleted"
     TENANT_DELETED = "tenant.deleted"
     JOB_CANCELED = "job.canceled"
+    SCHEDULE_MADE = "schedule.made"
+    SCHEDULE_CHANGED = "schedule.changed"
+    SCHEDULE_PAUSED = "schedule.paused"
+    SCHEDULE_RESUMED = "schedule.resumed"
+    SCHEDULE_RUN = "schedule.run"
+    SCHEDULE_DELETED = "schedule.deleted"
+    SCHEDULE_STOPPED = "schedule.stopped"  # its maker may do this no more
+    SCHEDULE_FAILING = "schedule.failing"  # several times in a row
     ALERT_ACKNOWLEDGED = "alert.acknowledged"
 
 

@@ -32,13 +32,22 @@ from gossamer.state.db.tables import (
     users,
 )
 from gossamer.state.operations.operation_tables import webhook_subscriptions
+from gossamer.state.schedules.schedule_tables import schedule_runs, schedules
 from gossamer.state.tenants.tenants import Key, list_all_keys
 
 ROWS_AT_ONCE: Final = 500
 
 PEOPLE: Final = (sessions, sign_in_links, users, api_keys)  # in an order that foreign keys allow
 # Nothing else hangs on them.
-RECORDS: Final = (audits, past_usage, tenant_days, usage_days, webhook_subscriptions)
+RECORDS: Final = (
+    audits,
+    past_usage,
+    tenant_days,
+    usage_days,
+    webhook_subscriptions,
+    schedule_runs,
+    schedules,
+)
 _INDEX: Final = (search_drops, search_lexicon, search_tenants)
 _EVERYTHING: Final = (jobs, crawls, archives, batches, cached_pages, search_pages, *RECORDS, *PEOPLE)
 
@@ -53,6 +62,7 @@ async def close(connection: AsyncConnection, tenant: str, *, now: int | None = N
     """Let nobody in any more; returns the keys that were refused just now. The address is free for a new
     tenant."""
     keys = await list_all_keys(connection, tenant)
+    await connection.execute(delete(schedules).where(schedules.c.tenant_id == tenant))  # nothing starts
     time = await connection.scalar(select(clock(now))) or 0
     for table in PEOPLE:
         await connection.execute(delete(table).where(table.c.tenant_id == tenant))

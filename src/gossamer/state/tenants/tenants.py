@@ -134,6 +134,11 @@ async def get_key(connection: AsyncConnection, key_id: str) -> Key | None:
     return _key((await connection.execute(_keys().where(api_keys.c.id == key_id))).first())
 
 
+async def find_successor(connection: AsyncConnection, key_id: str) -> Key | None:
+    """The key that has replaced this one."""
+    return _key((await connection.execute(_keys().where(api_keys.c.rotated_from == key_id))).first())
+
+
 async def list_keys(
     connection: AsyncConnection,
     *,

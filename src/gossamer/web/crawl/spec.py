@@ -6,15 +6,18 @@ answer, the OpenAPI document, the flags of `gossamer crawl` and the table in `do
 
 from typing import Annotated, Final, Literal
 
+import msgspec
 from msgspec import Meta, Struct
 
 from gossamer.web.crawl.scope import Reach
+from gossamer.web.outcome.webhook import WebhookRequest
 from gossamer.web.url.sent_headers import SENDABLE_HEADERS, has_credentials
 
 MAX_PAGES: Final = 100_000_000
 MAX_DEPTH: Final = 100
 MAX_URLS_PER_PAGE: Final = 1_000
 MAX_DELAY: Final = 3_600.0  # seconds
+MAX_SEEDS: Final = 1_000
 
 Rendering = Literal["never", "auto", "always"]
 Pattern = Annotated[str, Meta(min_length=1, max_length=500, extra={"metavar": "PATTERN"})]
@@ -109,3 +112,19 @@ class CrawlSpec(CrawlOptions, frozen=True, kw_only=True):
             "headers": list(self.headers)
         }
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
+
+
+class NewCrawl(CrawlSpec, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where to begin, and how far to go."""
+
+    seeds: Annotated[
+        tuple[str, ...], Meta(min_length=1, max_length=MAX_SEEDS, description="Pages to begin with.")
+    ]
+    name: Annotated[str, Meta(max_length=200, description="A note for people.")] = ""
+    webhook: Annotated[
+        WebhookRequest | None, Meta(description="Whom to tell that it started, stores pages, and ended.")
+    ] = None
+
+    @property
+    def spec(self) -> CrawlSpec:
+        return msgspec.convert(self, CrawlSpec, from_attributes=True)

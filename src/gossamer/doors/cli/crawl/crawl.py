@@ -23,8 +23,8 @@ from gossamer.doors.cli.options import first_given_option, from_options, with_op
 from gossamer.doors.cli.shared.access import WebAccess, web_access
 from gossamer.doors.cli.shared.progress import ProgressLine
 from gossamer.doors.embedded.owner import as_owner
-from gossamer.doors.http.api.crawl.crawl_shapes import NewCrawl
 from gossamer.web.crawl.crawl_answer import ShownCrawl
+from gossamer.web.crawl.spec import NewCrawl
 
 MAX_OTHERS: Final = 100
 _SETTINGS: Final = (

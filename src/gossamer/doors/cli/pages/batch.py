@@ -16,8 +16,8 @@ from gossamer.doors.cli import Build, with_settings
 from gossamer.doors.cli.pages.llm_query import check_query, llm_query
 from gossamer.doors.cli.shared.access import web_access
 from gossamer.doors.cli.shared.progress import PageProgress
-from gossamer.flows.batch.batch import MAX_URLS, BatchTier
 from gossamer.web.outcome.outcome import Outcome
+from gossamer.web.pages.batch_request import MAX_URLS, BatchTier
 from gossamer.web.pages.batch_result import BatchResult
 from gossamer.web.pages.page_request import FORMATS, Format, PageOptions
 

@@ -14,6 +14,7 @@ from gossamer.flows.data.removal.retention import Retention
 from gossamer.flows.data.repair.replayer import Replayer
 from gossamer.flows.data.repair.verifier import Verifier
 from gossamer.flows.doctor.doctor import Doctor
+from gossamer.flows.schedules.scheduler import Scheduler
 from gossamer.flows.tenants.keys import IssuedKey, Keys
 from gossamer.flows.tenants.people import InvitedUser, People
 from gossamer.flows.upkeep.stopping import Stopping
@@ -42,6 +43,7 @@ class CommandService(EngineParts, Protocol):
     supervisor: Supervisor
     worker_name: str
     watch: Watch
+    scheduler: Scheduler
     hosts: Hosts
     deleter: Deleter
     removals: Removals

@@ -15,6 +15,7 @@ _LEASES = (
 UPDATE hosts SET lease_token = '{token}', locked_until = {now}, due_at = {now}
 WHERE lease_token IS NOT NULL""",
     "UPDATE payments SET token = '{token}', held_until = 0 WHERE delivered_at IS NULL",
+    "UPDATE schedules SET lease_token = NULL, leased_until = NULL WHERE lease_token IS NOT NULL",
     "UPDATE unindexed SET due_at = {now} WHERE due_at > {now}",
     "DELETE FROM workers",
 )

@@ -28,6 +28,7 @@ from gossamer.state.crawl.upkeep import archives
 from gossamer.state.db.database import Database
 from gossamer.state.jobs import audits, batches, job_table
 from gossamer.state.jobs.deletions import Deletion, DeletionKind
+from gossamer.state.schedules import schedule_runs
 from gossamer.state.tenants.activity import Actor
 
 CRAWLS_AT_ONCE: Final = 100
@@ -50,6 +51,7 @@ class KeepTimes:
     jobs: Lifetime
     robots: Lifetime
     archives: Lifetime = FOREVER
+    schedule_runs: Lifetime = FOREVER
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
@@ -98,6 +100,7 @@ class Retention:
             RetentionRule("minutes", keep.minutes, self._count_minutes, self._fold_minutes),
             RetentionRule("jobs", keep.jobs, self._count_jobs, self._remove_jobs),
             RetentionRule("batches", keep.jobs, self._count_batches, self._remove_batches),
+            RetentionRule("schedule runs", keep.schedule_runs, self._count_runs, self._remove_runs),
             RetentionRule("robots.txt", keep.robots, self._count_robots, self._remove_robots),
         )
         return [rule for rule in every if not rule.lifetime.is_forever]
@@ -253,6 +256,14 @@ class Retention:
 
     async def _remove_batches(self, before: int, step: Step) -> int:
         return await remove_all(self.database, batches.forget)
+
+    async def _count_runs(self, connection: AsyncConnection, before: int) -> DueData:
+        return DueData(await schedule_runs.count_old(connection, before))
+
+    async def _remove_runs(self, before: int, step: Step) -> int:
+        return await remove_all(
+            self.database, lambda connection: schedule_runs.forget_old(connection, before)
+        )
 
     async def _count_robots(self, connection: AsyncConnection, before: int) -> DueData:
         return DueData(await expired.count_robots(connection, before))

@@ -19,9 +19,8 @@ from gossamer.doors.cli.options import (
     options_of,
     with_options,
 )
-from gossamer.doors.http.api.crawl.crawl_shapes import NewCrawl
 from gossamer.web.crawl import spec
-from gossamer.web.crawl.spec import CrawlOptions, CrawlSpec
+from gossamer.web.crawl.spec import CrawlOptions, CrawlSpec, NewCrawl
 
 DOCUMENTATION = Path(__file__).parents[5] / "docs" / "api.md"
 ANCHOR = "    ignore_trailing_slash: "
@@ -143,11 +142,12 @@ def declare_another() -> None:
 
 def look() -> None:
     from gossamer.doors.cli.options import markdown_table, options_of
-    from gossamer.doors.http.api.crawl.crawl_shapes import NewCrawl, to_api
+    from gossamer.doors.http.api.crawl.crawl_shapes import to_api
     from gossamer.state.crawl.crawls import Crawls
     from gossamer.state.db.database import open_database
     from gossamer.state.tenants import tenants
     from gossamer.web.crawl.crawl_answer import ShownCrawl
+    from gossamer.web.crawl.spec import NewCrawl
 
     async def store(new: Any) -> Any:
         database = open_database(f"sqlite:///{sys.argv[1]}/gossamer.db")

@@ -8,7 +8,7 @@ from tests.doors.crawls import begin, page
 from tests.doors.services import Visit
 from tests.site.server import Site
 
-from gossamer.doors.http.api.crawl.crawl_shapes import NewCrawl
+from gossamer.web.crawl.spec import NewCrawl
 
 HOSTILE = "<script>alert(1)</script>\"'"
 SEED = "https://example.com/docs/"

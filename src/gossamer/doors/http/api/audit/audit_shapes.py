@@ -13,7 +13,6 @@ from gossamer.web.audit.audit_answer import AuditAccepted, AuditAnswer, AuditLin
 from gossamer.web.audit.check import Severity, Theme
 from gossamer.web.audit.comparison import Comparison
 from gossamer.web.audit.report import (
-    AuditOptions,
     AuditReport,
     Finding,
     ThemeScore,
@@ -36,13 +35,6 @@ _NO_REPORT: Final[dict[str, Any]] = {  # the fields of a report, as they are sho
     "pages": (),
     "whole": (),
 }
-
-
-class NewAudit(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """Which page or site to audit."""
-
-    url: Annotated[str, Meta(description="The address of the page, or of the start page of the site.")]
-    options: AuditOptions = AuditOptions()
 
 
 class AuditQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

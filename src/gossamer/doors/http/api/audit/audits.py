@@ -12,7 +12,7 @@ from gossamer.doors.http.api.admin.job_shapes import EXAMPLE_DELETION, ShownJob,
 from gossamer.doors.http.api.admin.jobs import tenant_seen_by
 from gossamer.doors.http.api.audit import audit_shapes as shapes
 from gossamer.doors.http.api.audit import report as report_page
-from gossamer.doors.http.api.audit.audit_shapes import AuditQuery, NewAudit, ReportQuery
+from gossamer.doors.http.api.audit.audit_shapes import AuditQuery, ReportQuery
 from gossamer.doors.http.core.exchange import Exchange, answer
 from gossamer.doors.http.core.routing import OrderTerms, Route
 from gossamer.doors.http.docs.page import prefers_json
@@ -26,6 +26,7 @@ from gossamer.state.pay.orders import OrderKind
 from gossamer.state.tenants.tenants import Role
 from gossamer.web.audit.audit_answer import AuditAccepted, AuditAnswer, AuditList
 from gossamer.web.audit.comparison import Comparison
+from gossamer.web.audit.new_audit import NewAudit
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from gossamer import problems
-from gossamer.doors.http.api.crawl.crawl_shapes import MAX_BODY, NewCrawl
+from gossamer.doors.http.api.crawl.crawl_shapes import MAX_BODY
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.routing import Route
 from gossamer.flows.crawl.managing.preview import (
@@ -19,6 +19,7 @@ from gossamer.flows.crawl.managing.preview import (
 from gossamer.flows.crawl.seeds import Seeder
 from gossamer.state.tenants.tenants import Role
 from gossamer.web.crawl.scope import OutOfScope
+from gossamer.web.crawl.spec import NewCrawl
 
 
 class CrawlPreview(Struct, rename="camel"):

@@ -12,30 +12,12 @@ from gossamer.state.crawl.waiting import Waiting
 from gossamer.web.crawl.crawl_answer import LISTED_SEEDS, CrawlLine, ShownCrawl, ShownOptions, ShownWaiting
 from gossamer.web.crawl.progress import CrawlCounts, CrawlState
 from gossamer.web.crawl.spec import CrawlSpec
-from gossamer.web.outcome.webhook import WebhookRequest
 
 MAX_LISTED: Final = 100
-MAX_SEEDS: Final = 1_000
 MAX_BODY: Final = 3_000_000  # bytes, enough for that many URLs of the greatest length
 EXAMPLE_ID: Final = "01JGGR2Z3W8Q4T6V9X0Y1B2C3D"
 
 CrawlId = Annotated[str, Meta(min_length=1, max_length=26)]
-
-
-class NewCrawl(CrawlSpec, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where to begin, and how far to go."""
-
-    seeds: Annotated[
-        tuple[str, ...], Meta(min_length=1, max_length=MAX_SEEDS, description="Pages to begin with.")
-    ]
-    name: Annotated[str, Meta(max_length=200, description="A note for people.")] = ""
-    webhook: Annotated[
-        WebhookRequest | None, Meta(description="Whom to tell that it started, stores pages, and ended.")
-    ] = None
-
-    @property
-    def spec(self) -> CrawlSpec:
-        return msgspec.convert(self, CrawlSpec, from_attributes=True)
 
 
 class CrawlQuery(msgspec.Struct, forbid_unknown_fields=True):

@@ -15,7 +15,6 @@ from gossamer.doors.http.api.crawl.crawl_shapes import (
     EXAMPLE_LINE,
     MAX_BODY,
     CrawlQuery,
-    NewCrawl,
     to_api,
     to_line,
 )
@@ -32,6 +31,7 @@ from gossamer.state.pay.orders import OrderKind
 from gossamer.state.tenants.activity import Actor
 from gossamer.state.tenants.tenants import Role
 from gossamer.web.crawl.crawl_answer import CrawlList, ShownCrawl
+from gossamer.web.crawl.spec import NewCrawl
 from gossamer.web.outcome.webhook import LongWork
 
 

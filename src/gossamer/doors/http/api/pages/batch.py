@@ -18,7 +18,6 @@ from gossamer.doors.http.core import timestamps
 from gossamer.doors.http.core.exchange import Exchange, answer
 from gossamer.doors.http.core.routing import OrderTerms, Route
 from gossamer.doors.http.core.streaming import Streaming
-from gossamer.flows.batch.batch import MAX_URLS, BatchRequest, BatchTier
 from gossamer.flows.batch.batch_job import Batches
 from gossamer.flows.batch.batch_line import MAX_LINE_BYTES
 from gossamer.flows.data.removal.deleter import Deleter
@@ -32,6 +31,7 @@ from gossamer.state.pay.orders import OrderKind
 from gossamer.state.tenants.tenants import Role
 from gossamer.web.outcome.job_state import JobState
 from gossamer.web.outcome.webhook import AcceptedWebhook, LongWork
+from gossamer.web.pages.batch_request import MAX_URLS, BatchRequest, BatchTier
 from gossamer.web.pages.batch_result import BatchProblem, BatchResult
 
 MAX_LISTED: Final = 100

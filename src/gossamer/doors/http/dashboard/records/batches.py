@@ -21,10 +21,10 @@ from gossamer.doors.http.dashboard.core.dashboard import Dashboard
 from gossamer.doors.http.dashboard.core.filters import filters, list_links
 from gossamer.doors.http.dashboard.core.form import NO_FORM, Form
 from gossamer.doors.http.dashboard.records.jobs import elapsed_ms
-from gossamer.flows.batch.batch import MAX_URLS, BatchRequest
 from gossamer.flows.batch.batch_job import KIND
 from gossamer.problems import Problem
 from gossamer.state.jobs.batches import Batch
+from gossamer.web.pages.batch_request import MAX_URLS, BatchRequest
 from gossamer.web.pages.batch_result import BatchResult
 from gossamer.web.pages.page_request import Format
 

@@ -8,7 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 
 from gossamer.doors.http.api.crawl.crawl_preview import CrawlPreview, CrawlPreviewEndpoints
-from gossamer.doors.http.api.crawl.crawl_shapes import MAX_BODY, CrawlQuery, NewCrawl
+from gossamer.doors.http.api.crawl.crawl_shapes import MAX_BODY, CrawlQuery
 from gossamer.doors.http.api.crawl.crawls import CrawlsEndpoints
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.routing import Route
@@ -18,6 +18,7 @@ from gossamer.doors.http.dashboard.core.form import NO_FORM, Form
 from gossamer.doors.http.dashboard.work.struct_form import fields_of, read_struct
 from gossamer.doors.http.dashboard.work.words import SCOPE, explain
 from gossamer.state.crawl.crawls import Crawl
+from gossamer.web.crawl.spec import NewCrawl
 
 CRAWLS: Final = "/app/crawls"
 NEW: Final = "/app/crawls/new"

@@ -1,0 +1,108 @@
+"""Starters of crawls, batches and audits: the same flows that the API's endpoints use."""
+
+from dataclasses import dataclass
+from typing import cast
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from gossamer.flows.audit.audits import Audits, quotas_of
+from gossamer.flows.batch.batch_job import QUOTAS, Batches
+from gossamer.flows.crawl.seeds import Seeder, seeds_of
+from gossamer.flows.schedules.starter import Firing, Start
+from gossamer.flows.schedules.task_vault import TaskVault
+from gossamer.flows.tenants.admit import Caller
+from gossamer.flows.webhooks.subscribing import WebhookSubscriber
+from gossamer.state.crawl import crawls
+from gossamer.state.jobs import audits, job_table
+from gossamer.web.outcome.webhook import LongWork
+from gossamer.web.schedules.schedule_task import AuditTask, BatchTask, CrawlTask, ScheduledTask
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlStarter:
+    seeder: Seeder
+    subscriber: WebhookSubscriber
+    vault: TaskVault
+
+    async def check(self, task: ScheduledTask, caller: Caller) -> None:
+        crawl = cast("CrawlTask", task)
+        self.seeder.check(caller, crawl.spec)
+        seeds_of(crawl.spec, self.seeder.dialer)
+        await self.subscriber.prepare(crawl.webhook, caller)
+
+    async def prepare(self, firing: Firing) -> Start:
+        task = cast("CrawlTask", await self.vault.open(firing.schedule))
+        spec, caller = task.spec, firing.caller
+        urls = await self.seeder.prepare(caller, spec)
+        webhook = await self.subscriber.prepare(task.webhook, caller)
+
+        async def start(connection: AsyncConnection) -> str:
+            name = task.name or firing.schedule.name
+            crawl = await self.seeder.begin(connection, caller, spec, firing.by, urls=urls, name=name)
+            await self.subscriber.subscribe(connection, webhook, LongWork.CRAWL, crawl.id, crawl.tenant_id)
+            return crawl.id
+
+        return start
+
+    async def is_running(self, connection: AsyncConnection, work_id: str) -> bool:
+        """One that is paused is not over."""
+        crawl = await crawls.get(connection, work_id)
+        return crawl is not None and crawl.state in ("running", "paused")
+
+
+@dataclass(frozen=True, slots=True)
+class BatchStarter:
+    batches: Batches
+    subscriber: WebhookSubscriber
+    vault: TaskVault
+
+    async def check(self, task: ScheduledTask, caller: Caller) -> None:
+        batch = cast("BatchTask", task)
+        await self.batches.check(batch.options())
+        await self.subscriber.prepare(batch.webhook, caller)
+
+    async def prepare(self, firing: Firing) -> Start:
+        task = cast("BatchTask", await self.vault.open(firing.schedule))
+        options, caller = task.options(), firing.caller
+        await self.batches.check(options)
+        await self.batches.quotas.check(caller, *QUOTAS)
+        webhook = await self.subscriber.prepare(task.webhook, caller)
+
+        async def start(connection: AsyncConnection) -> str:
+            batch = await self.batches.begin(connection, task, options, caller, firing.by)
+            work = (LongWork.BATCH, batch.job_id, batch.tenant_id)
+            await self.subscriber.subscribe(connection, webhook, *work)
+            return batch.job_id
+
+        return start
+
+    async def is_running(self, connection: AsyncConnection, work_id: str) -> bool:
+        job = await job_table.get(connection, work_id)
+        return job is not None and not job.status.is_over
+
+
+@dataclass(frozen=True, slots=True)
+class AuditStarter:
+    audits: Audits
+    vault: TaskVault
+
+    async def check(self, task: ScheduledTask, caller: Caller) -> None:
+        self.audits.check(cast("AuditTask", task).url)
+
+    async def prepare(self, firing: Firing) -> Start:
+        task = cast("AuditTask", await self.vault.open(firing.schedule))
+        target = self.audits.check(task.url)
+        await self.audits.quotas.check(firing.caller, *quotas_of(task.options))
+
+        async def start(connection: AsyncConnection) -> str:
+            _, audit_id = await self.audits.begin(
+                connection, target, task.options, caller=firing.caller, by=firing.by
+            )
+            return audit_id
+
+        return start
+
+    async def is_running(self, connection: AsyncConnection, work_id: str) -> bool:
+        job_id = await audits.job_id_of(connection, work_id)
+        job = None if job_id is None else await job_table.get(connection, job_id)
+        return job is not None and not job.status.is_over
