@@ -244,6 +244,7 @@ class Settings:
     quota_bytes: PerTier = setting(PerTier(1_000_000_000, 100_000_000_000, None), "Bytes of crawled and cached pages that a tenant keeps, by tier; beyond, its crawls are paused", parse=per_tier)
     quota_jobs: PerTier = setting(PerTier(100, 1_000, 10_000), "Jobs of a tenant other than renders that are queued or running, by tier", parse=per_tier)
     quota_batches: PerTier = setting(PerTier(5, 100, 1_000), "Batches among these jobs, by tier", parse=per_tier)
+    quota_monitors: PerTier = setting(PerTier(5, 100, 1_000), "Monitors of a tenant, by tier", parse=per_tier)
     quota_schedules: PerTier = setting(PerTier(5, 100, 1_000), "Schedules of a tenant, by tier", parse=per_tier)
     schedule_seconds: int = setting(60, "Seconds between two runs of a schedule, at least", parse=whole(1, 86_400))
     backoff_faults: int = setting(10, "Refusals of the same kind in a row (400, 401, 403, 422) that a caller may get before each causes a growing pause of such requests; 0 never pauses", parse=whole(0, 1_000_000))
@@ -273,6 +274,7 @@ class Settings:
     keep_audits: Lifetime = setting(Lifetime(90 * DAY), "How long audits are kept, with the crawls of sites", parse=lifetime())
     keep_jobs: Lifetime = setting(Lifetime(30 * DAY), "How long jobs are kept after their end, with their events and the results of batches", parse=lifetime())
     keep_schedule_runs: Lifetime = setting(Lifetime(90 * DAY), "How long the history of a schedule is kept; of each, at most the last 200 runs", parse=lifetime())
+    keep_changes: Lifetime = setting(Lifetime(365 * DAY), "How long changes that monitors found are kept, with the pages before and after; of each monitor, at most the last 200", parse=lifetime())
     keep_robots: Lifetime = setting(Lifetime(30 * DAY), "How long the robots.txt of a host is kept that is not crawled any more", parse=lifetime())
 
     network: str = setting("base-sepolia", "Chain of payments: base (real money) or base-sepolia (test)", parse=choice("base", "base-sepolia"), alias="NETWORK")

@@ -39,6 +39,17 @@ class StoredSnapshot:
 
 
 @dataclass(frozen=True, slots=True)
+class ListedSnapshot:
+    """A snapshot without its content."""
+
+    id: str
+    url: str
+    taken_at: int
+    is_current: bool
+    has_picture: bool
+
+
+@dataclass(frozen=True, slots=True)
 class PackedSnapshot:
     """A snapshot that is ready to be written: its blobs, if it has any, are uploaded orphans."""
 
@@ -119,6 +130,20 @@ class SnapshotStore:
             await orphan_blobs.register(connection, name)
         await self.blobs.put(name, body, media_type=media_type)
         return name
+
+
+async def listing(
+    connection: AsyncConnection, monitor_id: str, *, before: str | None = None, limit: int = 50
+) -> list[ListedSnapshot]:
+    """The newest first."""
+    shown = (_rows.id, _rows.url, _rows.taken_at, _rows.is_current, _rows.picture)
+    query = select(*shown).where(_rows.monitor_id == monitor_id)
+    if before is not None:
+        query = query.where(_rows.id < before)
+    rows = await connection.execute(query.order_by(_rows.id.desc()).limit(limit))
+    return [
+        ListedSnapshot(row.id, row.url, row.taken_at, row.is_current, row.picture is not None) for row in rows
+    ]
 
 
 async def put(connection: AsyncConnection, monitor_id: str, tenant_id: str, new: PackedSnapshot) -> None:

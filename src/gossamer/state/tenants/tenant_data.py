@@ -31,6 +31,12 @@ from gossamer.state.db.tables import (
     usage_days,
     users,
 )
+from gossamer.state.monitors.monitor_tables import (
+    monitor_changes,
+    monitor_checks,
+    monitor_snapshots,
+    monitors,
+)
 from gossamer.state.operations.operation_tables import webhook_subscriptions
 from gossamer.state.schedules.schedule_tables import schedule_runs, schedules
 from gossamer.state.tenants.tenants import Key, list_all_keys
@@ -45,11 +51,24 @@ RECORDS: Final = (
     tenant_days,
     usage_days,
     webhook_subscriptions,
+    monitor_changes,
+    monitor_checks,
+    monitors,
     schedule_runs,
     schedules,
 )
 _INDEX: Final = (search_drops, search_lexicon, search_tenants)
-_EVERYTHING: Final = (jobs, crawls, archives, batches, cached_pages, search_pages, *RECORDS, *PEOPLE)
+_EVERYTHING: Final = (
+    jobs,
+    crawls,
+    archives,
+    batches,
+    cached_pages,
+    monitor_snapshots,
+    search_pages,
+    *RECORDS,
+    *PEOPLE,
+)
 
 
 async def lock(connection: AsyncConnection, tenant: str) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from gossamer.web.monitors.diff.sequence_diff import edits
 from gossamer.web.outcome.outcome import Outcome
@@ -28,11 +29,29 @@ class PageSnapshot(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     parts: Mapping[str, str] = {}  # the text at each selector of the rules
     fields: Mapping[str, Any] = {}  # the data of each rule that extracts, by its number
     picture: str = ""  # the blob with the screenshot
+    anchors: Mapping[str, float] = {}  # numbers when they were last told, by the number of the rule
+    fingerprint: str = ""  # of the stored page that it was read from
+    is_read: bool = True  # False: an error came, and there never was anything else
 
     @property
     def is_good(self) -> bool:
         """Whether this is the page: no captcha, error, log-in or empty shell in its place."""
         return self.outcome is Outcome.OK
+
+    def equals(self, other: "PageSnapshot") -> bool:
+        """Whether nothing at all differs but the time."""
+        return replace(self, taken_at=0.0, picture="") == replace(other, taken_at=0.0, picture="")
+
+    def with_status_of(self, other: "PageSnapshot") -> "PageSnapshot":
+        """What is known of the page stays, and its status is that of a look that failed."""
+        return replace(
+            self,
+            taken_at=other.taken_at,
+            status=other.status,
+            outcome=other.outcome,
+            reason=other.reason,
+            problem=other.problem,
+        )
 
 
 class WatchedText(msgspec.Struct, frozen=True):

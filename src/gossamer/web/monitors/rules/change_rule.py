@@ -87,6 +87,11 @@ class NumberRule(_Rule, frozen=True, tag="number"):
             )
 
     @property
+    def is_relative(self) -> bool:
+        """Whether it is compared with the number that was last told."""
+        return self.changes_by is not None or self.changes_by_percent is not None
+
+    @property
     def is_any(self) -> bool:
         """Whether every other number counts."""
         limits = (self.below, self.above, self.changes_by, self.changes_by_percent)

@@ -70,7 +70,10 @@ class SnapshotComparison:
     def judge(self, rules: Sequence[ChangeRule]) -> ChangeVerdict:
         reasons: list[ChangeReason] = []
         ignored: list[DiffRow] = []
+        is_read = self.old.is_read and self.new.is_read and self.new.is_good
         for number, rule in enumerate(rules):
+            if not is_read and not isinstance(rule, StatusRule):
+                continue  # an error page says nothing about the page
             if isinstance(rule, TextRule | SelectorRule):
                 diff = self.text_diff() if isinstance(rule, TextRule) else self.part_diff(rule.selector)
                 reasons += _text_reasons(number, rule, diff)
@@ -80,6 +83,22 @@ class SnapshotComparison:
         return ChangeVerdict(
             tuple(reasons[:MAX_REASONS]), _summarised(ignored), max(0, len(reasons) - MAX_REASONS)
         )
+
+    def anchors(self, rules: Sequence[ChangeRule], verdict: ChangeVerdict) -> dict[str, float]:
+        """What numbers are compared with from now on: a slow drift adds up until it is told."""
+        told = {reason.rule for reason in verdict.reasons if reason.kind is ReasonKind.NUMBER_CHANGED}
+        found: dict[str, float] = {}
+        for number, rule in enumerate(rules):
+            if isinstance(rule, NumberRule) and rule.is_relative:
+                now = amount_of(self.new, number, rule)
+                known = now if number in told else self._anchor(number, rule)
+                if known is not None or now is not None:
+                    found[str(number)] = now if known is None else known  # type: ignore[assignment]
+        return found
+
+    def _anchor(self, number: int, rule: NumberRule) -> float | None:
+        known = self.old.anchors.get(str(number))
+        return amount_of(self.old, number, rule) if known is None else known
 
     def text_diff(self) -> TextDiff:
         """Of the titles and the texts."""
@@ -124,17 +143,19 @@ class SnapshotComparison:
     def _number_reasons(self, number: int, rule: NumberRule) -> Iterator[ChangeReason]:
         """Limits are told when they are crossed, not as long as they stay so."""
         old, new = amount_of(self.old, number, rule), amount_of(self.new, number, rule)
-        if old is None or new is None or old == new:
+        if old is None or new is None:
             return
+        anchor = self._anchor(number, rule) if rule.is_relative else old
         crossed = (
             (rule.below is not None and new < rule.below <= old, ReasonKind.NUMBER_BELOW),
             (rule.above is not None and new > rule.above >= old, ReasonKind.NUMBER_ABOVE),
-            (_differs(old, new, rule), ReasonKind.NUMBER_CHANGED),
+            (anchor is not None and _differs(anchor, new, rule), ReasonKind.NUMBER_CHANGED),
         )
         where = rule.selector or rule.after or rule.field or ""
         for fires, kind in crossed:
             if fires:
-                yield ChangeReason(kind=kind, rule=number, at=where, old=old, new=new)
+                since = anchor if kind is ReasonKind.NUMBER_CHANGED else old
+                yield ChangeReason(kind=kind, rule=number, at=where, old=since, new=new)
 
     def _keyword_reasons(self, number: int, rule: KeywordsRule) -> Iterator[ChangeReason]:
         before, after = _searchable(self.old), _searchable(self.new)
@@ -171,7 +192,7 @@ def amount_of(snapshot: PageSnapshot, number: int, rule: NumberRule) -> float | 
 
 def _differs(old: float, new: float, rule: NumberRule) -> bool:
     if rule.is_any:
-        return True
+        return old != new
     by, percent = rule.changes_by, rule.changes_by_percent
     if by is not None and abs(new - old) >= by:
         return True
