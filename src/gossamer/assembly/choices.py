@@ -28,9 +28,10 @@ from gossamer.flows.tenants.single_sign_on import SingleSignOn
 from gossamer.flows.upkeep.gauges import Gauges
 from gossamer.flows.upkeep.health import Checkup, Probe
 from gossamer.flows.upkeep.watch import Watch
+from gossamer.flows.webhooks.composing import Composer
 from gossamer.flows.webhooks.delivery import Webhooks
+from gossamer.flows.webhooks.sending import WebhookSender
 from gossamer.flows.webhooks.webhook_keys import WebhookKeys
-from gossamer.flows.webhooks.work_sender import WorkSender
 from gossamer.observe import traces
 from gossamer.observe.logs import Log
 from gossamer.observe.metrics import Metrics
@@ -236,7 +237,8 @@ def open_watch(service: WatchedService) -> Watch:
     client = PostClient(service.dialer, settings.user_agent)
     secrets = {SENDER: settings.alert_webhook_secret}
     shapes = event_shapes(settings, service.crawl_results, service.batch_lines)
-    work = WorkSender(database, service.webhook_keys, shapes)
+    composer = Composer(database, service.webhook_keys, shapes)
+    sender = WebhookSender(client, secrets, composer, log)
     breakers = {
         "database": database.breaker,
         "blobs": service.page_cache.cold_breaker,
@@ -245,7 +247,7 @@ def open_watch(service: WatchedService) -> Watch:
     }
     return Watch(
         evaluator,
-        Webhooks(database, client, secrets, work, metrics, log),
+        Webhooks(database, sender, metrics, log),
         Gauges(metrics, surveyor, evaluator, breakers),
     )
 

@@ -16,10 +16,10 @@ from gossamer.doors.http.dropin.jina.door import JinaDoor
 from gossamer.doors.http.dropin.prerender.door import prerender_routes
 from gossamer.doors.http.dropin.tavily.door import TavilyDoor
 from gossamer.flows.crawl.reading.results import CrawlResults
-from gossamer.flows.webhooks.work_sender import EventShape, NativeEvents
+from gossamer.flows.webhooks.composing import EventShape, NativeEvents
 from gossamer.settings.settings import Settings
 from gossamer.state.jobs.batches import BatchLines
-from gossamer.state.operations.subscriptions import NATIVE
+from gossamer.state.webhooks.endpoints import NATIVE
 
 if TYPE_CHECKING:
     from gossamer.app import Service

@@ -67,6 +67,7 @@ GIVEN: Mapping[str, Mapping[str, Any]] = {
     "alerts": {"severity": "warning"},
     "archives": {"rows_blob": ARCHIVE_BLOB, "warc_blob": None},
     "orders": {"kind": "batch", "pages": 2, "done": 1},
+    "ended_work": {"kind": "crawl"},
     "webhook_subscriptions": {"kind": "crawl"},
 }
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.concurrency.periodic import every
-from gossamer.flows.alerts.alerts import Alert, to_alert
+from gossamer.flows.alerts.alerts import to_alert
 from gossamer.flows.alerts.rules import RULES, Thresholds
 from gossamer.flows.alerts.situation import Situation, Surveyor
 from gossamer.observe.logs import Log
@@ -17,10 +18,14 @@ from gossamer.observe.metrics import Metrics
 from gossamer.problems import Unavailable
 from gossamer.reach.net.certificates import Certificates, CertificateState
 from gossamer.state.db.database import Database
-from gossamer.state.operations import alert_rows, duties, subscriptions, webhook_deliveries
+from gossamer.state.operations import alert_rows, duties
 from gossamer.state.operations.alert_rows import AlertChanges, Sighting
-from gossamer.state.operations.webhook_deliveries import NewWebhook
+from gossamer.state.webhooks import deliveries, endpoints, publishing
+from gossamer.state.webhooks.deliveries import NewDelivery
+from gossamer.state.webhooks.publishing import WebhookEvent
 from gossamer.web.pages.timestamps import iso
+from gossamer.web.webhooks.event_type import EventType
+from gossamer.web.webhooks.webhook import EventBody
 
 DUTY: Final = "alerts"
 SENDER: Final = "alerts"  # of webhooks
@@ -28,14 +33,6 @@ EVERY_SECONDS: Final = 10.0
 HOLD_SECONDS: Final = 30.0  # after which another process takes the duty
 CERTIFICATE_SECONDS: Final = 600.0  # between two looks at certificates
 GROWTH_SECONDS: Final = 60.0  # over which the growth of the frontier is measured
-
-
-class AlertEvent(msgspec.Struct, frozen=True):
-    """The body of a webhook."""
-
-    type: str  # alert.raised, alert.resolved
-    timestamp: str
-    data: Alert
 
 
 @dataclass(slots=True)
@@ -88,10 +85,11 @@ class AlertEvaluator:
             if not await duties.take(connection, DUTY, self.name, seconds=HOLD_SECONDS, now=now):
                 return None
             changes = await alert_rows.apply(connection, sightings, now=now)
-            await webhook_deliveries.queue(connection, self._tell(changes), now=now)
+            await self._tell(connection, changes, now)
             await alert_rows.forget_old(connection, now=now)
-            await webhook_deliveries.forget_old(connection, now=now)
-            await subscriptions.forget_headers(connection, now=now)
+            await deliveries.forget_old(connection, now=now)
+            await endpoints.forget_headers(connection, now=now)
+            await endpoints.adopt(connection)
         self._log(changes)
         return changes
 
@@ -126,14 +124,17 @@ class AlertEvaluator:
             frontier_before=past[-1][1] if past else None,
         )
 
-    def _tell(self, changes: AlertChanges) -> list[NewWebhook]:
-        told = [("alert.raised", row, row.raised_at) for row in changes.raised]
-        told += [("alert.resolved", row, row.resolved_at) for row in changes.resolved]
-        return [
-            NewWebhook(SENDER, url, event, _encode(AlertEvent(event, iso((at or 0) / 1000), to_alert(row))))
-            for event, row, at in told
-            for url in self.webhooks
-        ]
+    async def _tell(self, connection: AsyncConnection, changes: AlertChanges, now: int | None) -> None:
+        """The operator's endpoints, and the addresses that the settings name."""
+        told = [(EventType.ALERT_RAISED, row, row.raised_at) for row in changes.raised]
+        told += [(EventType.ALERT_RESOLVED, row, row.resolved_at) for row in changes.resolved]
+        for event, row, at in told:
+            alert = to_alert(row)
+            news = WebhookEvent(type=event, subject=alert.id, data=alert)
+            await publishing.publish(connection, news, now=now)
+            body = msgspec.json.encode(EventBody(event, iso((at or 0) / 1000), alert)).decode()
+            new = [NewDelivery(sender=SENDER, url=url, event=event, body=body) for url in self.webhooks]
+            await deliveries.queue(connection, new, now=now)
 
     def _log(self, changes: AlertChanges) -> None:
         for row in changes.raised:
@@ -145,7 +146,3 @@ class AlertEvaluator:
 
     def _postpone(self, away: Unavailable) -> None:
         self.log.debug("alerts_postponed", "rules will be evaluated again", why=away.detail)
-
-
-def _encode(event: AlertEvent) -> str:
-    return msgspec.json.encode(event).decode()

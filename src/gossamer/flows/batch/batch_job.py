@@ -24,16 +24,15 @@ from gossamer.state.jobs import batches, job_table
 from gossamer.state.jobs.batches import Batch, BatchCounts, BatchLines, BatchTask, Line
 from gossamer.state.jobs.job import Job, NewJob, as_json
 from gossamer.state.jobs.jobs import Jobs
-from gossamer.state.operations import subscriptions
-from gossamer.state.operations.subscriptions import Subscription
 from gossamer.state.tenants import activity
 from gossamer.state.tenants.activity import Action, ActivityEntry, Actor
 from gossamer.state.tenants.tenants import Role, Tier
-from gossamer.web.outcome.webhook import EventPage
+from gossamer.state.webhooks import publishing
 from gossamer.web.pages.batch_request import BatchRequest
 from gossamer.web.pages.long_timeout import decode_with_long_timeout
 from gossamer.web.pages.page_request import PageOptions
 from gossamer.web.pages.reading_options import ReadingOptions
+from gossamer.web.webhooks.webhook import EventPage, LongWork
 
 KIND: Final = "batch"
 QUOTAS: Final = (Quota.BATCHES, Quota.JOBS)  # that bound a new batch
@@ -144,14 +143,13 @@ class BatchRunner:
     async def run(self, work: BatchWork) -> dict[str, Any]:
         job = work.job
         urls, options, known = await self._load(job.job_id)
-        webhook = await self._webhook(job.job_id)
         missing = {index: url for index, url in enumerate(urls) if index not in known}
         caller = Caller(Role.USER, work.payload.key_id, job.tenant_id, Tier(work.payload.tier))
         progress = _Progress(len(urls), len(known))
         await progress.report(work)
         async with aclosing(self.batcher.read_all(missing, options, caller)) as arriving:
             async for outcomes in arriving:
-                await self._store(work, outcomes, webhook)
+                await self._store(work, outcomes)
                 progress.add(len(outcomes))
                 if work.canceled or progress.is_due:
                     await progress.report(work)
@@ -169,13 +167,7 @@ class BatchRunner:
         urls = msgspec.json.decode(task.urls_json, type=list[str])
         return urls, replace(options, headers=headers), known
 
-    async def _webhook(self, job_id: str) -> Subscription | None:
-        async with self.database.read() as connection:
-            return await subscriptions.get(connection, job_id)
-
-    async def _store(
-        self, work: BatchWork, outcomes: Sequence[BatchOutcome], webhook: Subscription | None
-    ) -> None:
+    async def _store(self, work: BatchWork, outcomes: Sequence[BatchOutcome]) -> None:
         """Write some lines at a time, because one large page may be in the list many times."""
         encoder = LineEncoder(self.reader, self.upgrade_url, work.job.request_id)
         piece: list[Line] = []
@@ -186,7 +178,13 @@ class BatchRunner:
             pages.append(EventPage(str(outcome.index), outcome.url, outcome.ok))
             room -= len(piece[-1].text)
             if room <= 0 or outcome is outcomes[-1]:
-                also = partial(subscriptions.tell_pages, to=webhook, pages=pages) if webhook else None
+                also = partial(
+                    publishing.publish_pages,
+                    kind=LongWork.BATCH,
+                    tenant_id=work.job.tenant_id,
+                    work_id=work.job.job_id,
+                    pages=pages,
+                )
                 await self.lines.put(work.job.job_id, piece, work.holding(), also)
                 piece, pages, room = [], [], MAX_WRITE_BYTES
 

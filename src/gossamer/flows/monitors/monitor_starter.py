@@ -18,7 +18,7 @@ class MonitorStarter:
     monitors: Monitors
 
     async def prepare(self, firing: Firing) -> Start:
-        await self.monitors.keeper.quotas.check(firing.caller, Quota.JOBS)
+        await self.monitors.quotas.check(firing.caller, Quota.JOBS)
 
         async def start(connection: AsyncConnection) -> str:
             monitor = await monitors.lock(connection, firing.schedule.subject)

@@ -14,9 +14,8 @@ from gossamer.flows.monitors.look_sources import LookSources
 from gossamer.flows.monitors.monitor_check import KIND, MonitorPayload
 from gossamer.flows.render.render_capacity import RenderCapacity
 from gossamer.flows.schedules.makers import find_maker, maker_of
-from gossamer.flows.schedules.schedule_keeper import ScheduleKeeper
 from gossamer.flows.tenants.admit import Caller
-from gossamer.flows.tenants.quotas import Quota
+from gossamer.flows.tenants.quotas import Quota, Quotas
 from gossamer.flows.webhooks.webhook_keys import WebhookKeys, owner_of
 from gossamer.problems import Problem
 from gossamer.reach.net.dial import Dialer
@@ -35,6 +34,8 @@ from gossamer.state.tenants.tenants import Role
 from gossamer.web.monitors.monitor_request import MonitorChange, NewMonitor
 from gossamer.web.monitors.monitor_spec import MonitoredList, MonitoredPage, MonitorSpec, address_of
 from gossamer.web.schedules.schedule_words import PauseReason, ScheduleKind
+from gossamer.web.schedules.timetable import Timetable
+from gossamer.web.schedules.timing import Timing
 from gossamer.web.url.url import Url
 
 MAX_ATTEMPTS: Final = 3
@@ -56,10 +57,11 @@ class Monitors:
     jobs: Jobs
     sources: LookSources
     store: SnapshotStore
-    keeper: ScheduleKeeper
+    quotas: Quotas
     keys: WebhookKeys
     dialer: Dialer
     capacity: RenderCapacity
+    least_seconds: int  # between two checks
 
     async def create(
         self, caller: Caller, body: NewMonitor, by: Actor, remember: RememberMonitor
@@ -67,8 +69,8 @@ class Monitors:
         """Raises `Problem` for what this caller could not watch now."""
         spec = body.spec()
         await self.check(spec, caller)
-        self.keeper.check_timing(body.timing)
-        await self.keeper.quotas.check(caller, Quota.JOBS)
+        self._check_timing(body.timing)
+        await self.quotas.check(caller, Quota.JOBS)
         owner = owner_of(caller)
         new = NewStoredMonitor(
             tenant_id=caller.tenant_id,
@@ -78,7 +80,7 @@ class Monitors:
             headers_sealed=await self.keys.seal(owner, spec.look.headers),
         )
         async with self.jobs.database.write() as connection:
-            await self.keeper.quotas.reserve_monitor(connection, caller)
+            await self.quotas.reserve_monitor(connection, caller)
             monitor = await monitors.add(connection, new)
             await schedules.add(
                 connection,
@@ -133,7 +135,7 @@ class Monitors:
             _refuse_stranger(caller, known)
             await self.check(spec, caller)
         if change.timing:
-            self.keeper.check_timing(change.timing)
+            self._check_timing(change.timing)
         is_resealed = spec.look.headers != headers
         sealed = await self.keys.seal(known.owner, spec.look.headers) if is_resealed else known.headers_sealed
         async with self.jobs.database.write() as connection:
@@ -185,7 +187,7 @@ class Monitors:
 
     async def check_now(self, caller: Caller, monitor_id: str, by: Actor) -> Job:
         """The job; that of a check which is queued or running, if there is one."""
-        await self.keeper.quotas.check(caller, Quota.JOBS)
+        await self.quotas.check(caller, Quota.JOBS)
         async with self.jobs.database.write() as connection:
             monitor = await self._locked(connection, caller, monitor_id)
             _refuse_stranger(caller, monitor)
@@ -295,6 +297,10 @@ class Monitors:
                 await schedules.hand_over(connection, schedule.id, maker_of(caller))
             again = await schedules.lock(connection, schedule.id)
             await schedules.resume(connection, again or schedule)
+
+    def _check_timing(self, timing: Timing) -> None:
+        timing.check()
+        Timetable(timing, "", 0).check(self.least_seconds)
 
     async def _with_schedule(self, connection: AsyncConnection, monitor: StoredMonitor) -> KeptMonitor:
         schedule = await schedules.of_subject(connection, ScheduleKind.MONITOR, monitor.id)

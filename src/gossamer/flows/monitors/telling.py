@@ -2,15 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.monitors.changes import StoredChange
 from gossamer.state.monitors.monitors import StoredMonitor
+from gossamer.state.webhooks.publishing import WebhookEvent, publish
 from gossamer.web.monitors.monitor_spec import address_of
 from gossamer.web.monitors.rules.change_reason import ChangeReason
+from gossamer.web.webhooks.event_type import EventType
+
+MAX_TOLD: Final = 20  # changes or troubles in one event
 
 
 class PageTrouble(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -38,14 +42,35 @@ class MonitorNews:
 
 
 async def tell(connection: AsyncConnection, monitor: StoredMonitor, news: MonitorNews) -> None:
-    """Nobody listens yet."""
-    _ = (connection, _about(monitor), news)
+    """In the transaction that ends the check, so that each is told once."""
+    events = []
+    if news.changes:
+        told = [
+            ToldChange(change_id=change.id, url=change.url, reasons=change.verdict.reasons)
+            for change in news.changes[:MAX_TOLD]
+        ]
+        more = len(news.changes) - len(told)
+        events.append(_event(monitor, EventType.MONITOR_CHANGED, changes=told, more=more))
+    if news.failing:
+        troubles = list(news.failing[:MAX_TOLD])
+        events.append(_event(monitor, EventType.MONITOR_FAILED, troubles=troubles))
+    if news.recovered:
+        events.append(_event(monitor, EventType.MONITOR_RECOVERED))
+    if events:
+        await publish(connection, *events)
 
 
-def _about(monitor: StoredMonitor) -> dict[str, Any]:
-    return {
+def _event(monitor: StoredMonitor, type: EventType, **data: Any) -> WebhookEvent:  # noqa: A002
+    about = {
         "monitorId": monitor.id,
         "name": monitor.name,
         "watched": address_of(monitor.spec.watch),
         "monitorUrl": f"/api/monitors/{monitor.id}",
     }
+    return WebhookEvent(
+        type=type,
+        tenant_id=monitor.tenant_id,
+        owner=monitor.owner if monitor.owner != monitor.tenant_id else "",
+        subject=monitor.id,
+        data={**about, **data},
+    )

@@ -14,8 +14,8 @@ from gossamer.flows.tenants.admit import Caller
 from gossamer.flows.webhooks.subscribing import WebhookSubscriber
 from gossamer.state.crawl import crawls
 from gossamer.state.jobs import audits, job_table
-from gossamer.web.outcome.webhook import LongWork
 from gossamer.web.schedules.schedule_task import AuditTask, BatchTask, CrawlTask, ScheduledTask
+from gossamer.web.webhooks.webhook import LongWork
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,23 +1,23 @@
 """Delivers webhooks that are due."""
 
 import asyncio
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
 from typing import Final
 
 from gossamer.concurrency.periodic import every
-from gossamer.flows.webhooks import signing
-from gossamer.flows.webhooks.work_sender import OutgoingWebhook, WorkSender
+from gossamer.flows.webhooks.sending import WebhookSender
 from gossamer.observe.logs import Log
 from gossamer.observe.metrics import Metrics
-from gossamer.problems import Problem, Unavailable
+from gossamer.problems import Unavailable
 from gossamer.reach.http.post import PostClient
 from gossamer.state.db.database import Database
-from gossamer.state.operations import subscriptions, webhook_deliveries
-from gossamer.state.operations.webhook_deliveries import WebhookDelivery
+from gossamer.state.webhooks import deliveries, endpoint_health, publishing
+from gossamer.state.webhooks.deliveries import WebhookDelivery
+from gossamer.state.webhooks.endpoint_health import DisabledEndpoint
+from gossamer.web.webhooks.attempt import DeliveryAttempt
 
 EVERY_SECONDS: Final = 2.0
 AT_ONCE: Final = 16
@@ -27,12 +27,13 @@ LAST_SECONDS: Final = 5.0  # for what is due when a process ends
 @dataclass(frozen=True, slots=True)
 class Webhooks:
     database: Database
-    client: PostClient
-    secrets: Mapping[str, str]  # by sender
-    work: WorkSender  # of everything that has a subscription
+    sender: WebhookSender
     metrics: Metrics
     log: Log
-    clock: Callable[[], float] = time.time
+
+    @property
+    def client(self) -> PostClient:
+        return self.sender.client
 
     async def run(self) -> None:
         """Until cancelled. What is under way then is tried again by another process."""
@@ -53,78 +54,74 @@ class Webhooks:
     async def deliver_due(self, *, now: int | None = None) -> int:
         """Try those that are due, some at a time; returns how many."""
         async with self.database.read() as connection:
-            has_ended = await subscriptions.is_any_ended(connection)
-            if not has_ended and not await webhook_deliveries.are_due(connection, now=now):
+            has_ended = await publishing.is_any_ended(connection)
+            if not has_ended and not await deliveries.are_due(connection, now=now):
                 return 0
         async with self.database.write() as connection:
             if has_ended:
-                await subscriptions.tell_ended(connection, now=now)
-            taken = await webhook_deliveries.take_due(connection, AT_ONCE, now=now)
-        endpoints: dict[tuple[str, str], list[WebhookDelivery]] = {}
+                await publishing.tell_ended(connection, now=now)
+            taken = await deliveries.take_due(connection, AT_ONCE, now=now)
+        by_endpoint: dict[tuple[str, str], list[WebhookDelivery]] = {}
         for one in taken:
-            endpoints.setdefault(one.endpoint, []).append(one)
-        await asyncio.gather(*(self._deliver_to_endpoint(each, now) for each in endpoints.values()))
+            by_endpoint.setdefault(one.endpoint, []).append(one)
+        await asyncio.gather(*(self._deliver_to_endpoint(each, now) for each in by_endpoint.values()))
         return len(taken)
 
-    async def _deliver_to_endpoint(self, deliveries: Sequence[WebhookDelivery], now: int | None) -> None:
+    async def _deliver_to_endpoint(self, taken: Sequence[WebhookDelivery], now: int | None) -> None:
         """Pages may come together; what began or ended comes before or after them."""
-        left = list(deliveries)
+        left = list(taken)
         while left:
             together = list(takewhile(partial(_is_alike, left[0]), left))
             left = left[len(together) :]
-            whys = await asyncio.gather(*(self._send(one) for one in together))
-            if not await self._settle(dict(zip(together, whys, strict=True)), left, now):
+            attempts = await asyncio.gather(*(self.sender.send(one) for one in together))
+            if not await self._settle(dict(zip(together, attempts, strict=True)), left, now):
                 return
 
     async def _settle(
-        self, tried: Mapping[WebhookDelivery, str], left: Sequence[WebhookDelivery], now: int | None
+        self,
+        tried: Mapping[WebhookDelivery, DeliveryAttempt],
+        left: Sequence[WebhookDelivery],
+        now: int | None,
     ) -> bool:
         """Write how the attempts ended. False: one failed, so those that are left wait."""
-        outcomes = dict.fromkeys(tried, "delivered")
-        failed = [one for one, why in tried.items() if why]
+        endpoint_id = next(iter(tried)).sender
+        failed = [one for one, made in tried.items() if not made.reason.is_good]
+        disabled: DisabledEndpoint | None = None
         async with self.database.write() as connection:
-            for one, why in tried.items():
-                if not why:
-                    await webhook_deliveries.succeed(connection, one, now=now)
-                elif await webhook_deliveries.fail(connection, one, why, now=now):
-                    outcomes[one] = "failed"
-                else:
-                    outcomes[one] = "given_up"
+            goes_on = {
+                one: await deliveries.end_attempt(connection, one, made, now=now)
+                for one, made in tried.items()
+            }
             if failed:
-                await webhook_deliveries.hold_endpoint(connection, failed, tried[failed[0]], now=now)
-                await webhook_deliveries.give_back(connection, left, now=now)
-        for one, outcome in outcomes.items():
-            self.metrics.webhook(outcome)
-            if tried[one]:
-                self._log_failure(one, tried[one], outcome)
+                reason = tried[failed[0]].reason
+                hold, disabled = await endpoint_health.note_failure(connection, endpoint_id, reason, now=now)
+                if disabled is None:
+                    await deliveries.hold_others(connection, failed, hold, now=now)
+                    await deliveries.give_back(connection, left, hold, now=now)
+            else:
+                await endpoint_health.note_success(connection, endpoint_id, now=now)
+        for one, made in tried.items():
+            self._report(one, made, goes_on=goes_on[one])
+        if disabled is not None:
+            self.log.warning(
+                "webhook_disabled",
+                "an endpoint hears nothing any more",
+                webhookId=disabled.id,
+                reason=disabled.reason,
+            )
         return not failed
 
-    def _log_failure(self, delivery: WebhookDelivery, why: str, outcome: str) -> None:
-        self.log.warning(
-            "webhook_failed", why, webhookId=delivery.id, attempt=delivery.attempt, outcome=outcome
-        )
-
-    async def _send(self, delivery: WebhookDelivery) -> str:
-        """Why it was not delivered; empty if it was."""
-        try:
-            outgoing = await self._compose(delivery)
-            if outgoing is None:
-                return ""
-            status = await self.client.post(outgoing.url, outgoing.headers, outgoing.body.encode())
-        except Problem as problem:
-            return problem.reason or problem.detail
-        except Exception as error:  # noqa: BLE001  (a defect that one event reveals must not stop the others)
-            self.log.error("webhook_defect", "a webhook could not be written", cause=error)
-            return "it could not be written"
-        return "" if 200 <= status < 300 else f"the receiver answered {status}"
-
-    async def _compose(self, delivery: WebhookDelivery) -> OutgoingWebhook | None:
-        timestamp = int(self.clock())
-        if not delivery.url:
-            return await self.work.compose(delivery, timestamp)
-        secret = self.secrets.get(delivery.sender, "")
-        signed = signing.headers(secret, delivery.id, timestamp, delivery.body)
-        return OutgoingWebhook(delivery.url, signed, delivery.body)
+    def _report(self, delivery: WebhookDelivery, made: DeliveryAttempt, *, goes_on: bool) -> None:
+        outcome = "delivered" if made.reason.is_good else "failed" if goes_on else "given_up"
+        self.metrics.webhook(outcome)
+        if not made.reason.is_good:
+            self.log.warning(
+                "webhook_failed",
+                made.detail,
+                webhookId=delivery.id,
+                attempt=delivery.attempt,
+                outcome=outcome,
+            )
 
     def _postpone(self, away: Unavailable) -> None:
         self.log.debug("webhooks_postponed", "they will be sent later", why=away.detail)

@@ -3,15 +3,17 @@
 import base64
 import hashlib
 import hmac
+from collections.abc import Sequence
 
 PREFIX = "whsec_"
 
 
-def headers(secret: str, delivery_id: str, timestamp: int, body: str) -> dict[str, str]:
-    """`timestamp` is of the attempt, in Unix seconds: receivers refuse old ones."""
+def headers(secrets: Sequence[str], delivery_id: str, timestamp: int, body: str) -> dict[str, str]:
+    """`timestamp` is of the attempt, in Unix seconds: receivers refuse old ones. While a secret is replaced,
+    the old one signs too."""
     found = {"webhook-id": delivery_id, "webhook-timestamp": str(timestamp)}
-    if secret:
-        found["webhook-signature"] = sign(secret, delivery_id, timestamp, body)
+    if secrets:
+        found["webhook-signature"] = " ".join(sign(one, delivery_id, timestamp, body) for one in secrets)
     return found
 
 

@@ -8,10 +8,10 @@ from gossamer.flows.tenants.admit import Caller
 from gossamer.flows.webhooks.webhook_keys import WebhookKeys, owner_of
 from gossamer.problems import Problem
 from gossamer.reach.net.dial import Dialer
-from gossamer.state.operations import subscriptions
-from gossamer.state.operations.subscriptions import Subscription
-from gossamer.web.outcome.webhook import AcceptedWebhook, LongWork, WebhookRequest, WorkEvent
+from gossamer.state.webhooks import publishing
+from gossamer.state.webhooks.endpoints import WebhookEndpoint
 from gossamer.web.url.url import Url
+from gossamer.web.webhooks.webhook import AcceptedWebhook, LongWork, WebhookRequest, WorkEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +31,13 @@ class PreparedWebhook:
     def accepted(self) -> AcceptedWebhook:
         return AcceptedWebhook(url=self.request.url, events=self.events, secret=self.secret)
 
-    def subscription(self, kind: LongWork, work_id: str, tenant_id: str) -> Subscription:
-        return Subscription(
+    def bind(self, kind: LongWork, work_id: str, tenant_id: str) -> WebhookEndpoint:
+        return WebhookEndpoint(
             work_id=work_id,
             tenant_id=tenant_id,
-            kind=kind,
             owner=self.owner,
             url=self.request.url,
-            events=frozenset(self.events),
+            events=tuple(f"{kind}.{each}" for each in self.events),
             shape=self.request.shape,
             metadata=self.request.metadata,
             headers_sealed=self.headers_sealed,
@@ -55,7 +54,7 @@ class WebhookSubscriber:
         if request is None:
             return None
         request.check()
-        self._judge(request.url)
+        judge(self.dialer, request.url)
         owner = owner_of(caller)
         sealed = await self.keys.seal(owner, request.headers)
         return PreparedWebhook(request, owner, await self.keys.secret_of(owner), sealed)
@@ -70,12 +69,14 @@ class WebhookSubscriber:
     ) -> None:
         """In the transaction that starts the work."""
         if prepared is not None:
-            await subscriptions.add(connection, prepared.subscription(kind, work_id, tenant_id))
+            await publishing.add_bound(connection, prepared.bind(kind, work_id, tenant_id), kind)
 
-    def _judge(self, address: str) -> None:
-        try:
-            url = Url.parse(address)
-            self.dialer.admit(url.host, url.port)
-        except Problem as problem:
-            problem.detail = f"The address of the webhook is refused: {problem.detail}"
-            raise
+
+def judge(dialer: Dialer, address: str) -> None:
+    """Raises `Problem` for an address that is forbidden as it is written."""
+    try:
+        url = Url.parse(address)
+        dialer.admit(url.host, url.port)
+    except Problem as problem:
+        problem.detail = f"The address of the webhook is refused: {problem.detail}"
+        raise

@@ -51,6 +51,7 @@ class ExchangeTerms(NamedTuple):
     head_only: bool = False
     once: bool = False  # do not send the request again, whatever happened to it
     reservation: Reservation | None = None  # of memory for the body; None for a trusted server
+    beginning: bool = False  # once there is a head, what has come by then is the answer, whatever follows
 
 
 @dataclass(slots=True)
@@ -274,7 +275,7 @@ class HttpConnection(asyncio.Protocol):
             exchange.result.set_result(answer)
 
     def _body(self, exchange: HttpExchange, fields: dict[str, str]) -> Body:
-        if exchange.terms.head_only or _is_redirect(exchange.answer):
+        if exchange.terms.head_only or exchange.terms.beginning or _is_redirect(exchange.answer):
             return Body(None, exchange.terms.max_bytes)  # it is not looked at
         coding, length = fields.get("transfer-encoding"), fields.get("content-length")
         if coding and exchange.answer.joined_values("transfer-encoding").lower() != "chunked":
@@ -294,10 +295,19 @@ class HttpConnection(asyncio.Protocol):
         exchange = self._exchange
         if exchange is None or exchange.body is None or exchange.result.done():
             return
+        if exchange.terms.beginning:
+            self._keep_beginning(exchange, data)
+            return
         try:
             exchange.body.feed(data)
         except Problem as problem:
             self._refuse(problem)
+
+    def _keep_beginning(self, exchange: HttpExchange, data: bytes) -> None:
+        most = exchange.terms.max_bytes
+        exchange.answer.body = (exchange.answer.body + data)[:most]
+        if len(exchange.answer.body) == most:
+            self._refuse(too_large(most))
 
     def on_message_complete(self) -> None:
         exchange = self._exchange
@@ -316,6 +326,9 @@ class HttpConnection(asyncio.Protocol):
 
     def _finish(self, exchange: HttpExchange) -> None:
         if exchange.result.done() or exchange.body is None:
+            return
+        if exchange.terms.beginning:
+            exchange.result.set_result(exchange.answer)
             return
         try:
             exchange.answer.body = exchange.body.finish()
@@ -342,8 +355,12 @@ class HttpConnection(asyncio.Protocol):
 
     def _fail(self, problem: Problem) -> None:
         self._in_step = False
-        if self._exchange is not None and not self._exchange.result.done():
-            self._exchange.result.set_exception(problem)
+        exchange = self._exchange
+        if exchange is not None and not exchange.result.done():
+            if exchange.terms.beginning and exchange.body is not None:
+                exchange.result.set_result(exchange.answer)
+            else:
+                exchange.result.set_exception(problem)
         self._intake.close()
         self.abort()
 

@@ -69,7 +69,10 @@ class CountChange:
 
 _LOCK: Final = bulk(
     """
-SELECT id, state, deleting, revision, has_webhook, max_pages - pages - in_progress AS room FROM crawls
+SELECT id, tenant_id, state, deleting, revision, max_pages - pages - in_progress AS room,
+    EXISTS (SELECT 1 FROM webhook_endpoints WHERE webhook_endpoints.tenant_id = crawls.tenant_id
+        AND disabled_at IS NULL AND ended_at IS NULL) AS has_listener
+FROM crawls
 WHERE id IN (SELECT crawl_id FROM {given}) ORDER BY id {for_update}""",
     rows={"crawl_id": "text"},
 )
@@ -127,16 +130,17 @@ class CrawlsGone(Exception):
 
 
 async def lock(executor: Executor, crawl_ids: Iterable[str]) -> Rows:
-    """Lock the crawls in the order of their ids; returns id, state, whether it is being deleted, revision,
-    whether somebody is told of its pages, and room for more of them."""
+    """Lock the crawls in the order of their ids; returns id, tenant, state, whether it is being deleted,
+    revision, room for more pages, and whether somebody of the tenant listens to webhooks."""
     return await _LOCK(executor, None, [(crawl_id,) for crawl_id in sorted(set(crawl_ids))])
 
 
-async def lock_all(executor: Executor, crawl_ids: Iterable[str]) -> set[str]:
-    """Lock the crawls; returns those that have a webhook. Raises `CrawlsGone` unless all of them are there to
-    stay: whoever deletes one marks it under the same lock, so nothing is written for it afterwards."""
+async def lock_all(executor: Executor, crawl_ids: Iterable[str]) -> dict[str, str]:
+    """Lock the crawls; returns the tenants of those whose pages somebody may hear of. Raises `CrawlsGone`
+    unless all of them are there to stay: whoever deletes one marks it under the same lock, so nothing is
+    written for it afterwards."""
     wanted = set(crawl_ids)
     found = [row for row in await lock(executor, wanted) if not row.deleting]
     if len(found) < len(wanted):
         raise CrawlsGone(wanted - {row.id for row in found})
-    return {row.id for row in found if row.has_webhook}
+    return {row.id: row.tenant_id for row in found if row.has_listener}

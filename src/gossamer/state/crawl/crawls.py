@@ -26,8 +26,10 @@ from gossamer.state.crawl.crawl_tables import crawl_hosts, crawls, hosts
 from gossamer.state.crawl.new_urls import NewUrl
 from gossamer.state.crawl.waiting import Waiting
 from gossamer.state.db.database import Database, clock, insert_into
+from gossamer.state.webhooks import publishing
 from gossamer.web.crawl.progress import NO_COUNTS, CrawlCounts, CrawlState, WaitReason
 from gossamer.web.crawl.spec import CrawlSpec
+from gossamer.web.webhooks.webhook import LongWork, WorkEvent
 
 HOSTS_ROUSED_AT_ONCE: Final = 1_000
 EMPTY_MS: Final = 3_600_000  # a crawl without any URL is done after this
@@ -96,6 +98,8 @@ async def add(
     row = _new_row(tenant, spec, now, tier, name=name, request_id=request_id, quota_tier=quota_tier)
     await connection.execute(insert_into(connection, crawls).values(row))
     await new_urls.add(connection, row["id"], urls, now=now)
+    started = publishing.work_event(LongWork.CRAWL, WorkEvent.STARTED, tenant, row["id"])
+    await publishing.publish(connection, started, now=now)
     return _crawl((await connection.execute(_one(row["id"]))).one())
 
 
@@ -136,6 +140,7 @@ async def cancel(connection: AsyncConnection, crawl_id: str, *, now: int | None 
     if not await _change(connection, crawl_id, ("running", "paused"), **over):
         return False
     await forget_headers(connection, [crawl_id])
+    await publishing.note_ended_crawls(connection, [crawl_id])
     return True
 
 
@@ -235,6 +240,7 @@ class Crawls:
             done = update(crawls).where(_crawls.id.in_(ids))
             await connection.execute(done.values(state="done", finished_at=clock(now)))
             await forget_headers(connection, ids)
+            await publishing.note_ended_crawls(connection, ids)
         return list(ids)
 
     async def rouse(self, crawl_id: str | None = None, *, now: int | None = None) -> int:

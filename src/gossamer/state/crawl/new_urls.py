@@ -16,7 +16,7 @@ from gossamer.state.crawl import crawl_counts
 from gossamer.state.crawl.crawl_counts import CountChange
 from gossamer.state.db.bulk import bulk
 from gossamer.state.db.single import Rows
-from gossamer.state.operations import subscriptions
+from gossamer.state.webhooks import endpoints
 
 LOW, MEDIUM, HIGH = 1, 2, 3
 
@@ -115,8 +115,8 @@ async def add(connection: AsyncConnection, crawl_id: str, urls: Iterable[NewUrl]
         return 0
     await lock_hosts(connection, hosts, now)
     await wake(connection, hosts, now)
-    told = await crawl_counts.lock_all(connection, [crawl_id])
+    await crawl_counts.lock_all(connection, [crawl_id])
     await tally.write(connection, now)
-    if await _REOPEN(connection, now, [(crawl_id,)]) and told:
-        await subscriptions.reopen(connection, crawl_id)
+    if await _REOPEN(connection, now, [(crawl_id,)]):
+        await endpoints.reopen_work(connection, crawl_id)
     return tally.by_crawl[crawl_id]["added"]

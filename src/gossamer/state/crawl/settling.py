@@ -16,9 +16,9 @@ from gossamer.state.crawl.new_urls import NewUrl
 from gossamer.state.crawl.removal import crawl_blobs, removed_pages
 from gossamer.state.db.bulk import bulk
 from gossamer.state.jobs.job import clean
-from gossamer.state.operations import subscriptions
 from gossamer.state.search import index_queue
-from gossamer.web.outcome.webhook import EventPage
+from gossamer.state.webhooks import publishing
+from gossamer.web.webhooks.webhook import EventPage, LongWork
 
 End = Literal["pending", "completed", "failed", "blocked"]
 MAX_REASON_CHARS: Final = 500
@@ -222,15 +222,16 @@ async def _keep(
 
 
 async def _tell(
-    connection: AsyncConnection, crawl_ids: Collection[str], ended: Sequence[TaskEnd], now: int | None
+    connection: AsyncConnection, tenants: Mapping[str, str], ended: Sequence[TaskEnd], now: int | None
 ) -> None:
-    for crawl_id, to in (await subscriptions.some(connection, crawl_ids)).items():
+    for crawl_id, tenant_id in tenants.items():
         pages = [
             EventPage(end.task.url_hash, end.task.url, end.page.outcome == "ok", end.page.blob is not None)
             for end in ended
             if end.page is not None and end.task.crawl_id == crawl_id
         ]
-        await subscriptions.tell_pages(connection, to, pages, now=now)
+        if pages:
+            await publishing.publish_pages(connection, LongWork.CRAWL, tenant_id, crawl_id, pages, now=now)
 
 
 def _count(ended: Sequence[TaskEnd], tally: CountChange) -> None:

@@ -8,6 +8,7 @@ from gossamer.state.monitors import monitor_tables
 from gossamer.state.operations import operation_tables
 from gossamer.state.pay import pay_tables
 from gossamer.state.schedules import schedule_tables
+from gossamer.state.webhooks import webhook_tables
 
 __all__ = [
     "backup_tables",
@@ -18,4 +19,5 @@ __all__ = [
     "pay_tables",
     "schedule_tables",
     "tables",
+    "webhook_tables",
 ]

@@ -22,7 +22,8 @@ from gossamer.state.blobs import orphan_blobs
 from gossamer.state.blobs.blobs import Blobs
 from gossamer.state.db.database import Database, clock
 from gossamer.state.db.tables import batch_results, batches, jobs
-from gossamer.state.operations import subscriptions
+from gossamer.state.webhooks import endpoints, publishing
+from gossamer.web.webhooks.webhook import LongWork, WorkEvent
 
 MAX_ROW_BYTES: Final = 32_768  # of a compressed line in a row; a larger one becomes a blob
 MAX_INLINE_BYTES: Final = 65_536  # of a line; larger ones are compressed and decompressed in a thread
@@ -119,6 +120,8 @@ async def add(connection: AsyncConnection, batch: Batch, task: BatchTask, *, now
             headers_json=task.headers_json,
         )
     )
+    started = publishing.work_event(LongWork.BATCH, WorkEvent.STARTED, batch.tenant_id, batch.job_id)
+    await publishing.publish(connection, started, now=now)
 
 
 async def get(connection: AsyncConnection, job_id: str) -> Batch | None:
@@ -157,7 +160,7 @@ async def forget(connection: AsyncConnection) -> int:
         theirs = _results.job_id.in_(ids)
         blobs = select(_results.blob).where(theirs, _results.blob.is_not(None))
         await orphan_blobs.mark(connection, [str(blob) for blob in await connection.scalars(blobs)])
-        await subscriptions.remove(connection, ids)
+        await endpoints.remove_work(connection, ids)
         await connection.execute(delete(batch_results).where(theirs))
         await connection.execute(delete(batches).where(batches.c.job_id.in_(ids)))
     return len(ids)
@@ -206,7 +209,7 @@ async def forget_headers_of(connection: AsyncConnection, job_id: str) -> None:
 
 async def drop_row(connection: AsyncConnection, job_id: str) -> None:
     """The last step: the batch has no results any more."""
-    await subscriptions.remove(connection, [job_id])
+    await endpoints.remove_work(connection, [job_id])
     await connection.execute(delete(batches).where(batches.c.job_id == job_id))
 
 

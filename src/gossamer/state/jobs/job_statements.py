@@ -44,12 +44,26 @@ INSERT INTO job_events (job_id, seq, event_type, message, data_json, progress_pc
 SELECT job_id, event_seq, 'status_changed', {message}, {data}, progress_pct,"""
 _UNTOLD: Final = "event_seq > 2 AND finished_at IS NULL"
 NOTED: Final = (
-    "jobs.job_id, kind, jobs.status, attempt, jobs.last_error, progress_pct, event_seq, finished_at"
+    "jobs.job_id, jobs.tenant_id, kind, jobs.status, attempt, jobs.last_error, progress_pct, event_seq,"
+    " finished_at"
 )
 NOTE_P: Final = f"{_NOTE.format(message=MESSAGE_P, data=DATA)} {TIME_P} FROM changed WHERE {_UNTOLD}"
 _NOTE_S: Final = f"""
 {_NOTE.format(message=MESSAGE_S, data=DATA)} {TIME_S}
 FROM jobs WHERE job_id IN (SELECT value FROM json_each(?2)) AND {_UNTOLD}"""
+
+# The end of a job is published later (`state/webhooks/publishing`), if anybody of its tenant listens.
+_LISTENS: Final = """
+EXISTS (SELECT 1 FROM webhook_endpoints WHERE webhook_endpoints.tenant_id = {jobs}.tenant_id
+    AND disabled_at IS NULL AND ended_at IS NULL)"""
+LISTENS_S: Final = _LISTENS.format(jobs="jobs")
+HEARD: Final = f"(finished_at IS NOT NULL AND {LISTENS_S}) AS heard"
+ENDED_P: Final = f"""
+INSERT INTO ended_work (work_id, kind) SELECT job_id, 'job' FROM changed
+WHERE finished_at IS NOT NULL AND {_LISTENS.format(jobs="changed")} ON CONFLICT DO NOTHING"""
+_ENDED_S: Final = """
+INSERT INTO ended_work (work_id, kind) SELECT value, 'job' FROM json_each(?1) WHERE true
+ON CONFLICT DO NOTHING"""
 
 
 # Put. A tenant that does not exist is null, which the column refuses. On a key that is there already, an
@@ -153,13 +167,13 @@ _LAPSED_P: Final = f"""
 WITH changed AS (
     {_LAPSED.format(latest=LATEST_P, object="json_build_object")}
     = ANY(ARRAY({_RIPE_P.format(status="running")})) RETURNING {NOTED}
-), noted AS ({NOTE_P}), waiting AS (
+), noted AS ({NOTE_P}), ended AS ({ENDED_P}), waiting AS (
     SELECT kind, pg_notify('{CHANNEL}', kind) AS told FROM changed WHERE status = 'queued' GROUP BY kind
 )
 SELECT job_id, changed.kind, status, told FROM changed LEFT JOIN waiting USING (kind)"""
 _LAPSED_S: Final = f"""
 {_LAPSED.format(latest=LATEST_S, object="json_object")}
-IN ({_RIPE_S.format(status="running")}) RETURNING job_id, kind, status"""
+IN ({_RIPE_S.format(status="running")}) RETURNING job_id, kind, status, {HEARD}"""
 
 
 async def ripen(executor: Executor, now: int | None) -> set[str]:
@@ -171,6 +185,7 @@ async def ripen(executor: Executor, now: int | None) -> set[str]:
         due = await run(executor, _DUE_S, now)
         lapsed = await run(executor, _LAPSED_S, now)
         await note(executor, lapsed, now)
+        await note_ended(executor, lapsed)
     return {row.kind for row in due} | {row.kind for row in lapsed if row.status == "queued"}
 
 
@@ -278,6 +293,12 @@ async def look(executor: Executor, kinds: Sequence[str], now: int | None) -> int
 async def note(executor: Executor, changed: Rows, now: int | None) -> None:
     if changed:
         await run(executor, _NOTE_S, now, as_json_rows([row.job_id for row in changed]))
+
+
+async def note_ended(executor: Executor, changed: Rows) -> None:
+    """On SQLite, where a statement writes to one table."""
+    if ended := [row.job_id for row in changed if row.heard]:
+        await run(executor, _ENDED_S, as_json_rows(ended))
 
 
 def columns(rows: Sequence[tuple[Any, ...]]) -> list[list[Any]]:

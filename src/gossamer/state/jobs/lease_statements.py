@@ -11,8 +11,11 @@ from gossamer.state.db.single import Executor, Rows, run
 from gossamer.state.jobs.job_statements import (
     CHANNEL,
     COLUMNS,
+    ENDED_P,
+    HEARD,
     LATEST_P,
     LATEST_S,
+    LISTENS_S,
     NOTE_P,
     NOTED,
     TIME_P,
@@ -22,6 +25,7 @@ from gossamer.state.jobs.job_statements import (
     columns,
     condense,
     note,
+    note_ended,
 )
 
 # A job is found by its id; the sum keeps the databases from going through all that is leased instead.
@@ -55,7 +59,7 @@ WITH given AS (
     {_SETTLE.format(now=TIME_P, latest=LATEST_P)}
     FROM given WHERE jobs.job_id = given.job_id AND {_HELD_OR_BACK.format(now=TIME_P)}
     RETURNING {NOTED}
-), noted AS ({NOTE_P}), waiting AS (
+), noted AS ({NOTE_P}), ended AS ({ENDED_P}), waiting AS (
     SELECT kind, pg_notify('{CHANNEL}', kind) AS told FROM changed WHERE status = 'queued' GROUP BY kind
 )
 SELECT job_id, changed.kind, status, told FROM changed LEFT JOIN waiting USING (kind)"""
@@ -65,7 +69,7 @@ FROM (
     SELECT {at(0)} AS job_id, {at(1)} AS token, {at(2)} AS status, {at(3)} AS delay,
         {at(4)} AS given_back, {at(5)} AS result_json, {at(6)} AS last_error FROM json_each(?2)
 ) AS given WHERE jobs.job_id = given.job_id AND {_HELD_OR_BACK.format(now=TIME_S)}
-RETURNING job_id, kind, status"""
+RETURNING job_id, kind, status, {HEARD}"""
 
 
 async def settle(executor: Executor, given: Iterable[tuple[Any, ...]], now: int | None) -> Rows:
@@ -76,6 +80,7 @@ async def settle(executor: Executor, given: Iterable[tuple[Any, ...]], now: int 
         return await run(executor, _SETTLE_P, now, *condense(in_order, nullable=(_RESULT, _ERROR)))
     rows = await run(executor, _SETTLE_S, now, as_json_rows(in_order))
     await note(executor, rows, now)
+    await note_ended(executor, rows)
     return rows
 
 
@@ -156,12 +161,19 @@ UPDATE jobs SET cancel_requested = true, idempotency_key = NULL,
     locked_until = CASE WHEN status = 'running' THEN locked_until END,
     event_seq = event_seq + CASE WHEN status = 'queued' THEN 1 ELSE 0 END
 WHERE job_id = {{job}} AND status IN ('queued', 'running') RETURNING {COLUMNS}"""
-_CANCEL_P: Final = _CANCEL.format(job="$2", latest=f"GREATEST({TIME_P}, queued_at, started_at)")
+_CANCEL_P: Final = f"""
+WITH changed AS ({_CANCEL.format(job="$2", latest=f"GREATEST({TIME_P}, queued_at, started_at)")}),
+ended AS ({ENDED_P}) SELECT {COLUMNS} FROM changed"""
 _CANCEL_S: Final = _CANCEL.format(job="?2", latest=f"max({TIME_S}, queued_at, COALESCE(started_at, 0))")
+_CANCELED_S: Final = f"""
+INSERT INTO ended_work (work_id, kind) SELECT job_id, 'job' FROM jobs
+WHERE job_id = ?1 AND finished_at IS NOT NULL AND {LISTENS_S} ON CONFLICT DO NOTHING"""
 
 
 async def cancel(executor: Executor, job_id: str, now: int | None) -> Any:
     """The job as it now is; None when it is over already, or does not exist."""
     statement = _CANCEL_P if executor.dialect.name == "postgresql" else _CANCEL_S
     rows = await run(executor, statement, now, job_id)
+    if rows and executor.dialect.name == "sqlite":
+        await run(executor, _CANCELED_S, job_id)
     return rows[0] if rows else None

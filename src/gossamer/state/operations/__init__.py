@@ -1,1 +1,1 @@
-"""What an operator needs to last: alerts, who evaluates them, and webhooks that are still to be sent."""
+"""What an operator needs to last: alerts, and who evaluates them."""

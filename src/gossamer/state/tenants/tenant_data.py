@@ -37,9 +37,13 @@ from gossamer.state.monitors.monitor_tables import (
     monitor_snapshots,
     monitors,
 )
-from gossamer.state.operations.operation_tables import webhook_subscriptions
 from gossamer.state.schedules.schedule_tables import schedule_runs, schedules
 from gossamer.state.tenants.tenants import Key, list_all_keys
+from gossamer.state.webhooks.webhook_tables import (
+    webhook_deliveries,
+    webhook_endpoints,
+    webhook_subscriptions,
+)
 
 ROWS_AT_ONCE: Final = 500
 
@@ -54,6 +58,7 @@ RECORDS: Final = (
     monitor_changes,
     monitor_checks,
     monitors,
+    webhook_endpoints,
     schedule_runs,
     schedules,
 )
@@ -109,6 +114,13 @@ async def drop_rows(connection: AsyncConnection, table: Table, tenant: str) -> i
     key: Any = tuple_(*table.primary_key.columns)
     some = select(*table.primary_key.columns).where(table.c.tenant_id == tenant).limit(ROWS_AT_ONCE)
     return (await connection.execute(delete(table).where(key.in_(some)))).rowcount
+
+
+async def drop_deliveries(connection: AsyncConnection, tenant: str) -> int:
+    """Remove what its webhooks told, or were about to."""
+    rows = webhook_deliveries.c
+    some = select(rows.id).where(rows.owner == tenant).limit(ROWS_AT_ONCE)
+    return (await connection.execute(delete(webhook_deliveries).where(rows.id.in_(some)))).rowcount
 
 
 async def drop_tombstones(connection: AsyncConnection, tenant: str) -> int:

@@ -7,7 +7,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from gossamer.web.crawl.progress import CrawlCounts, CrawlState, WaitReason
 from gossamer.web.crawl.spec import CrawlOptions
-from gossamer.web.outcome.webhook import AcceptedWebhook
+from gossamer.web.webhooks.webhook import AcceptedWebhook
 
 
 class ShownOptions(CrawlOptions, frozen=True, kw_only=True):

@@ -10,8 +10,8 @@ import msgspec
 from msgspec import Meta, Struct
 
 from gossamer.web.crawl.scope import Reach
-from gossamer.web.outcome.webhook import WebhookRequest
 from gossamer.web.url.sent_headers import SENDABLE_HEADERS, has_credentials
+from gossamer.web.webhooks.webhook import WebhookRequest
 
 MAX_PAGES: Final = 100_000_000
 MAX_DEPTH: Final = 100

@@ -5,10 +5,10 @@ from typing import Annotated, Final, Literal
 from msgspec import UNSET, Meta
 from msgspec.structs import replace
 
-from gossamer.web.outcome.webhook import WebhookRequest
 from gossamer.web.pages.page_request import PageOptions, invalid_field
 from gossamer.web.render.actions import check_actions
 from gossamer.web.url.sent_headers import check_headers
+from gossamer.web.webhooks.webhook import WebhookRequest
 
 MAX_URLS: Final = 1_000
 

@@ -25,7 +25,7 @@ from gossamer.state.crawl.crawl_tables import (
 )
 from gossamer.state.crawl.removal.removed_pages import OwnedCrawl
 from gossamer.state.db.bulk import bulk
-from gossamer.state.operations import subscriptions
+from gossamer.state.webhooks import endpoints
 
 ROWS_AT_ONCE: Final = 1_000  # in one transaction
 
@@ -73,7 +73,7 @@ async def list_of_tenant(connection: AsyncConnection, tenant: str, after: str, l
 
 async def drop_row(connection: AsyncConnection, crawl_id: str) -> None:
     """The last step: nothing else of the crawl is left."""
-    await subscriptions.remove(connection, [crawl_id])
+    await endpoints.remove_work(connection, [crawl_id])
     await connection.execute(delete(crawls).where(_crawls.id == crawl_id, _crawls.deleting != false()))
 
 

@@ -11,7 +11,7 @@ from tests.doors.services import Visit, Visiting, bearer
 from tests.servers.receiver import Receiver, receiving
 from tests.site.server import Site
 
-from gossamer.state.operations.operation_tables import webhook_subscriptions
+from gossamer.state.webhooks.webhook_tables import webhook_endpoints
 
 NAMES = ("started", "page", "completed", "failed", "canceled")
 
@@ -89,7 +89,7 @@ async def test_a_batch_tells_its_receiver_what_was_asked_for(
     begun = (await post(open_visit, "/batch/fetch", body)).json()
     await run_batch(open_visit, begun["batchId"])
     async with open_visit.service.database.write() as connection:
-        later = await connection.scalar(select(func.max(webhook_subscriptions.c.created_at)))
+        later = await connection.scalar(select(func.max(webhook_endpoints.c.created_at)))
     webhooks = open_visit.service.watch.webhooks
     while await webhooks.deliver_due():
         pass

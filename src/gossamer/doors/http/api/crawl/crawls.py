@@ -32,7 +32,7 @@ from gossamer.state.tenants.activity import Actor
 from gossamer.state.tenants.tenants import Role
 from gossamer.web.crawl.crawl_answer import CrawlList, ShownCrawl
 from gossamer.web.crawl.spec import NewCrawl
-from gossamer.web.outcome.webhook import LongWork
+from gossamer.web.webhooks.webhook import LongWork
 
 
 @dataclass(frozen=True, slots=True)

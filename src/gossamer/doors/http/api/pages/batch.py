@@ -30,9 +30,9 @@ from gossamer.state.jobs.jobs import Jobs
 from gossamer.state.pay.orders import OrderKind
 from gossamer.state.tenants.tenants import Role
 from gossamer.web.outcome.job_state import JobState
-from gossamer.web.outcome.webhook import AcceptedWebhook, LongWork
 from gossamer.web.pages.batch_request import MAX_URLS, BatchRequest, BatchTier
 from gossamer.web.pages.batch_result import BatchProblem, BatchResult
+from gossamer.web.webhooks.webhook import AcceptedWebhook, LongWork
 
 MAX_LISTED: Final = 100
 NDJSON: Final = "application/x-ndjson"

@@ -17,14 +17,15 @@ from gossamer.flows.batch.batch_line import MAX_LINE_BYTES
 from gossamer.flows.crawl.reading.results import CrawlResults, PageWithContent
 from gossamer.problems import validation_error
 from gossamer.state.jobs.batches import BatchLines
-from gossamer.state.operations.subscriptions import Subscription
-from gossamer.state.operations.webhook_deliveries import WebhookDelivery
-from gossamer.web.outcome.webhook import LongWork, StoredEvent, WorkEvent
+from gossamer.state.webhooks.deliveries import WebhookDelivery
+from gossamer.state.webhooks.endpoints import WebhookEndpoint
+from gossamer.web.webhooks.webhook import LongWork, StoredEvent, WorkEvent
 
 SHAPE: Final = "firecrawl"
 SIGNATURE: Final = "X-Firecrawl-Signature"
 _KINDS: Final = {LongWork.CRAWL: "crawl", LongWork.BATCH: "batch_scrape"}
 _CANCELED: Final = "The job was cancelled."
+_event: Final = msgspec.json.Decoder(StoredEvent)
 
 
 def webhook_wish(asked: Any, wishes: Wish) -> dict[str, Any] | None:
@@ -54,9 +55,11 @@ class FirecrawlEvents:
     crawls: CrawlJobs
     batches: BatchJobs
 
-    async def encode(self, delivery: WebhookDelivery, to: Subscription, event: StoredEvent) -> str | None:
-        job = JobId.parse(to.work_id + to.shape.removeprefix(SHAPE))
-        find = self._crawled if to.kind is LongWork.CRAWL else self._listed
+    async def encode(self, delivery: WebhookDelivery, to: WebhookEndpoint) -> str | None:
+        event = _event.decode(delivery.body)
+        kind = LongWork(delivery.event.partition(".")[0])
+        job = JobId.parse(f"{to.work_id}{to.shape.removeprefix(SHAPE)}")
+        find = self._crawled if kind is LongWork.CRAWL else self._listed
         found = [await find(job, page.id) for page in event.pages]
         documents = [one for one in found if one is not None]
         if event.event is WorkEvent.PAGE and not documents:
@@ -65,7 +68,7 @@ class FirecrawlEvents:
         name = WorkEvent.FAILED if failed else event.event
         told: dict[str, Any] = {
             "success": not failed,
-            "type": f"{_KINDS[to.kind]}.{name.value}",
+            "type": f"{_KINDS[kind]}.{name.value}",
             "id": str(job),
             "webhookId": delivery.id,
             "data": documents,

@@ -1,9 +1,9 @@
-"""Webhooks of long work: who wants to be told of a crawl or a batch, and what there is to tell."""
+"""What receivers are told of work; and webhooks that a crawl or a batch is asked for with."""
 
 import re
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
@@ -75,10 +75,8 @@ class WebhookRequest(Struct, frozen=True, kw_only=True, rename="camel", forbid_u
 
     def check(self) -> None:
         """Raises `Problem` for headers that cannot be sent, or too much of anything."""
-        for name, value in self.headers.items():
-            _check_header(name, value)
-        _check_size("headers", self.headers, MAX_HEADER_CHARS)
-        _check_size("metadata", self.metadata, MAX_METADATA_CHARS)
+        check_headers(self.headers, field="webhook.headers")
+        _check_size("metadata", "webhook.metadata", self.metadata, MAX_METADATA_CHARS)
 
     def __repr__(self) -> str:
         """Header values may be secret, and so may the address."""
@@ -127,37 +125,44 @@ class ToldWork(Struct, frozen=True, kw_only=True, rename="camel"):
 
     id: str
     status_url: str
-    results_url: str
+    results_url: str | UnsetType = UNSET
     pages: tuple[ToldPage, ...] | UnsetType = UNSET
     error: str | UnsetType = UNSET
     metadata: Mapping[str, str]
 
 
-class WorkEventBody(Struct, frozen=True):
+class EventBody(Struct, frozen=True):
     """The body of a webhook."""
 
     type: str  # such as `crawl.page`
     timestamp: str
-    data: ToldWork
+    data: Any
 
 
-def _check_header(name: str, value: str) -> None:
+def check_headers(headers: Mapping[str, str], *, field: str) -> None:
+    """Raises `Problem` for headers that cannot be sent."""
+    for name, value in headers.items():
+        _check_header(name, value, field)
+    _check_size("headers", field, headers, MAX_HEADER_CHARS)
+
+
+def _check_header(name: str, value: str, field: str) -> None:
     lower = name.lower()
     if not _HEADER_NAME.fullmatch(name) or lower in REFUSED_HEADERS or lower.startswith(_SIGNED):
         raise _refuse(
-            "headers",
+            field,
             f"The header {name[:100]!r} cannot be sent with webhooks.",
             "Headers of the connection, of the body and of the signature are set by the sender.",
         )
     if not HEADER_VALUE.fullmatch(value):
         hint = "A value is one line without control characters."
-        raise _refuse("headers", f"The header {name!r} has a value that cannot be sent.", hint)
+        raise _refuse(field, f"The header {name!r} has a value that cannot be sent.", hint)
 
 
-def _check_size(field: str, given: Mapping[str, str], most: int) -> None:
+def _check_size(what: str, field: str, given: Mapping[str, str], most: int) -> None:
     if sum(len(name) + len(value) for name, value in given.items()) > most:
-        raise _refuse(field, f"The {field} of the webhook are too long.", f"At most {most:,} characters.")
+        raise _refuse(field, f"The {what} of the webhook are too long.", f"At most {most:,} characters.")
 
 
 def _refuse(field: str, detail: str, hint: str) -> Problem:
-    return validation_error(detail, hint=hint, details={"field": f"webhook.{field}"})
+    return validation_error(detail, hint=hint, details={"field": field})

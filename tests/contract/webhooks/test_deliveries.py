@@ -10,7 +10,7 @@ from dataclasses import replace
 import msgspec
 import pytest
 from sqlalchemy import select
-from tests.contract.operations.office import NOW, SECRET, Office
+from tests.contract.webhooks.office import NOW, SECRET, Office
 from tests.servers.receiver import Receiver
 
 from gossamer.flows.webhooks.signing import sign
@@ -19,16 +19,19 @@ from gossamer.problems import Problem
 from gossamer.reach.http.post import PostClient
 from gossamer.reach.net.dial import Dialer
 from gossamer.reach.net.names import Names
-from gossamer.state.operations import webhook_deliveries
-from gossamer.state.operations.operation_tables import webhook_deliveries as rows
-from gossamer.state.operations.webhook_deliveries import (
+from gossamer.state.webhooks import deliveries
+from gossamer.state.webhooks.deliveries import (
     DEADLINE_MS,
-    HOLD_MS,
+    ENDPOINT_AT_ONCE,
     KEEP_MS,
     PAUSES,
     TAKEN_MS,
-    NewWebhook,
+    NewDelivery,
 )
+from gossamer.state.webhooks.endpoint_health import HOLDS
+from gossamer.state.webhooks.webhook_tables import webhook_deliveries as rows
+
+HOLD_MS = HOLDS[0] * 1000
 
 
 async def test_a_receiver_can_verify_what_it_gets(office: Office, receiver: Receiver) -> None:
@@ -77,7 +80,7 @@ async def test_it_is_given_up_in_the_end(office: Office) -> None:
     assert await office.webhooks.deliver_due(now=now + KEEP_MS) == 0
     assert 'gossamer_webhook_attempts_total{outcome="given_up"} 1.0' in office.told()
     async with office.database.write() as connection:
-        assert await webhook_deliveries.forget_old(connection, now=NOW + KEEP_MS) == 1
+        assert await deliveries.forget_old(connection, now=NOW + KEEP_MS) == 1
 
 
 async def test_two_processes_deliver_once_and_a_killed_one_is_replaced(
@@ -88,7 +91,7 @@ async def test_two_processes_deliver_once_and_a_killed_one_is_replaced(
     assert sorted(both) == [0, 1]
     await office.queue(receiver.url)
     async with office.database.write() as connection:
-        taken = await webhook_deliveries.take_due(connection, 10, now=NOW)  # and then it is killed
+        taken = await deliveries.take_due(connection, 10, now=NOW)  # and then it is killed
     assert len(taken) == 1
     assert await office.webhooks.deliver_due(now=NOW + TAKEN_MS - 1) == 0
     assert await office.webhooks.deliver_due(now=NOW + TAKEN_MS) == 1
@@ -98,7 +101,8 @@ async def test_two_processes_deliver_once_and_a_killed_one_is_replaced(
 async def test_the_fence_holds(office: Office, receiver: Receiver) -> None:
     names = Names(())
     fenced = PostClient(Dialer(names, ports="*"), "Gossamer/0 (tests)")
-    webhooks = replace(office.webhooks, client=fenced, log=Log(stream := io.StringIO()))
+    sender = replace(office.webhooks.sender, client=fenced)
+    webhooks = replace(office.webhooks, sender=sender, log=Log(stream := io.StringIO()))
     await office.queue(receiver.url)
     assert await webhooks.deliver_due(now=NOW) == 1
     assert receiver.heard == []
@@ -113,9 +117,9 @@ async def test_a_receiver_that_is_away_is_asked_for_few_and_delays_nobody(
     for _ in range(20):
         await office.queue("http://127.0.0.1:9/")  # nobody listens
     await office.queue(receiver.url)
-    assert await office.webhooks.deliver_due(now=NOW) == webhook_deliveries.ENDPOINT_AT_ONCE + 1
+    assert await office.webhooks.deliver_due(now=NOW) == ENDPOINT_AT_ONCE + 1
     assert len(receiver.heard) == 1
-    assert await office.webhooks.deliver_due(now=NOW + HOLD_MS - 1) == webhook_deliveries.ENDPOINT_AT_ONCE
+    assert await office.webhooks.deliver_due(now=NOW + HOLD_MS - 1) == ENDPOINT_AT_ONCE
     async with office.database.read() as connection:
         attempts = (await connection.scalars(select(rows.c.attempt))).all()
     assert sorted(attempts) == [0] * 16 + [1] + [2] * 4  # the same ones again, and no others
@@ -125,15 +129,18 @@ async def test_what_is_too_old_is_given_up_together(office: Office) -> None:
     for _ in range(20):
         await office.queue("http://127.0.0.1:9/")
     late = NOW + DEADLINE_MS
-    assert await office.webhooks.deliver_due(now=late) == webhook_deliveries.ENDPOINT_AT_ONCE
+    assert await office.webhooks.deliver_due(now=late) == ENDPOINT_AT_ONCE
     assert await office.webhooks.deliver_due(now=late + KEEP_MS) == 0
 
 
 async def test_what_comes_after_a_failure_waits_for_it(office: Office, receiver: Receiver) -> None:
     receiver.statuses = [503]
     async with office.database.write() as connection:
-        new = [NewWebhook("us", receiver.url, event, f'{{"type":"{event}"}}') for event in ("a", "b", "b")]
-        await webhook_deliveries.queue(connection, new, now=NOW)
+        new = [
+            NewDelivery(sender="us", url=receiver.url, event=event, body=f'{{"type":"{event}"}}')
+            for event in ("a", "b", "b")
+        ]
+        await deliveries.queue(connection, new, now=NOW)
     assert await office.webhooks.deliver_due(now=NOW) == 3
     assert receiver.types == ["a"]
     assert await office.webhooks.deliver_due(now=NOW + HOLD_MS) == 3

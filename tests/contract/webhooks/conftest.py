@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 
 import pytest
-from tests.contract.operations.office import Office, open_office
+from tests.contract.webhooks.office import Office, open_office
 from tests.servers.receiver import Receiver, receiving
 
 from gossamer.state.db.database import Database

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import select
 from tests.contract.crawl.crawl_ground import Ground, done, url, urls
-from tests.contract.operations.office import NOW, PUBLIC_URL, Office
+from tests.contract.webhooks.office import NOW, PUBLIC_URL, Office
 from tests.servers.receiver import Receiver
 
 from gossamer.state.crawl.crawls import Crawl
@@ -16,13 +16,13 @@ from gossamer.state.jobs import batches, job_table
 from gossamer.state.jobs.batches import Batch, BatchTask
 from gossamer.state.jobs.job import JobError, NewJob
 from gossamer.state.jobs.jobs import Jobs
-from gossamer.state.operations import subscriptions, webhook_deliveries
-from gossamer.state.operations.operation_tables import webhook_deliveries as delivery_rows
-from gossamer.state.operations.operation_tables import webhook_subscriptions
-from gossamer.state.operations.subscriptions import Subscription
-from gossamer.state.operations.webhook_deliveries import DEADLINE_MS, TAKEN_MS
 from gossamer.state.wakeups.wakeups import open_wakeups
-from gossamer.web.outcome.webhook import LongWork, WorkEvent
+from gossamer.state.webhooks import deliveries, endpoints, publishing
+from gossamer.state.webhooks.deliveries import TAKEN_MS
+from gossamer.state.webhooks.endpoints import HEADERS_KEPT_MS, WebhookEndpoint
+from gossamer.state.webhooks.webhook_tables import webhook_deliveries as delivery_rows
+from gossamer.state.webhooks.webhook_tables import webhook_endpoints
+from gossamer.web.webhooks.webhook import LongWork
 
 OWNER = "somebody"
 HEADERS = {"Authorization": "Bearer a-secret-of-theirs"}
@@ -44,18 +44,19 @@ async def subscribe(
     office: Office, ground: Ground, work_id: str, to: str, kind: LongWork = LongWork.CRAWL, **fields: object
 ) -> None:
     sealed = await office.keys.seal(OWNER, HEADERS)
-    made = Subscription(
+    made = WebhookEndpoint(
+        id=work_id,
         work_id=work_id,
         tenant_id=ground.tenant,
-        kind=kind,
         owner=OWNER,
         url=to,
-        events=frozenset(WorkEvent),
+        events=("*",),
         metadata={"ours": "yes"},
         headers_sealed=sealed,
     )
     async with ground.database.write() as connection:
-        await subscriptions.add(connection, replace(made, **fields), now=NOW)  # type: ignore[arg-type]
+        bound = replace(made, **fields)  # type: ignore[arg-type]
+        await publishing.add_bound(connection, bound, kind, now=NOW)
 
 
 async def crawl_all(ground: Ground, *, now: int = NOW) -> None:
@@ -103,7 +104,7 @@ async def test_an_event_names_few_pages_and_other_products_receivers_get_each_by
     office: Office, ground: Ground, receiver: Receiver
 ) -> None:
     crawl = await ground.crawl(urls("a:80", 120), now=NOW)
-    await subscribe(office, ground, crawl.id, receiver.url, events=frozenset({WorkEvent.PAGE}))
+    await subscribe(office, ground, crawl.id, receiver.url, events=("crawl.page",))
     other = await ground.crawl(urls("b:80", 3), now=NOW)
     await subscribe(office, ground, other.id, receiver.url, shape="firecrawl-01")
     for lease in await ground.lease(2, now=NOW):
@@ -120,7 +121,7 @@ async def test_what_is_not_written_is_not_told_and_what_is_written_is_told_once(
     office: Office, ground: Ground, receiver: Receiver
 ) -> None:
     crawl = await crawl_of_two(ground)
-    await subscribe(office, ground, crawl.id, receiver.url, events=frozenset({WorkEvent.PAGE}))
+    await subscribe(office, ground, crawl.id, receiver.url, events=("crawl.page",))
     (lease,) = await ground.lease(now=NOW)
     tasks = await ground.frontier.take(lease, 10, now=NOW)
     assert not await ground.frontier.settle(replace(lease, token="of another"), done(tasks), now=NOW)
@@ -135,13 +136,13 @@ async def test_a_sender_that_is_killed_loses_nothing_and_the_id_stays(
     office: Office, ground: Ground, receiver: Receiver
 ) -> None:
     crawl = await crawl_of_two(ground)
-    await subscribe(office, ground, crawl.id, receiver.url, events=frozenset({WorkEvent.COMPLETED}))
+    await subscribe(office, ground, crawl.id, receiver.url, events=("crawl.completed",))
     await crawl_all(ground)
     async with ground.database.write() as connection:
-        assert await subscriptions.tell_ended(connection, now=NOW) == 1
-        assert await subscriptions.tell_ended(connection, now=NOW) == 0
-        (taken,) = await webhook_deliveries.take_due(connection, 10, now=NOW)
-    await office.webhooks._send(taken)  # it is heard, and then the process is killed
+        assert await publishing.tell_ended(connection, now=NOW) == 1
+        assert await publishing.tell_ended(connection, now=NOW) == 0
+        (taken,) = await deliveries.take_due(connection, 10, now=NOW)
+    await office.webhooks.sender.send(taken)  # it is heard, and then the process is killed
     await deliver_all(office, now=NOW + TAKEN_MS)
     assert receiver.types == ["crawl.completed"] * 2
     assert set(receiver.ids) == {taken.id}
@@ -193,7 +194,7 @@ async def test_every_way_in_which_a_batch_ends_is_told(
     assert ("It broke." in str(receiver.bodies[1])) == (end == "fail")
     async with ground.database.write() as connection:
         await batches.drop_row(connection, new.job_id)
-    assert await ground.rows(webhook_subscriptions) == []
+    assert await ground.rows(webhook_endpoints) == []
     assert await ground.rows(delivery_rows) == []
 
 
@@ -204,7 +205,7 @@ async def test_what_is_deleted_is_not_told_any_more(office: Office, ground: Grou
         await deleting.mark(connection, crawl.id, None, now=NOW)
         await deleting.drop_row(connection, crawl.id)
     assert await office.webhooks.deliver_due(now=NOW) == 0
-    assert await ground.rows(webhook_subscriptions) == []
+    assert await ground.rows(webhook_endpoints) == []
 
 
 async def test_headers_are_sealed_and_forgotten_in_the_end(
@@ -212,15 +213,15 @@ async def test_headers_are_sealed_and_forgotten_in_the_end(
 ) -> None:
     crawl = await crawl_of_two(ground)
     await subscribe(office, ground, crawl.id, receiver.url)
-    (row,) = await ground.rows(webhook_subscriptions)
+    (row,) = await ground.rows(webhook_endpoints)
     assert b"a-secret-of-theirs" not in row.headers_sealed
     assert "a-secret-of-theirs" not in repr(row)
     await ground.crawls.cancel(crawl.id, now=NOW)
     await deliver_all(office)
-    for later, kept in ((DEADLINE_MS - 1, True), (DEADLINE_MS, False)):
+    for later, kept in ((HEADERS_KEPT_MS - 1, True), (HEADERS_KEPT_MS, False)):
         async with ground.database.write() as connection:
-            await subscriptions.forget_headers(connection, now=NOW + later)
-        (row,) = await ground.rows(webhook_subscriptions)
+            await endpoints.forget_headers(connection, now=NOW + later)
+        (row,) = await ground.rows(webhook_endpoints)
         assert (row.headers_sealed is not None) is kept
 
 

@@ -7,17 +7,18 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from ipaddress import ip_network
 
+from gossamer.flows.webhooks.composing import Composer, NativeEvents
 from gossamer.flows.webhooks.delivery import Webhooks
+from gossamer.flows.webhooks.sending import WebhookSender
 from gossamer.flows.webhooks.webhook_keys import WebhookKeys
-from gossamer.flows.webhooks.work_sender import NativeEvents, WorkSender
 from gossamer.observe.logs import Log
 from gossamer.observe.metrics import Metrics
 from gossamer.reach.http.post import PostClient
 from gossamer.reach.net.dial import Dialer
 from gossamer.reach.net.names import Names
 from gossamer.state.db.database import Database
-from gossamer.state.operations import webhook_deliveries
-from gossamer.state.operations.webhook_deliveries import NewWebhook
+from gossamer.state.webhooks import deliveries
+from gossamer.state.webhooks.deliveries import NewDelivery
 
 NOW = 1_800_000_000_000
 SECRET = "whsec_" + base64.b64encode(b"a secret of thirty-two bytes, eh").decode()
@@ -33,11 +34,12 @@ class Office:
 
     @property
     def keys(self) -> WebhookKeys:
-        return self.webhooks.work.keys
+        return self.webhooks.sender.composer.keys
 
     async def queue(self, url: str, body: str = '{"type":"test"}') -> None:
         async with self.database.write() as connection:
-            await webhook_deliveries.queue(connection, [NewWebhook("us", url, "test", body)], now=NOW)
+            new = NewDelivery(sender="us", url=url, event="test", body=body)
+            await deliveries.queue(connection, [new], now=NOW)
 
     def told(self) -> str:
         return self.metrics.exposition.text()[0].decode()
@@ -48,9 +50,10 @@ async def open_office(database: Database) -> AsyncIterator[Office]:
     names, metrics = Names(()), Metrics("0")
     dialer = Dialer(names, allow=(ip_network("127.0.0.1/32"),), ports="*")
     client = PostClient(dialer, "Gossamer/0 (tests)")
-    work = WorkSender(database, WebhookKeys(database), {"gossamer": NativeEvents(PUBLIC_URL)})
+    composer = Composer(database, WebhookKeys(database), {"gossamer": NativeEvents(PUBLIC_URL)})
     log = Log(io.StringIO())
-    webhooks = Webhooks(database, client, {"us": SECRET}, work, metrics, log, clock=lambda: NOW / 1000)
+    sender = WebhookSender(client, {"us": SECRET}, composer, log, clock=lambda: NOW / 1000)
+    webhooks = Webhooks(database, sender, metrics, log)
     yield Office(database, webhooks, metrics, dialer)
     await client.close()
     await names.close()

@@ -1,0 +1,1 @@
+"""Webhooks: what can be told, to whom, and how a delivery ends."""
