@@ -30,6 +30,8 @@ from gossamer.doors.http.api.crawl.crawls import CrawlsEndpoints
 from gossamer.doors.http.api.crawl.domains import DomainsEndpoints
 from gossamer.doors.http.api.crawl.frontier import FrontierEndpoints
 from gossamer.doors.http.api.crawl.purge import PurgeEndpoints
+from gossamer.doors.http.api.monitors.monitor_changes import MonitorChangesEndpoints
+from gossamer.doors.http.api.monitors.monitors import MonitorsEndpoints
 from gossamer.doors.http.api.pages.batch import BatchEndpoints
 from gossamer.doors.http.api.pages.capture import CaptureEndpoints
 from gossamer.doors.http.api.pages.extract import ExtractEndpoints
@@ -50,6 +52,7 @@ from gossamer.doors.http.core.metrics_access import MetricsAccess
 from gossamer.doors.http.core.routing import Route
 from gossamer.flows.crawl.reading.crawl_guide import CrawlGuides
 from gossamer.flows.crawl.reading.links_in import LinksInFinder
+from gossamer.flows.monitors.trying import RuleTrier
 from gossamer.flows.pay.quotes import prices
 from gossamer.flows.render.clear import CacheClearer
 from gossamer.flows.tenants.own_keys import OwnKeys
@@ -89,6 +92,8 @@ class Api:
     stats: StatsEndpoints
     frontier: FrontierEndpoints
     audits: AuditsEndpoints
+    monitors: MonitorsEndpoints
+    monitor_changes: MonitorChangesEndpoints
     activity: ActivityEndpoints
     workers: WorkersEndpoints
     alerts: AlertsEndpoints
@@ -141,6 +146,8 @@ def open_api(service: "Service") -> Api:
         stats=StatsEndpoints(crawls, service.crawl_stats, time.time),
         frontier=FrontierEndpoints(crawls, service.frontier, service.seeder, control),
         audits=AuditsEndpoints(service.audits, service.deleter),
+        monitors=MonitorsEndpoints(service.monitors, RuleTrier(service.monitors.sources.looker)),
+        monitor_changes=MonitorChangesEndpoints(service.monitors),
         activity=ActivityEndpoints(service.activity_log),
         workers=WorkersEndpoints(service.workers),
         alerts=AlertsEndpoints(service.alerts),

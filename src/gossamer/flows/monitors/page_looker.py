@@ -67,7 +67,7 @@ class PageLooker:
             obtained = await self.obtainer.obtain(
                 request,
                 caller,
-                lambda page: self._read(spec, page),
+                lambda page: self.read(spec, page),
                 lambda made: made.outcome is Outcome.EMPTY and made.reason == "script_needed",
             )
             return PageLook(replace(obtained.made, url=url))
@@ -104,11 +104,11 @@ class PageLooker:
             device_scale_factor=1.0,
         )
         visited = await self.browsing.visit(shot.visit(caller.tenant_id), caller)
-        snapshot = replace(await self._read(spec, visited.page), url=request.url)
+        snapshot = replace(await self.read(spec, visited.page), url=request.url)
         picture = visited.capture.body if visited.capture is not None and snapshot.is_good else None
         return PageLook(snapshot, picture)
 
-    async def _read(self, spec: MonitorSpec, page: Page) -> PageSnapshot:
+    async def read(self, spec: MonitorSpec, page: Page) -> PageSnapshot:
         look = spec.look
         main = await self.parsers.read(
             page,

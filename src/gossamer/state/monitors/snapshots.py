@@ -125,7 +125,7 @@ class SnapshotStore:
         return StoredSnapshot(row.id, row.page, seen)
 
     async def _upload(self, body: bytes, media_type: str) -> str:
-        name = f"{FOLDER}/{ULID()}"
+        name = f"{FOLDER}/{str(ULID()).lower()}"
         async with self.database.write() as connection:
             await orphan_blobs.register(connection, name)
         await self.blobs.put(name, body, media_type=media_type)

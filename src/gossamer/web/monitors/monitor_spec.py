@@ -70,7 +70,7 @@ class MonitoredSearch(_Monitored, frozen=True, tag="search"):
     """The results of a search: which of them appear and disappear."""
 
     query: Annotated[str, Meta(min_length=1, max_length=MAX_QUERY_CHARS)]
-    site: Annotated[str | None, Meta(max_length=255, description="Only this host.")] = None
+    site: Annotated[Annotated[str, Meta(max_length=255)] | None, Meta(description="Only this host.")] = None
     recency: Recency | None = None
     limit: Annotated[int, Meta(ge=1, le=MAX_RESULTS)] = 10
 

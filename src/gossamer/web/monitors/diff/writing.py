@@ -43,8 +43,9 @@ class Hunk:
         self.rows = rows
 
 
-def hunks(rows: Sequence[DiffRow], context: int = CONTEXT) -> Iterator[Hunk]:
-    for start, stop in _ranges(rows, context):
+def hunks(rows: Sequence[DiffRow], context: int = CONTEXT, *, noisy: bool = False) -> Iterator[Hunk]:
+    """With `noisy`, around noise too."""
+    for start, stop in _ranges(rows, context, noisy):
         before = rows[:start]
         yield Hunk(
             1 + sum(_is_old(row) for row in before),
@@ -53,10 +54,10 @@ def hunks(rows: Sequence[DiffRow], context: int = CONTEXT) -> Iterator[Hunk]:
         )
 
 
-def _ranges(rows: Sequence[DiffRow], context: int) -> list[tuple[int, int]]:
+def _ranges(rows: Sequence[DiffRow], context: int, noisy: bool) -> list[tuple[int, int]]:
     ranges: list[tuple[int, int]] = []
     for at, row in enumerate(rows):
-        if not row.is_change:
+        if not row.is_change and not (noisy and row.is_ignored):
             continue
         start, stop = max(0, at - context), min(len(rows), at + context + 1)
         if ranges and start <= ranges[-1][1]:

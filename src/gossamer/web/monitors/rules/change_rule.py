@@ -71,11 +71,12 @@ class NumberRule(_Rule, frozen=True, tag="number"):
     field: Annotated[FieldName | None, Meta(description="Or the field to extract: `price`.")] = None
     below: Annotated[float | None, Meta(description="Tell when it falls below this.")] = None
     above: Annotated[float | None, Meta(description="Tell when it rises above this.")] = None
-    changes_by: Annotated[float | None, Meta(gt=0, description="Tell when it differs by at least this.")] = (
-        None
-    )
+    changes_by: Annotated[
+        Annotated[float, Meta(gt=0)] | None, Meta(description="Tell when it differs by at least this.")
+    ] = None
     changes_by_percent: Annotated[
-        float | None, Meta(gt=0, description="Tell when it differs by at least this many per cent.")
+        Annotated[float, Meta(gt=0)] | None,
+        Meta(description="Tell when it differs by at least this many per cent."),
     ] = None
 
     def check(self) -> None:
