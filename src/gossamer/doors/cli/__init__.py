@@ -68,6 +68,10 @@ COMMANDS: Final = {
         "gossamer.doors.cli.audit.audit:audit",
         "Audit a page: status, content, metadata, links, speed,...",
     ),
+    "monitors": (
+        "gossamer.doors.cli.pages.monitors:monitors_group",
+        "Watch pages, and be told when they really change.",
+    ),
     "keys": ("gossamer.doors.cli.keys:keys_group", "Create, list, disable and rotate API keys."),
     "users": (
         "gossamer.doors.cli.people:users_group",

@@ -97,7 +97,7 @@ class Monitors:
             )
             await self.queue(connection, monitor, caller, by)
             await _record(connection, monitor, Action.MONITOR_MADE, by, address_of(spec.watch))
-            kept = await self._with_schedule(connection, monitor)
+            kept = await self._with_schedule(connection, await self._seen(connection, caller, monitor.id))
             await remember(connection, kept)
         self.jobs.wake(KIND)
         return kept
