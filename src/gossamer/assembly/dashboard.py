@@ -17,6 +17,7 @@ from gossamer.doors.http.dashboard.account.usage import UsagePages
 from gossamer.doors.http.dashboard.core.assets import load_assets
 from gossamer.doors.http.dashboard.core.dashboard import Dashboard
 from gossamer.doors.http.dashboard.core.notices import NOTICES
+from gossamer.doors.http.dashboard.monitors.monitors import MonitorPages
 from gossamer.doors.http.dashboard.records.audits import AuditPages
 from gossamer.doors.http.dashboard.records.batches import BatchPages
 from gossamer.doors.http.dashboard.records.cache import CachePages
@@ -95,6 +96,7 @@ def _work(dashboard: Dashboard, api: Api) -> list[Endpoints]:
         StoredPagePages(dashboard, api.crawl_pages, api.page_links),
         AllPagesPages(dashboard, api.crawl_pages),
         DomainPages(dashboard, api.domains, api.crawl_pages),
+        MonitorPages(dashboard, api.monitors, api.monitor_changes),
     ]
 
 

@@ -156,7 +156,7 @@ def test_appearance_by_share_of_pixels() -> None:
     rule = (AppearanceRule(share=0.05),)
     assert not SnapshotComparison(page(), page(), differing_share=0.04).judge(rule).is_change
     assert SnapshotComparison(page(), page(), differing_share=0.06).judge(rule).reasons == (
-        ChangeReason(kind=ReasonKind.APPEARANCE_CHANGED, old=0.0, new=0.06),
+        ChangeReason(kind=ReasonKind.APPEARANCE_CHANGED, rule=0, old=0.0, new=0.06),
     )
 
 

@@ -191,7 +191,7 @@ class MonitorChecker:
         if not new.is_good and not spec.watches_status:
             return _failed(look, old)
         if old is None:
-            found = (ChangeReason(kind=ReasonKind.PAGE_APPEARED, new=new.title),) if appears else ()
+            found = (ChangeReason(kind=ReasonKind.PAGE_APPEARED, rule=0, new=new.title),) if appears else ()
             return await self._packed(look, None, ChangeVerdict(found))
         if new.fingerprint and new.fingerprint == old.snapshot.fingerprint:
             return PageFinding(new.url, old.id, seen_at=round(new.taken_at * 1000))
@@ -253,7 +253,7 @@ class MonitorChecker:
             if page.verdict.is_change and page.packed is not None:
                 new.append(_change(monitor, job_id, page, told))
         for one in findings.gone.values():
-            gone = (ChangeReason(kind=ReasonKind.PAGE_DISAPPEARED, old=one.snapshot.title),)
+            gone = (ChangeReason(kind=ReasonKind.PAGE_DISAPPEARED, rule=0, old=one.snapshot.title),)
             finding = PageFinding(one.snapshot.url, one.id, verdict=ChangeVerdict(gone))
             new.append(_change(monitor, job_id, finding, told))
         await snapshots.retire(connection, monitor.id, list(findings.gone))

@@ -34,7 +34,7 @@ ReasonValue = str | int | float | bool | None
 
 class ChangeReason(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
     kind: ReasonKind
-    rule: int = 0  # which of the monitor's rules, from 0
+    rule: int  # which of the monitor's rules, from 0
     at: str = ""  # the selector, the field, the keyword
     old: ReasonValue = None
     new: ReasonValue = None

@@ -64,6 +64,7 @@ NAVIGATION: Final[Mapping[str, tuple[Entry, ...]]] = {
         Entry("cache", "/app/cache", "Renders and cache", Role.USER),
         Entry("audits", "/app/audits", "Audits", Role.USER),
         Entry("batches", "/app/batches", "Batches", Role.USER),
+        Entry("monitors", "/app/monitors", "Monitors", Role.USER),
         Entry("jobs", "/app/jobs", "Jobs", Role.USER),
         Entry("search", "/app/search", "Search", Role.USER),
     ),
