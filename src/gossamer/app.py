@@ -42,7 +42,10 @@ from gossamer.flows.audit.audits import Audits
 from gossamer.flows.audit.probe import SiteProbe
 from gossamer.flows.batch.batch import Batcher
 from gossamer.flows.batch.batch_job import Batches
+from gossamer.flows.crawl.export.importer import CrawlImporter
 from gossamer.flows.crawl.frontier_batcher import FrontierBatcher
+from gossamer.flows.crawl.graph.crawl_graphs import CrawlGraphs
+from gossamer.flows.crawl.graph.kept_links import KeptLinks
 from gossamer.flows.crawl.indexing import Indexing
 from gossamer.flows.crawl.managing.control import CrawlControl
 from gossamer.flows.crawl.managing.crawl_feed import CrawlFeed
@@ -52,6 +55,7 @@ from gossamer.flows.crawl.reading.results import CrawlResults
 from gossamer.flows.crawl.reading.site_memories import SiteMemories
 from gossamer.flows.crawl.seeds import Seeder
 from gossamer.flows.crawl.visiting.fetch import CrawlFetcher
+from gossamer.flows.crawl.visiting.page_parser import PageParser
 from gossamer.flows.crawl.watch import CrawlWatch
 from gossamer.flows.crawl.worker import CrawlWorker
 from gossamer.flows.data.archive.archiver import Archiver
@@ -265,6 +269,16 @@ class Service:
         self.crawl_stats = CrawlStats(self.database)
         memories = SiteMemories(self.database, self.blobs, self.parsers)
         self.crawl_results = CrawlResults(self.database, self.crawls, self.blobs, self.parsers, memories)
+        self.kept_links = KeptLinks(self.database, self.blobs, self.parsers)
+        self.crawl_graphs = CrawlGraphs(self.kept_links)
+        self.crawl_importer = CrawlImporter(
+            self.database,
+            self.crawls,
+            self.blobs,
+            PageParser(self.crawl_parsers, settings.user_agent),
+            self.quotas,
+            settings.user_agent,
+        )
         probe = SiteProbe(self.fetcher, self.parsers)
         self.auditor = Auditor(probe, self.database, self.crawls, self.blobs, settings.user_agent)
         self.audits = Audits(self.jobs, self.dialer, self.auditor, self.quotas)

@@ -21,7 +21,10 @@ from gossamer.doors.http.api.audit.audits import AuditsEndpoints
 from gossamer.doors.http.api.auth.people import PeopleEndpoints
 from gossamer.doors.http.api.auth.sign_in import SignInEndpoints
 from gossamer.doors.http.api.crawl.crawl_events import CrawlEventsEndpoints
+from gossamer.doors.http.api.crawl.crawl_export import CrawlExportEndpoints
+from gossamer.doors.http.api.crawl.crawl_graph import CrawlGraphEndpoints
 from gossamer.doors.http.api.crawl.crawl_guide import CrawlGuideEndpoints
+from gossamer.doors.http.api.crawl.crawl_import import CrawlImportEndpoints
 from gossamer.doors.http.api.crawl.crawl_page_links import PageLinksEndpoints
 from gossamer.doors.http.api.crawl.crawl_pages import CrawlPagesEndpoints
 from gossamer.doors.http.api.crawl.crawl_preview import CrawlPreviewEndpoints
@@ -50,6 +53,7 @@ from gossamer.doors.http.api.upkeep.storage import StorageEndpoints
 from gossamer.doors.http.core.cookies import SessionCookie
 from gossamer.doors.http.core.metrics_access import MetricsAccess
 from gossamer.doors.http.core.routing import Route
+from gossamer.flows.crawl.export.exporter import CrawlExporter
 from gossamer.flows.crawl.reading.crawl_guide import CrawlGuides
 from gossamer.flows.crawl.reading.links_in import LinksInFinder
 from gossamer.flows.monitors.trying import RuleTrier
@@ -88,6 +92,9 @@ class Api:
     crawl_events: CrawlEventsEndpoints
     crawl_preview: CrawlPreviewEndpoints
     crawl_guide: CrawlGuideEndpoints
+    crawl_export: CrawlExportEndpoints
+    crawl_graph: CrawlGraphEndpoints
+    crawl_import: CrawlImportEndpoints
     domains: DomainsEndpoints
     stats: StatsEndpoints
     frontier: FrontierEndpoints
@@ -138,9 +145,12 @@ def open_api(service: "Service") -> Api:
         ),
         crawls=CrawlsEndpoints(crawls, service.seeder, control, service.deleter, service.subscriber),
         crawl_pages=pages,
-        page_links=PageLinksEndpoints(pages, LinksInFinder(service.crawl_results)),
+        page_links=PageLinksEndpoints(pages, LinksInFinder(service.crawl_results, service.kept_links)),
         crawl_events=CrawlEventsEndpoints(crawls, service.crawl_feed),
         crawl_preview=CrawlPreviewEndpoints(service.crawl_previewer, service.seeder),
+        crawl_export=CrawlExportEndpoints(crawls, CrawlExporter(service.crawl_results, service.kept_links)),
+        crawl_import=CrawlImportEndpoints(service.crawl_importer, service.settings.import_bytes),
+        crawl_graph=CrawlGraphEndpoints(crawls, service.crawl_graphs),
         crawl_guide=CrawlGuideEndpoints(crawls, CrawlGuides(service.crawl_results)),
         domains=DomainsEndpoints(crawls, service.hosts, control),
         stats=StatsEndpoints(crawls, service.crawl_stats, time.time),

@@ -62,7 +62,14 @@ def open_crawl_worker(service: "Service") -> CrawlWorker:
         fetcher=CrawlFetcher(service.fetcher, service.browsing),
         parser=PageParser(service.crawl_parsers, settings.user_agent),
         processor=PageProcessor(known, settings.user_agent),
-        writer=Writer(service.database, service.frontier, service.blobs, known, service.log),
+        writer=Writer(
+            service.database,
+            service.frontier,
+            service.blobs,
+            known,
+            service.log,
+            service.fetcher.default_headers,
+        ),
         log=service.log,
     )
     return CrawlWorker(

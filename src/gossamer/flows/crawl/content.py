@@ -6,7 +6,8 @@ without being fetched again. The values of cookies are not kept: they may be the
 
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Final
 
 import msgspec
@@ -15,6 +16,8 @@ from ulid import ULID
 from gossamer.problems import CONTENT_UNREADABLE, Problem
 from gossamer.state.blobs.blobs import Blobs
 from gossamer.state.crawl.crawled_pages import StoredPage
+from gossamer.state.crawl.removal.crawl_blobs import LinksAt
+from gossamer.web.crawl.graph.link_section import SectionWriter
 from gossamer.web.documents.image_size import size_of
 from gossamer.web.pages.page import Page
 
@@ -34,6 +37,7 @@ MAX_PICTURE_BYTES: Final = 2_000_000
 PICTURE_TYPE: Final = "image/webp"
 MAX_HEADER_CHARS: Final = 65_536  # of all headers of a page
 _COOKIES: Final = ("set-cookie", "set-cookie2")
+NO_SECTIONS: Final[Mapping[str, SectionWriter]] = MappingProxyType({})
 _pages: Final = msgspec.msgpack.Decoder(Page)
 
 
@@ -53,6 +57,7 @@ class PackedPages:
     name: str
     body: bytes
     places: list[StoredAt]
+    links: dict[str, LinksAt] = field(default_factory=dict)  # of each crawl's pages
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +79,13 @@ class PagePicture:
         return cls(f"screenshots/{str(ULID()).lower()}", body)
 
 
-def pack(pages: Iterable[Page], made_at: float | None = None) -> PackedPages:
+def pack(
+    pages: Iterable[Page],
+    made_at: float | None = None,
+    sections: Mapping[str, SectionWriter] = NO_SECTIONS,
+) -> PackedPages:
     """Takes half a millisecond for a dozen pages: not for the event loop's thread. The name tells when the
-    blob was made, now unless that is given."""
+    blob was made, now unless that is given. `sections` have the links of each crawl's pages."""
     compressing = zstd.ZstdCompressor(options=_OPTIONS)
     made = ULID() if made_at is None else ULID.from_timestamp(made_at)
     name, offset = f"crawls/{str(made).lower()}", 0
@@ -86,7 +95,13 @@ def pack(pages: Iterable[Page], made_at: float | None = None) -> PackedPages:
         places.append(StoredAt(name, offset, len(piece)))
         pieces.append(piece)
         offset += len(piece)
-    return PackedPages(name, b"".join(pieces), places)
+    links = {}
+    for crawl_id, section in sections.items():
+        piece = section.pack()
+        links[crawl_id] = LinksAt(name, offset, len(piece))
+        pieces.append(piece)
+        offset += len(piece)
+    return PackedPages(name, b"".join(pieces), places, links)
 
 
 def _kept(page: Page) -> Page:

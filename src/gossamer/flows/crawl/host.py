@@ -169,6 +169,9 @@ class HostCrawl:
         parts, held, url = self._parts, self._held, Url.parse(task.url)
         if not await parts.plans.is_running(plan):
             return
+        if merged := parts.processor.find_merged(task, plan):
+            parts.writer.put(held, merged)
+            return
         try:
             rules = self._rules or await self._learn_rules(url, plan)
         except Unavailable:

@@ -6,12 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from gossamer.state.crawl import crawled_pages
+from gossamer.state.crawl import crawled_pages, trap_rows
 from gossamer.state.crawl.crawls import Crawl, Crawls
 from gossamer.state.crawl.settling import CrawlTask
 from gossamer.web.crawl.fingerprint import Neighbours
 from gossamer.web.crawl.scope import Scope
 from gossamer.web.crawl.spec import CrawlSpec
+from gossamer.web.crawl.traps.crawl_traps import CrawlTraps
 
 FRESH_SECONDS: Final = 2.0  # how late a pause or stop may be noticed
 MAX_PLANS: Final = 200
@@ -32,8 +33,14 @@ class CrawlPlan:
     denied: int = 0  # links that robots.txt forbids
     nested: Counter[str] = field(default_factory=Counter)  # sitemaps of each host that others name
     genuine: Counter[str] = field(default_factory=Counter)  # genuine pages, by the page they resemble
+    traps: CrawlTraps | None = field(init=False)  # None: everything is followed
+    traps_read_at: int = 0  # on the database's clock
 
     def __post_init__(self) -> None:
+        crawl = self.crawl
+        careful = crawl.spec.traps == "auto"
+        now = max(crawl.created_at, crawl.started_at or 0)
+        self.traps = CrawlTraps(now, crawl.spec.trap_exceptions) if careful else None
         self.renew(self.crawl, self.read_at)
 
     @property
@@ -50,7 +57,7 @@ class CrawlPlan:
 
     def salt_of(self, task: CrawlTask) -> int:
         """Keeps the known URLs of this crawl apart from those of others, and from those of a revision."""
-        return hash((self.salt, task.revision))
+        return hash((self.salt, task.revision, 0 if self.traps is None else self.traps.retractions))
 
 
 class Plans:
@@ -93,24 +100,36 @@ class Plans:
             before.renew(crawl, now)
             plan = before
         else:
-            alike = await self._read_fingerprints(crawl)
-            plan = CrawlPlan(crawl, Scope.of(crawl.spec), alike, hash((crawl_id, now)), now)
+            plan = CrawlPlan(crawl, Scope.of(crawl.spec), Neighbours(MAX_ALIKE), hash((crawl_id, now)), now)
+            await self._read_contents(plan)
+        await self._read_traps(plan)
         self._plans[crawl_id] = plan
         self._plans.move_to_end(crawl_id)
         while len(self._plans) > MAX_PLANS:
             self._plans.popitem(last=False)
         return plan
 
-    async def _read_fingerprints(self, crawl: Crawl) -> Neighbours:
-        """Fingerprints of the pages that were stored before this process knew of the crawl."""
-        alike, before = Neighbours(MAX_ALIKE), None
-        while len(alike) < min(MAX_ALIKE, crawl.counts.pages):
+    async def _read_contents(self, plan: CrawlPlan) -> None:
+        """What the pages have to say that were stored before this process knew of the crawl."""
+        before = None
+        while len(plan.alike) < min(MAX_ALIKE, plan.crawl.counts.pages):
             async with self._crawls.database.read() as connection:
-                found, before = await crawled_pages.fingerprints(
-                    connection, crawl.id, before=before, limit=READ_AT_ONCE
+                found, before = await crawled_pages.contents(
+                    connection, plan.crawl.id, before=before, limit=READ_AT_ONCE
                 )
-            for known, url_hash in found:
-                alike.add(known, url_hash)
+            for each in found:
+                plan.alike.add(each.fingerprint, each.url_hash)
+                if plan.traps is not None:
+                    plan.traps.add_content(each.host, each.content_hash, each.url_hash)
             if before is None:
                 break
-        return alike
+
+    async def _read_traps(self, plan: CrawlPlan) -> None:
+        """What other workers have learned since."""
+        if plan.traps is None:
+            return
+        async with self._crawls.database.read() as connection:
+            found = await trap_rows.states(connection, plan.crawl.id, since=plan.traps_read_at)
+        for host, state, written_at in found:
+            plan.traps.take_over(host, state)
+            plan.traps_read_at = max(plan.traps_read_at, written_at)

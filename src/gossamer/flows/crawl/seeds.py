@@ -31,6 +31,7 @@ from gossamer.state.tenants.tenants import Role
 from gossamer.web.crawl.priority import priority_of
 from gossamer.web.crawl.scope import place_of
 from gossamer.web.crawl.spec import CrawlSpec
+from gossamer.web.crawl.traps.session_ids import SESSION_NAMES, path_without_session
 from gossamer.web.url.sent_headers import check_headers
 from gossamer.web.url.url import MAX_URL_CHARS, TRACKING, Tracking, Url, crawl_form, digest
 
@@ -282,8 +283,16 @@ def _check_takes_more(crawl: Crawl) -> None:
 def new_url(url: Url, spec: CrawlSpec, *, depth: int = 0, priority: int | None = None) -> NewUrl:
     """A URL of a crawl: identified by its crawl form, fetched as it was written."""
     level = priority_of(url, depth) if priority is None else priority
-    form = crawl_form(url, tracking_of(spec.ignore_parameters), keep_slash=not spec.ignore_trailing_slash)
-    return NewUrl(url.href.partition("#")[0], digest(form), url.site, depth, level)
+    return NewUrl(url.href.partition("#")[0], digest(_form(url, spec)), url.site, depth, level)
+
+
+def _form(url: Url, spec: CrawlSpec) -> str:
+    keeps_slash = not spec.ignore_trailing_slash
+    if spec.traps == "off":
+        return crawl_form(url, tracking_of(spec.ignore_parameters), keep_slash=keeps_slash)
+    path = path_without_session(url.path)
+    here = url if path == url.path else url.at(path, url.query)
+    return crawl_form(here, visitors_of(spec.ignore_parameters), keep_slash=keeps_slash)
 
 
 def seeds_of(spec: CrawlSpec, dialer: Dialer | None = None) -> list[NewUrl]:
@@ -301,5 +310,14 @@ def seeds_of(spec: CrawlSpec, dialer: Dialer | None = None) -> list[NewUrl]:
 @lru_cache(maxsize=64)
 def tracking_of(more: tuple[str, ...]) -> Tracking:
     """The parameters that track visitors, and those that a crawl ignores as well."""
-    also = Tracking.of(more)
-    return Tracking(TRACKING.names | also.names, TRACKING.prefixes + also.prefixes)
+    return _union(TRACKING, Tracking.of(more))
+
+
+@lru_cache(maxsize=64)
+def visitors_of(more: tuple[str, ...]) -> Tracking:
+    """The same, and those that name the session of a visitor."""
+    return _union(tracking_of(more), SESSION_NAMES)
+
+
+def _union(one: Tracking, other: Tracking) -> Tracking:
+    return Tracking(one.names | other.names, one.prefixes + other.prefixes)

@@ -15,18 +15,31 @@ from typing import Final, TypeVar
 
 from msgspec.structs import replace
 
-from gossamer.flows.crawl.content import PICTURE_TYPE, PackedPages, PagePicture, StoredAt, pack
+from gossamer.flows.crawl.content import (
+    PICTURE_TYPE,
+    PackedPages,
+    PagePicture,
+    StoredAt,
+    keep_headers,
+    pack,
+)
 from gossamer.flows.crawl.lease import HeldHost
+from gossamer.flows.crawl.visiting.fetch import headers_for
 from gossamer.flows.crawl.visiting.known_urls import KnownUrls
 from gossamer.flows.crawl.visiting.visit import Visited, VisitEnd
 from gossamer.observe.logs import Log
 from gossamer.problems import Unavailable
+from gossamer.reach.http.fetch import PORTABLE_HEADERS
 from gossamer.state.blobs import orphan_blobs
 from gossamer.state.blobs.blobs import Blobs
 from gossamer.state.crawl.frontier import Frontier
 from gossamer.state.crawl.new_urls import NewUrl
 from gossamer.state.crawl.settling import HostNews, HostSettlement, TaskEnd
+from gossamer.state.crawl.trap_rows import TrapNews
 from gossamer.state.db.database import Database
+from gossamer.web.crawl.graph.link_section import SectionWriter
+from gossamer.web.pages.fetch_spec import HeaderPairs
+from gossamer.web.url.url import Url
 
 MAX_PAGES: Final = 500  # in a batch
 MAX_BYTES: Final = 8_000_000
@@ -55,12 +68,15 @@ class Writer:
         blobs: Blobs,
         known: KnownUrls,
         log: Log,
+        request: HeaderPairs = (),
     ) -> None:
+        """`request` is what every request says."""
         self._database = database
         self._frontier = frontier
         self._blobs = blobs
         self._known = known
         self._log = log
+        self._request = request
         self._gathered: dict[str, HostBatch] = {}
         self._under_way: dict[str, HostBatch] = {}
         self._pages = self._bytes = 0
@@ -145,15 +161,17 @@ class Writer:
                 self._end(batch, stands=batch.held.host in standing)
 
     async def _write_all(self, batches: Sequence[HostBatch]) -> set[str]:
-        pages = [one.page for batch in batches for one in batch.visited if one.page is not None]
-        made = await asyncio.to_thread(pack, pages)
-        pictures = [one.picture for batch in batches for one in batch.visited if one.picture is not None]
-        blobs = [made.name, *(picture.name for picture in pictures)] if pages else []
-        if pages:
+        visits = [one for batch in batches for one in batch.visited]
+        made = await asyncio.to_thread(pack_visits, visits, self._request)
+        pictures = [one.picture for one in visits if one.picture is not None]
+        blobs = [made.name, *(picture.name for picture in pictures)] if made.body else []
+        if made.body:
             await self._retry(partial(self._keep, made, pictures))
         places = iter(made.places)
         settlements = [(batch.held.lease, _settlement(batch, places)) for batch in batches]
-        return await self._retry(partial(self._frontier.settle_many, settlements, blobs=blobs))
+        return await self._retry(
+            partial(self._frontier.settle_many, settlements, blobs=blobs, links=made.links)
+        )
 
     async def _keep(self, made: PackedPages, pictures: Sequence[PagePicture]) -> None:
         async with self._database.write() as connection:
@@ -177,10 +195,38 @@ class Writer:
     def _end(self, batch: HostBatch, *, stands: bool) -> None:
         if not stands:
             batch.held.lost = True
+            for visited in batch.visited:
+                if visited.plan.traps is not None:
+                    visited.plan.traps.forget(batch.held.host)
         else:
             self._known.add(key for visited in batch.visited for key in visited.keys)
         if not batch.written.done():
             batch.written.set_result(stands)
+
+
+def pack_visits(visits: Sequence[Visited], request: HeaderPairs) -> PackedPages:
+    """The pages, their links, and the heads that are kept with them. `request` is what every request said."""
+    sections: dict[str, SectionWriter] = {}
+    for one in visits:
+        if one.page is not None or one.headers:
+            section = sections.setdefault(one.task.crawl_id, SectionWriter(request))
+            section.add(
+                one.task.url_hash,
+                one.links,
+                one.notes,
+                headers=keep_headers(one.headers),
+                sent=_sent(one),
+            )
+    return pack([one.page for one in visits if one.page is not None], sections=sections)
+
+
+def _sent(visited: Visited) -> HeaderPairs:
+    """The caller's headers of a request. Their values may be secrets, and are left out."""
+    spec = visited.plan.spec
+    if not spec.headers:
+        return ()
+    headers = headers_for(Url.parse(visited.task.url), spec)
+    return tuple((name, value if name.lower() in PORTABLE_HEADERS else "") for name, value in headers)
 
 
 def _settlement(batch: HostBatch, places: Iterator[StoredAt]) -> HostSettlement:
@@ -190,7 +236,16 @@ def _settlement(batch: HostBatch, places: Iterator[StoredAt]) -> HostSettlement:
         if visited.urls:
             new.setdefault(visited.task.crawl_id, []).extend(visited.urls)
     ends = [_task_end(visited, held, now, places) for visited in batch.visited]
-    return HostSettlement(ends=ends, new=new, host=_news(held))
+    return HostSettlement(ends=ends, new=new, traps=_trap_news(batch), host=_news(held))
+
+
+def _trap_news(batch: HostBatch) -> list[TrapNews]:
+    plans = {visited.task.crawl_id: visited.plan for visited in batch.visited}
+    return [
+        TrapNews(crawl_id, *changes)
+        for crawl_id, plan in plans.items()
+        if plan.traps is not None and (changes := plan.traps.take_changes(batch.held.host)) is not None
+    ]
 
 
 def _task_end(visited: Visited, held: HeldHost, now: float, places: Iterator[StoredAt]) -> TaskEnd:

@@ -24,7 +24,7 @@ from gossamer.reach.http.failures import failed, is_transient, reason_of
 from gossamer.reach.http.pool import ConnectionKey, Dials, Pool
 from gossamer.reach.http.retry import RetryBackoff, is_transient_status, retry_after
 from gossamer.reach.net.fetch_reason import FetchReason
-from gossamer.web.pages.fetch_spec import FetchSpec
+from gossamer.web.pages.fetch_spec import FetchSpec, HeaderPairs
 from gossamer.web.pages.page import Hop, Page, describe
 from gossamer.web.render.visitor import ANYBODY, Visitor
 from gossamer.web.url.url import Url
@@ -75,6 +75,11 @@ class Fetcher:
         self._sleep = sleep
         self._randomness = randomness
         self._now = now
+
+    @property
+    def default_headers(self) -> HeaderPairs:
+        """What every request says, unless its caller says otherwise."""
+        return tuple(self._default_headers.items())
 
     async def fetch(self, spec: FetchSpec) -> Page:
         """Fetch a page; any status counts. Raises `Problem` if there is no answer or it is not allowed."""

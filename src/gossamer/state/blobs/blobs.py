@@ -35,6 +35,10 @@ class Blobs(Protocol):
 
     async def get(self, name: str) -> bytes | None: ...
 
+    async def get_part(self, name: str, offset: int, size: int) -> bytes | None:
+        """A part of an object; less if the object ends before."""
+        ...
+
     def stream(self, name: str) -> AsyncGenerator[bytes]:
         """The object in chunks. Raises `Missing` instead of the first one. Close it when you stop early."""
         ...

@@ -60,6 +60,9 @@ class FolderBlobs:
     async def get(self, name: str) -> bytes | None:
         return await self._call(partial(self._read, self._path(name)))
 
+    async def get_part(self, name: str, offset: int, size: int) -> bytes | None:
+        return await self._call(partial(self._read_part, self._path(name), offset, size))
+
     async def stream(self, name: str) -> AsyncGenerator[bytes]:
         file = await self._call(partial(self._open, self._path(name)), _close)
         if file is None:
@@ -146,6 +149,14 @@ class FolderBlobs:
         except FileNotFoundError:
             self._insist()
             return None
+
+    def _read_part(self, path: Path, offset: int, size: int) -> bytes | None:
+        file = self._open(path)
+        if file is None:
+            return None
+        with file:
+            file.seek(offset)
+            return file.read(size)
 
     def _open(self, path: Path) -> BufferedReader | None:
         try:

@@ -127,6 +127,13 @@ class S3Blobs:
         except Missing:
             return None
 
+    async def get_part(self, name: str, offset: int, size: int) -> bytes | None:
+        part = partial(self._read_part, check_name(name), offset, size)
+        try:
+            return await self._call(partial(_translate_missing, part))
+        except Missing:
+            return None
+
     async def stream(self, name: str) -> AsyncGenerator[bytes]:
         chunks = await self._call(partial(_translate_missing, partial(self._open, check_name(name))))
         while (chunk := await self._call(partial(next, chunks, None))) is not None:
@@ -153,6 +160,9 @@ class S3Blobs:
 
     def _read(self, name: str) -> bytes:
         return self._store.get(name).bytes().to_bytes()
+
+    def _read_part(self, name: str, offset: int, size: int) -> bytes:
+        return self._store.get_range(name, start=offset, length=size).to_bytes() if size else b""
 
     def _open(self, name: str) -> "BytesStream":
         return self._streams.get(name).stream(min_chunk_size=CHUNK)

@@ -190,12 +190,37 @@ crawled_pages: Final = Table(
     _odd("status_code", "status_code <> 200"),
 )
 
+# What workers tell each other of a host that has traps. Written under the lease of the host.
+trap_states: Final = Table(
+    "trap_states",
+    metadata,
+    id_("crawl_id", primary_key=True),
+    Column("host", String, primary_key=True),
+    Column("state_json", Text, nullable=False),
+    time_("updated_at"),
+)
+
+# The traps that a crawl has met, and how many URLs it did not follow because of them.
+crawl_traps: Final = Table(
+    "crawl_traps",
+    metadata,
+    id_("crawl_id", primary_key=True),
+    Column("host", String, primary_key=True),
+    Column("kind", String, primary_key=True),
+    Column("pattern", String, primary_key=True),
+    Column("cut", BigInteger, nullable=False),
+    Column("example", Text, nullable=False),
+    time_("since"),
+)
+
 # The blobs that have pages of a crawl. A blob may have pages of several crawls, and goes with the last one.
 crawl_blobs: Final = Table(
     "crawl_blobs",
     metadata,
     Column("blob", String, primary_key=True),
     id_("crawl_id", primary_key=True),
+    Column("links_offset", BigInteger, nullable=True),  # of the links of these pages in the blob;
+    Column("links_size", BigInteger, nullable=True),  # empty: they were not kept
     Index(None, "crawl_id"),
 )
 

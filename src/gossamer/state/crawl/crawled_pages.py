@@ -165,13 +165,21 @@ async def get(connection: AsyncConnection, crawl_id: str, url_hash: str) -> Stor
     return None if row is None else StoredPage(**row._mapping)
 
 
-async def fingerprints(
+class PageContent(NamedTuple):
+    """What identifies the content of a page."""
+
+    fingerprint: str
+    url_hash: str
+    host: str
+    content_hash: str
+
+
+async def contents(
     connection: AsyncConnection, crawl_id: str, *, before: Position | None = None, limit: int
-) -> tuple[list[tuple[str, str]], Position | None]:
-    """Fingerprints and URL hashes of pages that are no duplicates, newest first; and where to go on, if there
-    are more."""
+) -> tuple[list[PageContent], Position | None]:
+    """The contents of pages that are no duplicates, newest first; and where to go on, if there are more."""
     query = (
-        select(_pages.fingerprint, _pages.url_hash, _pages.crawled_at)
+        select(*(_pages[name] for name in PageContent._fields), _pages.crawled_at)
         .where(_pages.crawl_id == crawl_id, _pages.fingerprint != "", _pages.duplicate_of.is_(None))
         .order_by(_pages.crawled_at.desc(), _pages.url_hash.desc())
         .limit(limit)
@@ -180,4 +188,4 @@ async def fingerprints(
         query = query.where(tuple_(_pages.crawled_at, _pages.url_hash) < before[:2])
     rows = (await connection.execute(query)).all()
     last = Position(rows[-1].crawled_at, rows[-1].url_hash) if len(rows) == limit else None
-    return [(row.fingerprint, row.url_hash) for row in rows], last
+    return [PageContent(*row[:-1]) for row in rows], last

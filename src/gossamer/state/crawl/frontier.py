@@ -27,6 +27,7 @@ from gossamer.state.crawl.crawl_counts import CountChange, CrawlsGone
 from gossamer.state.crawl.crawl_tables import crawls, frontier
 from gossamer.state.crawl.hosts import HostLease, Hosts, Record, still_held
 from gossamer.state.crawl.new_urls import NewUrl
+from gossamer.state.crawl.removal.crawl_blobs import NO_LINKS, LinksAt
 from gossamer.state.crawl.settling import CrawlTask, HostSettlement, LeasesLost
 from gossamer.state.db.bulk import bulk
 from gossamer.state.db.database import Database
@@ -157,16 +158,18 @@ class Frontier:
         batches: Sequence[tuple[HostLease, HostSettlement]],
         *,
         blobs: Sequence[str] = (),
+        links: Mapping[str, LinksAt] = NO_LINKS,
         now: int | None = None,
     ) -> set[str]:
         """Many hosts in one transaction: the hosts whose leases were held, and only of those it is written.
 
-        `blobs` are registered as orphans; those that the pages name are claimed with them."""
+        `blobs` are registered as orphans; those that the pages name are claimed with them. `links` tells
+        where the links of each crawl's pages are."""
         left = list(batches)
         while left:
             try:
                 async with self._database.write() as connection:
-                    return await settling.settle(connection, left, blobs, now)
+                    return await settling.settle(connection, left, blobs, now, links)
             except LeasesLost as lost:
                 left = [(lease, batch) for lease, batch in left if lease.host in lost.held]
             except CrawlsGone as gone:

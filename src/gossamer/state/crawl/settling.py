@@ -8,12 +8,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.problems import Unavailable
 from gossamer.state.blobs import orphan_blobs
-from gossamer.state.crawl import crawl_counts, crawled_pages, new_urls
+from gossamer.state.crawl import crawl_counts, crawled_pages, new_urls, trap_rows
 from gossamer.state.crawl.crawl_counts import CountChange
 from gossamer.state.crawl.crawled_pages import CrawledPage
 from gossamer.state.crawl.hosts import HostLease
 from gossamer.state.crawl.new_urls import NewUrl
 from gossamer.state.crawl.removal import crawl_blobs, removed_pages
+from gossamer.state.crawl.removal.crawl_blobs import NO_LINKS, LinksAt
+from gossamer.state.crawl.trap_rows import TrapNews
 from gossamer.state.db.bulk import bulk
 from gossamer.state.jobs.job import clean
 from gossamer.state.search import index_queue
@@ -77,6 +79,7 @@ class HostSettlement:
 
     ends: Sequence[TaskEnd] = ()
     new: Mapping[str, Sequence[NewUrl]] = field(default_factory=dict)  # by crawl
+    traps: Sequence[TrapNews] = ()
     host: HostNews = HostNews()
 
 
@@ -91,6 +94,7 @@ def without_crawls(
                 batch,
                 ends=[end for end in batch.ends if end.task.crawl_id not in gone],
                 new={crawl_id: urls for crawl_id, urls in batch.new.items() if crawl_id not in gone},
+                traps=[each for each in batch.traps if each.crawl_id not in gone],
             ),
         )
         for lease, batch in batches
@@ -153,6 +157,7 @@ async def settle(
     batches: Sequence[tuple[HostLease, HostSettlement]],
     blobs: Sequence[str],
     now: int | None,
+    links: Mapping[str, LinksAt] = NO_LINKS,
 ) -> set[str]:
     """Write the results; returns the hosts. Raises `LeasesLost` unless all of them are held, and `CrawlsGone`
     if a crawl is being deleted."""
@@ -169,7 +174,8 @@ async def settle(
     ended = await _end_tasks(connection, [end for _, batch in batches for end in batch.ends], now)
     _count(ended, tally)
     told = await crawl_counts.lock_all(connection, tally.crawls)
-    await _keep(connection, ended, blobs, now)
+    await _keep(connection, ended, blobs, now, links)
+    await trap_rows.keep(connection, _trap_news(batches, set(tally.crawls)), now)
     await tally.write(connection, now)
     if told:
         await _tell(connection, told, ended, now)
@@ -188,7 +194,11 @@ async def _end_tasks(connection: AsyncConnection, ends: Sequence[TaskEnd], now: 
 
 
 async def _keep(
-    connection: AsyncConnection, ended: Sequence[TaskEnd], blobs: Sequence[str], now: int | None
+    connection: AsyncConnection,
+    ended: Sequence[TaskEnd],
+    blobs: Sequence[str],
+    now: int | None,
+    links: Mapping[str, LinksAt],
 ) -> None:
     rows = [
         (task.crawl_id, task.url_hash, task.url, task.host, task.depth, *page.as_row())
@@ -204,6 +214,7 @@ async def _keep(
         for blob in (end.page.blob, end.page.screenshot)
         if blob is not None
     ]
+    kept += [(links[row[0]].blob, row[0]) for row in rows if row[0] in links]
     named = {blob for blob, _ in kept}
     for blob in blobs:  # one that no row names, because a lease was lost, stays an orphan
         if blob in named and not await orphan_blobs.claim(connection, blob):
@@ -212,7 +223,7 @@ async def _keep(
     again = [(end.task.crawl_id, end.task.url_hash) for end in ended if end.page and end.task.revision]
     await removed_pages.make_room(connection, again)
     await crawled_pages.INSERT(connection, now, rows)
-    await crawl_blobs.add(connection, set(kept))
+    await crawl_blobs.add(connection, set(kept), links)
     readable = [
         (end.page.blob, end.task.crawl_id, end.task.url_hash)
         for end in ended
@@ -232,6 +243,12 @@ async def _tell(
         ]
         if pages:
             await publishing.publish_pages(connection, LongWork.CRAWL, tenant_id, crawl_id, pages, now=now)
+
+
+def _trap_news(
+    batches: Sequence[tuple[HostLease, HostSettlement]], locked: Collection[str]
+) -> list[tuple[str, TrapNews]]:
+    return [(lease.host, each) for lease, batch in batches for each in batch.traps if each.crawl_id in locked]
 
 
 def _count(ended: Sequence[TaskEnd], tally: CountChange) -> None:

@@ -40,6 +40,7 @@ class Action(StrEnum):
     SESSION_CLOSED = "session.closed"
     LINK_MADE = "link.made"
     CRAWL_STARTED = "crawl.started"
+    CRAWL_IMPORTED = "crawl.imported"
     CRAWL_PAUSED = "crawl.paused"
     CRAWL_RESUMED = "crawl.resumed"
     CRAWL_STOPPED = "crawl.stopped"

@@ -7,6 +7,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from gossamer.web.crawl.progress import CrawlCounts, CrawlState, WaitReason
 from gossamer.web.crawl.spec import CrawlOptions
+from gossamer.web.warc.bad_archive import BadArchive
 from gossamer.web.webhooks.webhook import AcceptedWebhook
 
 
@@ -91,3 +92,22 @@ class CrawlList(msgspec.Struct, rename="camel"):
 
     crawls: list[CrawlLine]
     next_cursor: Annotated[str | None, Meta(description="Give it as `cursor` for the next page.")]
+
+
+class ShownImport(msgspec.Struct, rename="camel"):
+    """A crawl that was made out of a file."""
+
+    crawl: ShownCrawl
+    pages: Annotated[int, Meta(description="Pages that were stored.")]
+    known: Annotated[int, Meta(description="Captures of a URL that was there before.")]
+    refused: Annotated[int, Meta(description="Captures with a bad URL, or that cannot be parsed.")]
+    skipped: Annotated[
+        dict[str, int],
+        Meta(
+            description="Captures that were passed over, by why: `kind` (not a page), `too_large`, `revisit` "
+            "(of a body that is not in the file), `url`, `head`."
+        ),
+    ]
+    reason: Annotated[
+        BadArchive | None, Meta(description="Why the file was not read to its end; `null` if it was.")
+    ]

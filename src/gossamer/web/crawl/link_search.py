@@ -56,13 +56,15 @@ class LinkSearch:
 
     def find(self, links: tuple[Link, ...]) -> Link | None:
         """The first of these links that leads to the URL."""
-        return next((link for link in links if self._leads_there(link)), None)
+        return next((link for link in links if self.leads_there(link.url)), None)
 
-    def _leads_there(self, link: Link) -> bool:
-        if not link.url.startswith(("http:", "https:")):
+    def leads_there(self, address: str) -> bool:
+        if not address.startswith(("http:", "https:")):
+            return False
+        if self.part and self.part not in address.encode() and not _ESCAPED.search(address):
             return False
         try:
-            url = Url.parse(link.url)
+            url = Url.parse(address)
         except Problem:
             return False
         return crawl_form(url, self.tracking, keep_slash=self.keep_slash) == self.form

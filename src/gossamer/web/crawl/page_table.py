@@ -21,7 +21,7 @@ def csv_head() -> str:
 
 def csv_lines(pages: Iterable[ShownPage]) -> str:
     rows = map(msgspec.to_builtins, pages)
-    return _to_csv([_harmless(row[name]) for name in _COLUMNS] for row in rows)
+    return _to_csv([harmless(row[name]) for name in _COLUMNS] for row in rows)
 
 
 def _to_csv(rows: Iterable[Iterable[Any]]) -> str:
@@ -30,7 +30,7 @@ def _to_csv(rows: Iterable[Iterable[Any]]) -> str:
     return lines.getvalue()
 
 
-def _harmless(value: Any) -> Any:
+def harmless(value: Any) -> Any:
     """Titles come from other people: none may run as a formula in a spreadsheet."""
     if value is None:
         return ""

@@ -20,6 +20,7 @@ MAX_DELAY: Final = 3_600.0  # seconds
 MAX_SEEDS: Final = 1_000
 
 Rendering = Literal["never", "auto", "always"]
+TrapCare = Literal["auto", "off"]
 Pattern = Annotated[str, Meta(min_length=1, max_length=500, extra={"metavar": "PATTERN"})]
 ParameterName = Annotated[str, Meta(min_length=1, max_length=100, extra={"metavar": "NAME"})]
 
@@ -81,6 +82,17 @@ class CrawlOptions(Struct, frozen=True, kw_only=True, rename="camel"):
         ),
     ] = ()
     ignore_trailing_slash: Annotated[bool, Meta(description="Treat `/a` and `/a/` as one page.")] = False
+    traps: Annotated[
+        TrapCare,
+        Meta(
+            description="`auto`: recognise session ids, endless calendars, combinations of filters and paths "
+            "that run in circles, and do not follow them. `off`: follow everything."
+        ),
+    ] = "auto"
+    trap_exceptions: Annotated[
+        tuple[Pattern, ...],
+        Meta(max_length=50, description="URLs that match one of these patterns are never taken for traps."),
+    ] = ()
 
     @property
     def rendering(self) -> Rendering:

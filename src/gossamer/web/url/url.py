@@ -74,6 +74,11 @@ class Url:
         """Resolve a link on this page, or a redirect from it."""
         return Url.parse(reference, self)
 
+    def at(self, path: str, query: str) -> "Url":
+        """The same host with another path and query, both as the standard serialises them."""
+        href = _assemble(self.scheme, self.host, self.port, path, query)
+        return Url(href, self.scheme, self.host, self.port, path, query)
+
     @property
     def origin(self) -> str:
         return f"{self.scheme}://{_authority(self.scheme, self.host, self.port)}"

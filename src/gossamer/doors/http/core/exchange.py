@@ -3,7 +3,7 @@
 import asyncio
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import lru_cache
@@ -199,11 +199,25 @@ class Exchange:
     async def body(self) -> bytes:
         """The whole request body, of at most `max_body` bytes. It is read once."""
         if self._body is None:
-            self._refuse_declared_length()
-            self.is_arriving = True
-            self._body = await self._read()
-            self.is_arriving = False
+            self._body = b"".join([piece async for piece in self.body_pieces()])
         return self._body
+
+    async def body_pieces(self) -> AsyncGenerator[bytes]:
+        """The request body as it arrives, of at most `max_body` bytes, for what is too large for memory."""
+        self._refuse_declared_length()
+        self.is_arriving = True
+        size, more = 0, True
+        while more:
+            message = await self._receive()
+            if message["type"] == "http.disconnect":
+                raise ClientGone
+            piece = message.get("body", b"")
+            size += len(piece)
+            if size > self.max_body:
+                raise self._too_large()
+            yield piece
+            more = message.get("more_body", False)
+        self.is_arriving = False
 
     async def unless_gone(self, work: Awaitable[T]) -> T:
         """Return the result of `work`, and cancel `work` if the client disconnects. Call `body` first."""
@@ -214,22 +228,6 @@ class Exchange:
         declared = self.header(b"content-length")
         if declared is not None and declared.isdigit() and int(declared) > self.max_body:
             raise self._too_large()
-
-    async def _read(self) -> bytes:
-        chunks: list[bytes] = []
-        size = 0
-        more = True
-        while more:
-            message = await self._receive()
-            if message["type"] == "http.disconnect":
-                raise ClientGone
-            chunk = message.get("body", b"")
-            size += len(chunk)
-            if size > self.max_body:
-                raise self._too_large()
-            chunks.append(chunk)
-            more = message.get("more_body", False)
-        return b"".join(chunks)
 
     def _too_large(self) -> Problem:
         return Problem(

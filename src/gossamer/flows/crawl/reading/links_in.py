@@ -1,7 +1,7 @@
 """Links into a stored page, looked up when somebody asks for them.
 
-Crawls do not store links: there are a hundred for each page, and few are ever asked for. So the kept bodies
-are read, one blob after the other. A look ends after a while, or with enough links, and says how far it got.
+They are in the links that were kept with the pages. The bodies of pages without kept links are read, one blob
+after the other. A look ends after a while, or with enough links, and says how far it got.
 """
 
 import asyncio
@@ -13,10 +13,12 @@ from itertools import groupby
 from typing import Final
 
 from gossamer.flows.crawl.content import unpack_row
+from gossamer.flows.crawl.graph.kept_links import KeptLinks
 from gossamer.flows.crawl.reading.results import CrawlResults, PageWithContent
-from gossamer.flows.crawl.seeds import tracking_of
+from gossamer.flows.crawl.seeds import tracking_of, visitors_of
 from gossamer.problems import Problem, Unavailable
 from gossamer.state.crawl.crawled_pages import PageFilter, Position, StoredPage
+from gossamer.web.crawl.graph.link_section import LinkSection
 from gossamer.web.crawl.link_search import LinkSearch
 from gossamer.web.crawl.spec import CrawlSpec
 from gossamer.web.html.links import Link
@@ -55,6 +57,7 @@ class LinksIn:
 @dataclass(frozen=True, slots=True)
 class LinksInFinder:
     results: CrawlResults
+    kept: KeptLinks
     seconds: float = SECONDS
     most: int = MAX_FOUND
     places: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(LOOKS_AT_ONCE))
@@ -62,7 +65,8 @@ class LinksInFinder:
     async def look(self, target: StoredPage, spec: CrawlSpec, after: Position | None = None) -> LinksIn:
         """Look at the pages of the target's crawl, or at those that were stored after a position."""
         url, keeps = Url.parse(target.url), not spec.ignore_trailing_slash
-        search = LinkSearch.of(url, tracking_of(spec.ignore_parameters), keep_slash=keeps)
+        names = tracking_of if spec.traps == "off" else visitors_of
+        search = LinkSearch.of(url, names(spec.ignore_parameters), keep_slash=keeps)
         seen = LinksIn(last=after)
         with suppress(TimeoutError):  # then what was found by now is the answer
             async with asyncio.timeout(self.seconds), self.places:
@@ -79,7 +83,10 @@ class LinksInFinder:
 
     async def _examine(self, look: "_Look", search: LinkSearch, seen: LinksIn) -> None:
         try:
-            if look.page is not None and (link := search.find(await self._links(look.page))) is not None:
+            link = look.link
+            if look.page is not None:
+                link = search.find(await self._links(look.page))
+            if link is not None:
                 seen.found.append(LinkIn(look.row, link))
         except Unavailable:
             raise
@@ -98,20 +105,28 @@ class LinksInFinder:
         """All pages in the order in which they were stored. Those of one blob are looked at together."""
         which = PageFilter(crawl_id=target.crawl_id)
         while rows := await self.results.listing(which, after, ROWS_AT_ONCE):
+            blobs = list({stored.page.blob for stored in rows if stored.page.blob is not None})
+            sections = await self.kept.in_blobs(target.crawl_id, blobs)
             for blob, together in groupby([stored.page for stored in rows], key=lambda row: row.blob):
-                whole = None if blob is None else await self.results.blobs.get(blob)
-                others = partial(_look_into, whole, list(together), target.url_hash, search)
-                for look in await asyncio.to_thread(others):
+                if blob is not None and blob in sections:
+                    look_at = partial(_look_at_links, sections[blob], list(together), search)
+                else:
+                    whole = None if blob is None else await self.results.blobs.get(blob)
+                    look_at = partial(_look_into, whole, list(together), target.url_hash, search)
+                for look in await asyncio.to_thread(look_at):
+                    if look.row.url_hash == target.url_hash:
+                        look = _Look(look.row)  # that a page links to itself tells nobody anything
                     yield look
             after = rows[-1].position
 
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """One page, with its body if it may have a link."""
+    """One page: with its link, or with its body if it may have one."""
 
     row: StoredPage
     page: Page | None = None
+    link: Link | None = None  # if that is known already
     is_gone: bool = False  # or damaged
 
 
@@ -126,6 +141,18 @@ def _look_into(whole: bytes | None, rows: list[StoredPage], own: str, search: Li
         worth = page if page is not None and search.may_be_on(page) else None
         looks.append(_Look(row, worth, is_gone=page is None))
     return looks
+
+
+def _look_at_links(section: LinkSection, rows: list[StoredPage], search: LinkSearch) -> list[_Look]:
+    """Only the different links are compared, not those of every page."""
+    leading = {number for number, url in enumerate(section.urls) if search.leads_there(url)}
+    found: dict[str, Link] = {}
+    for stored in section.pages if leading else ():
+        number = next((number for number in stored.links if number in leading), None)
+        if number is not None:
+            link = section.link(number)
+            found[stored.url_hash.hex()] = Link(link.url, link.text, link.rel)
+    return [_Look(row, link=found.get(row.url_hash)) for row in rows]
 
 
 def _unpack_or_none(whole: bytes, row: StoredPage) -> Page | None:

@@ -30,7 +30,7 @@ class CrawlFetcher:
     async def fetch(self, url: Url, spec: CrawlSpec, tenant: str, timeout: float = TIMEOUT) -> Page:
         ask = FetchSpec(
             url=url,
-            headers=_headers(url, spec),
+            headers=headers_for(url, spec),
             timeout=timeout,
             attempts=1,
             max_redirects=0,
@@ -49,7 +49,7 @@ class CrawlFetcher:
             url=url,
             caller=caller.tenant_id,
             timeout=TIMEOUT,
-            headers=_headers(url, plan.spec),
+            headers=headers_for(url, plan.spec),
             follow=False,
             capture=PICTURE if plan.spec.screenshots else None,
             needs_capture=False,
@@ -66,7 +66,7 @@ class CrawlFetcher:
             raise
 
 
-def _headers(url: Url, spec: CrawlSpec) -> tuple[tuple[str, str], ...]:
+def headers_for(url: Url, spec: CrawlSpec) -> tuple[tuple[str, str], ...]:
     """Headers may be secret, so they go to the seeds' own origins only."""
     if not spec.headers or url.origin not in _origins(spec.seeds):
         return ()

@@ -15,7 +15,8 @@ from gossamer.flows.crawl.plan import CrawlPlan
 from gossamer.flows.crawl.seeds import new_url
 from gossamer.flows.crawl.visiting.known_urls import KnownUrls
 from gossamer.flows.crawl.visiting.page_parser import ERROR, ParsedPage, is_redirect, is_sitemap
-from gossamer.flows.crawl.visiting.visit import Visited, VisitEnd, again, is_to_be_tried_again
+from gossamer.flows.crawl.visiting.trap_watch import PageWeight, TrapWatch
+from gossamer.flows.crawl.visiting.visit import Visited, VisitEnd, again, blocked, is_to_be_tried_again
 from gossamer.problems import Problem
 from gossamer.reach.http.retry import is_transient_status
 from gossamer.state.crawl.crawled_pages import CrawledPage
@@ -24,6 +25,7 @@ from gossamer.state.crawl.settling import CrawlTask
 from gossamer.web.crawl.crawl_view import CrawlView, view_page
 from gossamer.web.crawl.parts import PageParts, judge_briefly, judge_fully
 from gossamer.web.crawl.scope import OutOfScope
+from gossamer.web.crawl.traps.trap import TrapKind
 from gossamer.web.html.links import Folders
 from gossamer.web.outcome.outcome import Judgement, Outcome
 from gossamer.web.pages.page import Page
@@ -48,8 +50,10 @@ class Discovery:
     depth: int
     hops: int = 0  # redirects in a row, or sitemaps in sitemaps
     most: int = ENDLESS  # URLs that are taken from one discovery
+    found_on: PageWeight | None = None  # of links: they are judged by the page that has them
 
     mark: ClassVar[int] = 0  # keeps known pages and known sitemaps apart
+    is_sitemap: ClassVar[bool] = False
 
     def admits(self, url: Url, plan: CrawlPlan) -> str:
         """Why the URL does not belong to the crawl; empty if it does."""
@@ -78,6 +82,7 @@ class SitemapDiscovery(Discovery):
     priority: int | None = None
 
     mark: ClassVar[int] = 0x51735E3A9
+    is_sitemap: ClassVar[bool] = True
 
     def admits(self, url: Url, plan: CrawlPlan) -> str:
         return "" if self.host in (None, url.site) else plan.scope.admits(url, self.depth)
@@ -93,7 +98,9 @@ def follow_redirect(task: CrawlTask, plan: CrawlPlan, target: str) -> Discovery:
     depth, hops = task.depth, task.hops + 1
     if task.as_sitemap:
         return SitemapDiscovery(depth, hops, host=task.host, priority=task.priority)
-    same = new_url(Url.parse(target), plan.spec).url_hash
+    url = Url.parse(target)
+    named = url if plan.traps is None else plan.traps.of(url.site).identify(url).named
+    same = new_url(named, plan.spec).url_hash
     if task.url_hash in (same, hash_after(same, task.hops)) and target != task.url:
         return RedirectDiscovery(depth, hops)
     return Discovery(depth, hops)
@@ -108,6 +115,7 @@ class PageProcessor:
         self._known = known
         self._agent = agent
         self._folders = Folders()
+        self._watch = TrapWatch(known)
 
     def process(
         self,
@@ -133,15 +141,37 @@ class PageProcessor:
         self._add_sitemaps(visited, rules)
         return visited
 
+    def find_merged(self, task: CrawlTask, plan: CrawlPlan) -> Visited | None:
+        """The end of a URL that waited, if it is found out meanwhile that others are the same page. None: it
+        is to be fetched."""
+        traps = plan.traps
+        if traps is None or not task.depth or task.hops or not traps.knows_parameters(task.host):
+            return None
+        url = Url.parse(task.url)
+        link = traps.of(task.host).identify(url, is_link=True)
+        if link.merged is not TrapKind.PARAMETER or new_url(url, plan.spec).url_hash != task.url_hash:
+            return None
+        visited = blocked(task, plan, f"trap_{link.merged}")
+        new = self._watch.row_of(
+            visited, link, lambda url: new_url(url, plan.spec, depth=task.depth, priority=task.priority)
+        )
+        if new is not None and new.url_hash == task.url_hash:
+            return None
+        visited.urls += [new] if new is not None else []
+        return visited
+
     def _page(self, visited: Visited, page: Page, rules: Robots, parts: PageParts | None) -> None:
         task, plan = visited.task, visited.plan
         seen = parts.view if parts is not None else self._view(plan, page)
         original = _original(plan, task, seen)
         judgement = _judge(plan, page, seen, original, parts)
         visited.page, visited.judgement = page, judgement
+        visited.links, visited.notes = seen.links, seen.notes
         visited.row = _row(page, seen, judgement, original, visited.reason)
+        weight = self._watch.weigh(visited, page, seen)
         if page.status < ERROR:
-            self._admit(visited, seen.followed, rules, Discovery(task.depth + 1))
+            found = (*seen.followed, *weight.retracted) if weight is not None else seen.followed
+            self._admit(visited, found, rules, Discovery(task.depth + 1, found_on=weight))
 
     def _redirect(self, visited: Visited, page: Page, rules: Robots) -> None:
         task, target = visited.task, redirect_target(page)
@@ -153,6 +183,7 @@ class PageProcessor:
                 duration_ms=page.elapsed_ms,
                 outcome=Outcome.OK if target else Outcome.ERROR,
             )
+            visited.headers = page.headers
         if target:
             self._admit(visited, (target,), rules, follow_redirect(task, visited.plan, target))
 
@@ -189,11 +220,11 @@ class PageProcessor:
         plan, keys, before = visited.plan, visited.keys, len(visited.urls)
         salt = plan.salt_of(visited.task) ^ discovery.mark
         keyed = {hash(text) ^ salt: text for text in found} if discovery.hops <= MAX_HOPS else {}
-        unknown = self._known.unknown(keyed.keys() - keys)
+        unknown, wanted = self._known.unknown(keyed.keys() - keys), dict[int, Url]()
         for key, text in keyed.items() if unknown else ():
             if key not in unknown:
                 continue
-            if len(visited.urls) - before >= discovery.most:
+            if len(wanted) >= discovery.most:
                 break
             try:
                 url = Url.parse(text)
@@ -202,11 +233,23 @@ class PageProcessor:
             reason = discovery.admits(url, plan)
             if reason == OutOfScope.TOO_DEEP:  # a shorter path to it may exist
                 continue
-            keys.append(key)
-            if not reason and self._is_worth_a_row(url, visited, rules):
-                found_on = visited.task.url_hash
-                visited.urls.append(replace(discovery.new(url, plan), found_on=found_on))
+            if reason or not self._is_worth_a_row(url, visited, rules):
+                keys.append(key)
+            else:
+                wanted[key] = url
+        self._add(visited, wanted, discovery)
         return len(visited.urls) - before
+
+    def _add(self, visited: Visited, wanted: dict[int, Url], discovery: Discovery) -> None:
+        plan, found_on = visited.plan, visited.task.url_hash
+        if plan.traps is None or discovery.is_sitemap:
+            visited.keys += wanted
+            visited.urls += [replace(discovery.new(url, plan), found_on=found_on) for url in wanted.values()]
+            return
+        for link in self._watch.follow(visited, plan.traps, wanted, discovery.found_on):
+            new = self._watch.row_of(visited, link, lambda url: discovery.new(url, plan))
+            if new is not None:
+                visited.urls.append(replace(new, found_on=found_on))
 
     def _is_worth_a_row(self, url: Url, visited: Visited, rules: Robots) -> bool:
         """URLs that robots.txt forbids are listed too, up to a bound."""

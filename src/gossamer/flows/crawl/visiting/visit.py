@@ -8,6 +8,7 @@ when that host may be asked. What is tried again:
     anything else           never: it is what the page is
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
@@ -24,7 +25,9 @@ from gossamer.state.crawl.new_urls import NewUrl
 from gossamer.state.crawl.settling import CrawlTask
 from gossamer.state.crawl.waiting import RENDER_LIMIT
 from gossamer.state.tenants.limits import LimitStatus
+from gossamer.web.crawl.graph.link_note import LinkNote
 from gossamer.web.outcome.outcome import Judgement, Outcome
+from gossamer.web.pages.fetch_spec import HeaderPairs
 from gossamer.web.pages.page import Page
 
 MAX_ATTEMPTS: Final = 4  # the first, and three more
@@ -54,6 +57,9 @@ class Visited:
     picture: PagePicture | None = None  # of the same page
     judgement: Judgement | None = None
     urls: list[NewUrl] = field(default_factory=list)
+    links: Sequence[str] = ()  # all that the page has
+    notes: Sequence[LinkNote] = ()  # of these, in the same order
+    headers: HeaderPairs = ()  # of a redirect, whose body is not kept
     keys: list[int] = field(default_factory=list)  # by which the URLs are known once they are written
 
     @property

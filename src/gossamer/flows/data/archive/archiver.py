@@ -14,7 +14,7 @@ from ulid import ULID
 
 from gossamer import __version__
 from gossamer.flows.crawl.content import keep_headers, unpack
-from gossamer.flows.data.archive import archive_rows, warc
+from gossamer.flows.data.archive import archive_rows
 from gossamer.flows.data.archive.archive_rows import ArchivedPage, ArchiveHead, write_rows
 from gossamer.flows.data.archive.warc import WarcFile
 from gossamer.flows.data.removal.page_removal import ArchiveOutdated
@@ -27,6 +27,7 @@ from gossamer.state.crawl.upkeep import archives, whole_pages
 from gossamer.state.crawl.upkeep.archives import Archive
 from gossamer.state.db.database import Database
 from gossamer.web.pages.page import Page
+from gossamer.web.warc import warc_stream
 
 MAX_BYTES: Final = 32_000_000  # of content in one archive, unless one page has more
 DAY_MS: Final = 86_400_000
@@ -84,7 +85,7 @@ class Archiver:
                 await orphan_blobs.register(connection, blob)
         await self._put(archive.rows_blob, files.rows, archive_rows.MEDIA_TYPE)
         if archive.warc_blob is not None:
-            await self._put(archive.warc_blob, files.warc, warc.MEDIA_TYPE)
+            await self._put(archive.warc_blob, files.warc, warc_stream.MEDIA_TYPE)
         return archive
 
     async def _put(self, name: str, body: bytes, media_type: str) -> None:
@@ -160,7 +161,7 @@ def _about(crawl: OwnedCrawl) -> dict[str, str]:
     return {
         "software": f"Gossamer/{__version__}",
         "format": "WARC File Format 1.1",
-        "conformsTo": "https://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/",
+        "conformsTo": warc_stream.CONFORMS_TO,
         "description": "Pages of a crawl. Bodies are decoded; the values of cookies are left out.",
         "isPartOf": f"crawl {crawl.id}",
     }

@@ -1,6 +1,7 @@
 """Which crawls have pages in a blob. A blob goes with the last crawl that has one."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from sqlalchemy import delete, select
@@ -13,15 +14,53 @@ from gossamer.state.db.bulk import bulk
 _blobs: Final = crawl_blobs.c
 _ADD: Final = bulk(
     """
-INSERT INTO crawl_blobs (blob, crawl_id) SELECT blob, crawl_id FROM {given} WHERE true
+INSERT INTO crawl_blobs (blob, crawl_id, links_offset, links_size)
+SELECT blob, crawl_id, links_offset, links_size FROM {given} WHERE true
 ON CONFLICT (blob, crawl_id) DO NOTHING""",
-    rows={"blob": "text", "crawl_id": "text"},
+    rows={"blob": "text", "crawl_id": "text", "links_offset": "bigint", "links_size": "bigint"},
 )
 
 
-async def add(connection: AsyncConnection, stored: Collection[tuple[str, str]]) -> None:
-    """These blobs, each with its crawl, have pages now."""
-    await _ADD(connection, None, sorted(stored))
+class LinksAt(NamedTuple):
+    """Where the links of a crawl's pages are."""
+
+    blob: str
+    offset: int
+    size: int
+
+
+NO_LINKS: Final[Mapping[str, LinksAt]] = MappingProxyType({})
+
+
+async def add(
+    connection: AsyncConnection,
+    stored: Collection[tuple[str, str]],
+    links: Mapping[str, LinksAt] = NO_LINKS,
+) -> None:
+    """These blobs, each with its crawl, have pages now. `links` are by crawl."""
+    places = {(at.blob, crawl_id): (at.offset, at.size) for crawl_id, at in links.items()}
+    await _ADD(connection, None, [(*key, *places.get(key, (None, None))) for key in sorted(stored)])
+
+
+async def links_of(
+    connection: AsyncConnection, crawl_id: str, *, after: str = "", limit: int
+) -> list[LinksAt]:
+    """Where the links of a crawl's pages are kept, in the order in which they were stored."""
+    query = (
+        select(_blobs.blob, _blobs.links_offset, _blobs.links_size)
+        .where(_blobs.crawl_id == crawl_id, _blobs.links_size.is_not(None), _blobs.blob > after)
+        .order_by(_blobs.blob)
+        .limit(limit)
+    )
+    return [LinksAt(*row) for row in await connection.execute(query)]
+
+
+async def links_in(connection: AsyncConnection, crawl_id: str, blobs: Collection[str]) -> dict[str, LinksAt]:
+    """The same of some blobs, by their names."""
+    query = select(_blobs.blob, _blobs.links_offset, _blobs.links_size).where(
+        _blobs.crawl_id == crawl_id, _blobs.links_size.is_not(None), _blobs.blob.in_(blobs)
+    )
+    return {row.blob: LinksAt(*row) for row in await connection.execute(query)}
 
 
 class ReleasedBlobs(NamedTuple):

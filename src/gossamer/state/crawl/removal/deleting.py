@@ -19,8 +19,10 @@ from gossamer.state.crawl.crawl_tables import (
     crawl_days,
     crawl_hosts,
     crawl_minutes,
+    crawl_traps,
     crawls,
     frontier,
+    trap_states,
     unindexed,
 )
 from gossamer.state.crawl.removal.removed_pages import OwnedCrawl
@@ -105,6 +107,8 @@ KEYS: Final[dict[Table, str]] = {
     crawl_hosts: "host",
     crawl_minutes: "minute",
     crawl_days: "day",
+    trap_states: "host",
+    crawl_traps: "host",
 }
 _DROP: Final = {table: _dropping(table, key) for table, key in KEYS.items()}
 

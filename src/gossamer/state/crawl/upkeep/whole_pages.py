@@ -1,7 +1,7 @@
 """Whole rows of crawled pages: read to archive or to replay them, and written back."""
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import ColumnElement, and_, bindparam, case, select, update
@@ -12,6 +12,7 @@ from gossamer.state.crawl.crawl_tables import crawled_pages as table
 from gossamer.state.crawl.crawl_tables import crawls
 from gossamer.state.crawl.crawled_pages import Position, StoredPage, is_after
 from gossamer.state.crawl.removal import crawl_blobs
+from gossamer.state.crawl.removal.crawl_blobs import NO_LINKS, LinksAt
 from gossamer.state.db.bulk import bulk
 from gossamer.state.search import index_queue
 
@@ -79,10 +80,15 @@ FROM {given} WHERE hosts.host = given.host""",
 
 
 async def put_back(
-    connection: AsyncConnection, crawl_id: str, pages: Sequence[StoredPage], *, now: int | None = None
+    connection: AsyncConnection,
+    crawl_id: str,
+    pages: Sequence[StoredPage],
+    *,
+    links: Mapping[str, LinksAt] = NO_LINKS,
+    now: int | None = None,
 ) -> RestoredRows:
     """Insert pages that the crawl does not have, with the times at which they were stored, and count them.
-    Raises `CrawlsGone`."""
+    `links` tells where their links are. Raises `CrawlsGone`."""
     await new_urls.lock_hosts(connection, {page.host for page in pages}, now)
     await crawl_counts.lock_all(connection, [crawl_id])
     there = await known(connection, crawl_id, [page.url_hash for page in pages])
@@ -99,7 +105,8 @@ async def put_back(
     await _count_crawl(connection, crawl_id, len(new), sizes.total())
     restored = RestoredRows(new)
     stored = {(page.blob, crawl_id) for page in restored.with_content if page.blob}
-    await crawl_blobs.add(connection, stored)
+    stored |= {(at.blob, crawl_id) for at in links.values()}
+    await crawl_blobs.add(connection, stored, links)
     return restored
 
 

@@ -23,7 +23,14 @@ Only = Annotated[
 ]
 
 
-class _Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel", tag_field="kind"):
+class _Rule(
+    msgspec.Struct,
+    frozen=True,
+    forbid_unknown_fields=True,
+    omit_defaults=True,
+    rename="camel",
+    tag_field="kind",
+):
     """What all rules have in common."""
 
 

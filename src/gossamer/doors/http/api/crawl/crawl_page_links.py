@@ -117,9 +117,9 @@ class PageLinksEndpoints:
                 path="/api/crawls/{id}/pages/{page}/links-in",
                 handler=self.get_links_in,
                 summary="Find the pages of the crawl that link to a page",
-                description="Crawls do not store links, so the kept bodies of the crawl are looked "
-                f"through, for {SECONDS:g} seconds or until {MAX_FOUND} pages are found. The answer "
-                "says how far it got; `cursor` goes on from there.",
+                description="The links that were kept with the crawl's pages are looked through, or the "
+                f"bodies of pages without, for {SECONDS:g} seconds or until {MAX_FOUND} pages are found. The "
+                "answer says how far it got; `cursor` goes on from there.",
                 example=ShownLinksIn([_EXAMPLE_LINK], 204, 204, 0, complete=True, next_cursor=None),
                 **common,
             ),

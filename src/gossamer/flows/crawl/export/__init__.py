@@ -1,0 +1,1 @@
+"""Crawls as files of web archives: WARC and WACZ, out and in."""

@@ -1,0 +1,160 @@
+"""Clusters: the pages of a graph by host and folder, few enough to be drawn.
+
+The largest cluster is divided by the next part of its pages' addresses until there are enough clusters. A
+folder with few pages stays with its siblings. What is left at the end is a page, or a folder that can be
+looked into by itself.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from gossamer.web.crawl.graph.crawl_graph import CrawlGraph
+
+MAX_CLUSTERS: Final = 40
+MAX_TIES: Final = 120
+MIN_SHARE: Final = 200  # a folder is a cluster of its own if it has one page of this many
+_FOLDER: Final = re.compile("/")
+_WORD: Final = re.compile(r"[a-z0-9][-_.+/]", re.I)
+OTHERS: Final = "…"  # what a folder has besides its larger folders
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Pages whose addresses begin alike."""
+
+    prefix: str  # `host:port/folder/`; of one page, its whole address
+    pages: int
+    rank: float  # the sum of its pages' PageRanks
+    broken: int
+    redirects: int
+    example: int  # its page with the highest rank
+    is_rest: bool = False  # it is what is left of the folder, without its larger folders
+
+    @property
+    def label(self) -> str:
+        name = self.prefix.rstrip("/").rpartition("/")[2] or self.prefix
+        return f"{name}/{OTHERS}" if self.is_rest else name
+
+
+@dataclass(frozen=True, slots=True)
+class Tie:
+    """Links from pages of one cluster to pages of another, by the places of the clusters in their list."""
+
+    source: int
+    target: int
+    links: int
+
+
+@dataclass(frozen=True, slots=True)
+class Clusters:
+    within: str
+    pages: int
+    clusters: Sequence[Cluster]
+    ties: Sequence[Tie]
+
+
+@dataclass(slots=True)
+class _Group:
+    prefix: str
+    numbers: list[int] = field(default_factory=list)
+    is_rest: bool = False
+
+
+def cluster(
+    graph: CrawlGraph, ranks: Sequence[float], within: str = "", most: int = MAX_CLUSTERS
+) -> Clusters:
+    """The clusters of all pages, or of those whose addresses begin with `within`."""
+    paths = [_address(page.host, page.url) for page in graph.pages]
+    numbers = [number for number, path in enumerate(paths) if path.startswith(within)]
+    groups = _divide(numbers, paths, within, most)
+    found = [_to_cluster(group, graph, ranks) for group in groups]
+    order = sorted(range(len(found)), key=lambda place: (-found[place].pages, found[place].prefix))
+    place_of = {number: place for place, index in enumerate(order) for number in groups[index].numbers}
+    return Clusters(within, len(numbers), [found[index] for index in order], _ties(graph, place_of))
+
+
+def _divide(numbers: Sequence[int], paths: Sequence[str], within: str, most: int) -> list[_Group]:
+    least = max(1, len(numbers) // MIN_SHARE)
+    done: list[_Group] = []
+    waiting = [_Group(within, list(numbers))]
+    while waiting and len(done) + len(waiting) < most:
+        waiting.sort(key=lambda group: len(group.numbers))
+        group = waiting.pop()
+        for part in _parts(group, paths, least, most - len(done) - len(waiting)):
+            is_done = part.is_rest or part.prefix == group.prefix or len(part.numbers) == 1
+            (done if is_done else waiting).append(part)
+    return [group for group in (*done, *waiting) if group.numbers]
+
+
+def _parts(group: _Group, paths: Sequence[str], least: int, room: int) -> list[_Group]:
+    """The folders of a group with enough pages, at most as many as there is room for, and the rest. Where
+    nearly all are pages of the folder itself, they are divided by the first word of their names."""
+    found = _split(group, paths, _FOLDER)
+    if len(found) > room and 2 * len(found) > len(group.numbers):
+        found = _split(group, paths, _WORD)
+    large = sorted(
+        [(prefix, numbers) for prefix, numbers in found.items() if len(numbers) >= least],
+        key=lambda part: (-len(part[1]), part[0]),
+    )
+    kept = dict(large if len(large) == len(found) <= room else large[: room - 1])
+    rest = [number for prefix, numbers in found.items() if prefix not in kept for number in numbers]
+    if not kept or group.prefix in kept:
+        return [group]
+    parts = [_Group(prefix, numbers) for prefix, numbers in kept.items()]
+    return [*parts, _Group(group.prefix, rest, is_rest=True)] if rest else parts
+
+
+def _split(group: _Group, paths: Sequence[str], end: re.Pattern[str]) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = defaultdict(list)
+    for number in group.numbers:
+        path = paths[number]
+        after = end.search(path, len(group.prefix))
+        found[path[: after.end()] if after else path].append(number)
+    return found
+
+
+def _to_cluster(group: _Group, graph: CrawlGraph, ranks: Sequence[float]) -> Cluster:
+    pages = [graph.pages[number] for number in group.numbers]
+    return Cluster(
+        group.prefix,
+        len(pages),
+        sum(ranks[number] for number in group.numbers),
+        sum(page.is_broken for page in pages),
+        sum(page.is_redirect for page in pages),
+        max(group.numbers, key=lambda number: ranks[number]),
+        group.is_rest,
+    )
+
+
+def _ties(graph: CrawlGraph, place_of: dict[int, int]) -> list[Tie]:
+    """The strongest ties, and for every cluster its strongest one, so that none looks unlinked."""
+    links: Counter[tuple[int, int]] = Counter()
+    for number, place in place_of.items():
+        for target in graph.out(number):
+            other = place_of.get(target, place)
+            if other != place:
+                links[place, other] += 1
+    ranked = [Tie(*pair, count) for pair, count in links.most_common()]
+    kept = dict.fromkeys(ranked[:MAX_TIES])
+    tied: set[int] = set()
+    for tie in ranked:
+        if not {tie.source, tie.target} <= tied:
+            kept[tie] = None
+        tied |= {tie.source, tie.target}
+    return list(kept)
+
+
+def _address(host: str, url: str) -> str:
+    """How the address of a page is divided: the host first, then folders, without the query."""
+    rest = url.partition("://")[2]
+    path = rest.partition("/")[2].partition("?")[0]
+    return f"{host}/{path}"
+
+
+def parents(within: str) -> Iterable[str]:
+    """The folders above, the outermost first."""
+    parts = within.rstrip("/").split("/") if within else []
+    return ["/".join(parts[:count]) + "/" for count in range(1, len(parts))]

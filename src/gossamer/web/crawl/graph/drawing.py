@@ -1,0 +1,147 @@
+"""Where the clusters of a graph are drawn: forces without chance, so that a graph always looks alike."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import cos, hypot, pi, sin, sqrt
+from typing import Final
+
+from gossamer.web.crawl.graph.clusters import Cluster, Clusters
+
+WIDTH: Final = 1000.0
+HEIGHT: Final = 640.0
+MARGIN: Final = 24.0
+LABEL: Final = 18.0  # below a circle
+MIN_RADIUS: Final = 7.0
+MAX_RADIUS: Final = 58.0
+ROUNDS: Final = 220
+GOLDEN: Final = pi * (3 - sqrt(5))
+MIN_WEIGHT: Final = 0.6  # of a line
+MAX_WEIGHT: Final = 5.0
+
+
+@dataclass(slots=True)
+class Circle:
+    """A cluster, where it stands."""
+
+    cluster: Cluster
+    radius: float
+    x: float
+    y: float
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """The links between two clusters, in both directions."""
+
+    x1: float
+    y1: float
+    x2: float
+    y2: float
+    weight: float
+    links: int
+    ends: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    circles: Sequence[Circle]
+    lines: Sequence[Line]
+    width: float = WIDTH
+    height: float = HEIGHT
+
+
+def draw(found: Clusters) -> Drawing:
+    if not found.clusters:
+        return Drawing((), ())
+    circles = _begin(found.clusters)
+    ties: dict[tuple[int, int], int] = {}
+    for tie in found.ties:
+        pair = (min(tie.source, tie.target), max(tie.source, tie.target))
+        ties[pair] = ties.get(pair, 0) + tie.links
+    most = max(ties.values(), default=1)
+    pulls = {pair: 0.2 + 0.8 * sqrt(links / most) for pair, links in ties.items()}
+    for turn in range(ROUNDS):
+        _move(circles, pulls, heat=1 - turn / ROUNDS)
+    _fit(circles)
+    for _ in range(60):
+        _part(circles)
+    return Drawing(circles, [_to_line(circles, pair, links, most) for pair, links in ties.items()])
+
+
+def _begin(clusters: Sequence[Cluster]) -> list[Circle]:
+    """The largest in the middle, the others around it in a spiral."""
+    most = max(cluster.pages for cluster in clusters)
+    room = sqrt(WIDTH * HEIGHT / (len(clusters) * 7))
+    largest = min(MAX_RADIUS, max(MIN_RADIUS * 2, room))
+    circles = []
+    for place, cluster in enumerate(clusters):
+        away, turn = 46.0 * sqrt(place), place * GOLDEN
+        radius = MIN_RADIUS + (largest - MIN_RADIUS) * sqrt(cluster.pages / most)
+        x, y = WIDTH / 2 + away * cos(turn) * 1.4, HEIGHT / 2 + away * sin(turn)
+        circles.append(Circle(cluster, radius, x, y))
+    return circles
+
+
+def _move(circles: list[Circle], pulls: dict[tuple[int, int], float], heat: float) -> None:
+    """One round after Fruchterman and Reingold: all push each other away, ties pull."""
+    space = sqrt(WIDTH * HEIGHT / len(circles)) * 0.75
+    pushes = [[0.0, 0.0] for _ in circles]
+    for one, circle in enumerate(circles):
+        for two in range(one + 1, len(circles)):
+            other = circles[two]
+            across, down = circle.x - other.x, circle.y - other.y
+            away = hypot(across, down) or 0.01
+            force = space * space / away / away
+            pushes[one][0] += across * force
+            pushes[one][1] += down * force
+            pushes[two][0] -= across * force
+            pushes[two][1] -= down * force
+    for (one, two), pull in pulls.items():
+        across, down = circles[one].x - circles[two].x, circles[one].y - circles[two].y
+        force = hypot(across, down) / space * pull
+        for end, sign in ((one, -1), (two, 1)):
+            pushes[end][0] += sign * across * force
+            pushes[end][1] += sign * down * force
+    for circle, (across, down) in zip(circles, pushes, strict=True):
+        across += (WIDTH / 2 - circle.x) * 0.6
+        down += (HEIGHT / 2 - circle.y) * 1.2
+        far = hypot(across, down) or 0.01
+        step = min(far, 60 * heat * heat + 1)
+        circle.x += across / far * step
+        circle.y += down / far * step
+
+
+def _fit(circles: list[Circle]) -> None:
+    """Stretch the picture to its frame."""
+    for name, size, below in (("x", WIDTH, 0.0), ("y", HEIGHT, LABEL)):
+        low = min(getattr(circle, name) - circle.radius for circle in circles)
+        high = max(getattr(circle, name) + circle.radius for circle in circles)
+        scale = (size - 2 * MARGIN - below) / max(high - low, 1.0)
+        for circle in circles:
+            middle = (getattr(circle, name) - low) * scale + MARGIN if len(circles) > 1 else size / 2
+            setattr(circle, name, middle)
+
+
+def _part(circles: list[Circle]) -> None:
+    """Move circles that touch apart, with room for their labels, and keep all inside."""
+    for one, circle in enumerate(circles):
+        for other in circles[one + 1 :]:
+            across, down = circle.x - other.x, circle.y - other.y
+            away = hypot(across, down) or 0.01
+            lack = circle.radius + other.radius + LABEL - away
+            if lack > 0:
+                shift = lack / 2 / away
+                circle.x += across * shift
+                circle.y += down * shift
+                other.x -= across * shift
+                other.y -= down * shift
+    for circle in circles:
+        edge = circle.radius + MARGIN
+        circle.x = min(max(circle.x, edge), WIDTH - edge)
+        circle.y = min(max(circle.y, edge), HEIGHT - edge - LABEL)
+
+
+def _to_line(circles: list[Circle], pair: tuple[int, int], links: int, most: int) -> Line:
+    one, two = circles[pair[0]], circles[pair[1]]
+    weight = MIN_WEIGHT + (MAX_WEIGHT - MIN_WEIGHT) * sqrt(links / most)
+    return Line(one.x, one.y, two.x, two.y, weight, links, pair)
