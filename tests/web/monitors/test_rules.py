@@ -102,7 +102,9 @@ def test_items_of_lists_are_added_and_removed() -> None:
 def test_limits_fire_when_they_are_crossed(
     rule: NumberRule, old: str, new: str, kinds: list[ReasonKind]
 ) -> None:
-    assert [reason.kind for reason in SnapshotComparison(page(old), page(new)).judge((rule,)).reasons] == kinds
+    assert [
+        reason.kind for reason in SnapshotComparison(page(old), page(new)).judge((rule,)).reasons
+    ] == kinds
 
 
 @pytest.mark.parametrize(
