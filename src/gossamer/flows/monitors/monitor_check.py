@@ -21,14 +21,14 @@ from gossamer.flows.data.removal.leftovers import drop_orphans
 from gossamer.flows.monitors.appearance import differing_share
 from gossamer.flows.monitors.look_sources import LookSources
 from gossamer.flows.monitors.page_looker import PageLook
-from gossamer.flows.monitors.telling import MonitorNews, PageTrouble, tell
+from gossamer.flows.monitors.telling import MonitorNews, UnreadPage, tell
 from gossamer.flows.tenants.admit import Caller
 from gossamer.flows.webhooks.webhook_keys import WebhookKeys
 from gossamer.problems import Problem
 from gossamer.state.db.database import Database
 from gossamer.state.jobs.job import Job
 from gossamer.state.monitors import changes, monitors, snapshots
-from gossamer.state.monitors.changes import CheckResult, StoredChange, StoredCheck
+from gossamer.state.monitors.changes import CheckOutcome, StoredChange, StoredCheck
 from gossamer.state.monitors.monitors import StoredMonitor
 from gossamer.state.monitors.snapshots import PackedSnapshot, SnapshotStore, StoredSnapshot, page_key
 from gossamer.state.tenants.tenants import Role, Tier
@@ -56,7 +56,7 @@ class CheckDetail(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omi
     """What a check has found besides changes."""
 
     pages: int = 0
-    troubles: tuple[PageTrouble, ...] = ()
+    troubles: tuple[UnreadPage, ...] = ()
     ignored: tuple[IgnoredNoise, ...] = ()
 
 
@@ -86,7 +86,7 @@ class PageFinding:
     seen_at: int = 0
     verdict: ChangeVerdict = ChangeVerdict()  # noqa: RUF009 - frozen
     is_unconfirmed: bool = False
-    trouble: PageTrouble | None = None
+    trouble: UnreadPage | None = None
 
 
 @dataclass(slots=True)
@@ -96,18 +96,18 @@ class CheckFindings:
     is_first: bool = False
 
     @property
-    def troubles(self) -> tuple[PageTrouble, ...]:
+    def troubles(self) -> tuple[UnreadPage, ...]:
         return tuple(page.trouble for page in self.pages if page.trouble is not None)
 
     @property
-    def result(self) -> CheckResult:
+    def result(self) -> CheckOutcome:
         if any(page.verdict.is_change for page in self.pages) or self.gone:
-            return CheckResult.CHANGED
+            return CheckOutcome.CHANGED
         if self.troubles:
-            return CheckResult.FAILED
+            return CheckOutcome.FAILED
         if any(page.is_unconfirmed for page in self.pages):
-            return CheckResult.UNCONFIRMED
-        return CheckResult.FIRST if self.is_first else CheckResult.SAME
+            return CheckOutcome.UNCONFIRMED
+        return CheckOutcome.FIRST if self.is_first else CheckOutcome.SAME
 
     @property
     def detail(self) -> CheckDetail:
@@ -311,7 +311,7 @@ def caller_of(work: CheckWork) -> Caller:
 def _failed(look: PageLook, old: StoredSnapshot | None) -> PageFinding:
     snapshot = look.snapshot
     problem = snapshot.problem or (snapshot.outcome.value if snapshot.outcome else "")
-    trouble = PageTrouble(
+    trouble = UnreadPage(
         url=snapshot.url, problem=problem, reason=snapshot.reason, status=snapshot.status or None
     )
     return PageFinding(snapshot.url, old.id if old else None, trouble=trouble)

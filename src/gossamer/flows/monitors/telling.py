@@ -17,7 +17,7 @@ from gossamer.web.webhooks.event_type import EventType
 MAX_TOLD: Final = 20  # changes or troubles in one event
 
 
-class PageTrouble(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class UnreadPage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A page that could not be read, and why."""
 
     url: str
@@ -37,7 +37,7 @@ class ToldChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 @dataclass(frozen=True, slots=True)
 class MonitorNews:
     changes: Sequence[StoredChange] = ()
-    failing: Sequence[PageTrouble] = ()  # not empty: it is failing from now on
+    failing: Sequence[UnreadPage] = ()  # not empty: it is failing from now on
     recovered: bool = False
 
 

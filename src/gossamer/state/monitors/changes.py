@@ -36,7 +36,7 @@ class StoredChange:
     acknowledged_at: int | None = None
 
 
-class CheckResult(StrEnum):
+class CheckOutcome(StrEnum):
     FIRST = "first"  # there was nothing to compare with
     SAME = "same"
     CHANGED = "changed"
@@ -49,7 +49,7 @@ class StoredCheck:
     id: str  # of the job
     monitor_id: str
     tenant_id: str
-    result: CheckResult
+    result: CheckOutcome
     detail_json: str = "{}"
     at: int = 0
 
@@ -109,7 +109,7 @@ async def list_checks(
         query = query.where(_checks.id < before)
     rows = await connection.execute(query.order_by(_checks.id.desc()).limit(limit))
     return [
-        StoredCheck(row.id, row.monitor_id, row.tenant_id, CheckResult(row.result), row.detail_json, row.at)
+        StoredCheck(row.id, row.monitor_id, row.tenant_id, CheckOutcome(row.result), row.detail_json, row.at)
         for row in rows
     ]
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from starlette.responses import Response
 
@@ -25,6 +25,13 @@ from gossamer.web.monitors.monitor_answer import (
 )
 from gossamer.web.monitors.page_snapshot import PageSnapshot
 from gossamer.web.monitors.rules.comparing import SnapshotComparison
+
+_PICTURE: Final = {
+    "Content-Type": "image/png",
+    "Content-Security-Policy": "default-src 'none'; sandbox",
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "private, max-age=3600",  # a picture never changes
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +86,7 @@ class MonitorChangesEndpoints:
 
     async def get_picture(self, exchange: Exchange, id: str, snapshot: str) -> Response:
         body = await self.monitors.get_picture(exchange.caller, id, snapshot)
-        return Response(body, media_type="image/png")
+        return Response(body, headers=_PICTURE)
 
     def routes(self) -> list[Route]:
         common: dict[str, Any] = {
@@ -163,8 +170,7 @@ class MonitorChangesEndpoints:
                 handler=self.get_picture,
                 summary="Get the screenshot of a snapshot",
                 parameters=snapshot,
-                answers=None,
-                also={"image/png": None},
+                media_type="image/png",
                 **common,
             ),
         ]
