@@ -71,6 +71,10 @@ from gossamer.flows.memory.memory import Memory, WalletBounds
 from gossamer.flows.memory.memory_pages import MemoryPages
 from gossamer.flows.memory.memory_search import MemorySearch
 from gossamer.flows.memory.page_reader import MemoryPageReader
+from gossamer.flows.monitors.look_sources import LookSources
+from gossamer.flows.monitors.monitor_check import MonitorChecker
+from gossamer.flows.monitors.monitors import Monitors
+from gossamer.flows.monitors.page_looker import PageLooker
 from gossamer.flows.pages.browse import Browsing
 from gossamer.flows.pages.capture import Capturer
 from gossamer.flows.pages.extract import Extractor
@@ -132,6 +136,7 @@ from gossamer.state.jobs.job_waiter import JobWaiter
 from gossamer.state.jobs.jobs import Jobs
 from gossamer.state.kv.hot import Hot
 from gossamer.state.kv.hot_memory import MemoryHot
+from gossamer.state.monitors.snapshots import SnapshotStore
 from gossamer.state.pages.page_cache import NEAR_BYTES, PageCache
 from gossamer.state.render.render_failures import RenderFailures
 from gossamer.state.search.search_index import SearchIndex
@@ -288,6 +293,20 @@ class Service:
         probe = SiteProbe(self.fetcher, self.parsers)
         self.auditor = Auditor(probe, self.database, self.crawls, self.blobs, settings.user_agent)
         self.audits = Audits(self.jobs, self.dialer, self.auditor, self.quotas)
+        looker = PageLooker(self.obtainer, self.browsing, self.parsers)
+        looks = LookSources(looker, self.crawl_results, self.finder)
+        snapshots = SnapshotStore(self.database, self.blobs)
+        self.monitor_checker = MonitorChecker(looks, snapshots, self.webhook_keys)
+        self.monitors = Monitors(
+            self.jobs,
+            looks,
+            snapshots,
+            self.quotas,
+            self.webhook_keys,
+            self.dialer,
+            self.render_capacity,
+            settings.schedule_seconds,
+        )
         self.task_vault = TaskVault(self.webhook_keys)
         tasks = open_task_starters(self)
         starters = open_starters(self, tasks)

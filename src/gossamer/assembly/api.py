@@ -32,6 +32,8 @@ from gossamer.doors.http.api.crawl.frontier import FrontierEndpoints
 from gossamer.doors.http.api.crawl.purge import PurgeEndpoints
 from gossamer.doors.http.api.memory.entries import MemoryEntriesEndpoints
 from gossamer.doors.http.api.memory.memory import MemoryEndpoints
+from gossamer.doors.http.api.monitors.monitor_changes import MonitorChangesEndpoints
+from gossamer.doors.http.api.monitors.monitors import MonitorsEndpoints
 from gossamer.doors.http.api.pages.batch import BatchEndpoints
 from gossamer.doors.http.api.pages.capture import CaptureEndpoints
 from gossamer.doors.http.api.pages.extract import ExtractEndpoints
@@ -59,6 +61,7 @@ from gossamer.doors.http.core.routing import Route
 from gossamer.flows.crawl.reading.crawl_guide import CrawlGuides
 from gossamer.flows.crawl.reading.links_in import LinksInFinder
 from gossamer.flows.data.warc.exporter import CrawlExporter
+from gossamer.flows.monitors.trying import RuleTrier
 from gossamer.flows.pay.quotes import prices
 from gossamer.flows.render.clear import CacheClearer
 from gossamer.flows.tenants.own_keys import OwnKeys
@@ -104,6 +107,8 @@ class Api:
     frontier: FrontierEndpoints
     audits: AuditsEndpoints
     schedules: SchedulesEndpoints
+    monitors: MonitorsEndpoints
+    monitor_changes: MonitorChangesEndpoints
     activity: ActivityEndpoints
     workers: WorkersEndpoints
     alerts: AlertsEndpoints
@@ -164,6 +169,8 @@ def open_api(service: "Service") -> Api:
         frontier=FrontierEndpoints(crawls, service.frontier, service.seeder, control),
         audits=AuditsEndpoints(service.audits, service.deleter),
         schedules=SchedulesEndpoints(service.schedule_keeper),
+        monitors=MonitorsEndpoints(service.monitors, RuleTrier(service.monitors.sources.looker)),
+        monitor_changes=MonitorChangesEndpoints(service.monitors),
         activity=ActivityEndpoints(service.activity_log),
         workers=WorkersEndpoints(service.workers),
         alerts=AlertsEndpoints(service.alerts),

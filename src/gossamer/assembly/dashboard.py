@@ -19,6 +19,7 @@ from gossamer.doors.http.dashboard.core.assets import load_assets
 from gossamer.doors.http.dashboard.core.dashboard import Dashboard
 from gossamer.doors.http.dashboard.core.notices import NOTICES
 from gossamer.doors.http.dashboard.memory.memory import RememberedPages
+from gossamer.doors.http.dashboard.monitors.monitors import MonitorPages
 from gossamer.doors.http.dashboard.records.audits import AuditPages
 from gossamer.doors.http.dashboard.records.batches import BatchPages
 from gossamer.doors.http.dashboard.records.cache import CachePages
@@ -101,6 +102,7 @@ def _work(dashboard: Dashboard, api: Api) -> list[Endpoints]:
         AllPagesPages(dashboard, api.crawl_pages),
         DomainPages(dashboard, api.domains, api.crawl_pages),
         SchedulePages(dashboard, api.schedules),
+        MonitorPages(dashboard, api.monitors, api.monitor_changes),
     ]
 
 

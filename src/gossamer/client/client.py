@@ -13,6 +13,8 @@ from urllib.parse import quote, urlencode
 import msgspec
 
 from gossamer.client import scheduling
+from gossamer.client.calls import monitoring
+from gossamer.client.calls.rendering import RenderedPage, render_page
 from gossamer.client.errors import GossamerError, raise_for, unreadable
 from gossamer.client.options import (
     AuditKeywords,
@@ -21,14 +23,16 @@ from gossamer.client.options import (
     ExtractKeywords,
     FetchKeywords,
     MapKeywords,
+    MonitorChangeKeywords,
+    MonitorKeywords,
     PdfKeywords,
     RenderKeywords,
     ScheduleKeywords,
     ScreenshotKeywords,
     SearchKeywords,
+    TrialKeywords,
     body_of,
 )
-from gossamer.client.rendering import RenderedPage, render_page
 from gossamer.client.retrying import IDEMPOTENCY_KEY, Patience
 from gossamer.client.runs import BatchRun, CrawlRun
 from gossamer.client.transport import Call, Reply, Transport
@@ -43,6 +47,15 @@ from gossamer.web.search.search_answer import SearchAnswer
 if TYPE_CHECKING:  # what takes long to import is imported by the calls that need it
     from gossamer.client.memory import MemoryClient
     from gossamer.web.audit.audit_answer import AuditAnswer
+    from gossamer.web.monitors.monitor_answer import (
+        ChangeLine,
+        CheckLine,
+        MonitorAccepted,
+        MonitorLine,
+        ShownChange,
+        ShownMonitor,
+        TrialAnswer,
+    )
     from gossamer.web.pages.extract_request import ExtractAnswer
     from gossamer.web.schedules.schedule_answer import NextRun, ScheduleLine, ShownRun, ShownSchedule
 
@@ -117,7 +130,7 @@ class Client(WebhookCalls):
 
     async def audit(self, url: str, **options: Unpack[AuditKeywords]) -> "AuditAnswer":
         """What search engines and agents see of a page or, with `max_pages`, of a site: the report."""
-        from gossamer.client.auditing import audit_page
+        from gossamer.client.calls.auditing import audit_page
 
         return await audit_page(self, {"url": url, "options": body_of("audit", AuditKeywords, options)})
 
@@ -205,6 +218,63 @@ class Client(WebhookCalls):
         reply = await self.transport.send(Call("POST", path, headers, body))
         raise_for(reply)
         return decoded(reply, ShownImport)
+
+    async def add_monitor(
+        self, watch: Mapping[str, Any], **options: Unpack[MonitorKeywords]
+    ) -> "ShownMonitor":
+        """Watch something: `watch` is `{"kind": "page", "url": …}`, or a list, a crawl or a search."""
+        return await monitoring.add(
+            self, {"watch": watch, **body_of("add_monitor", MonitorKeywords, options)}
+        )
+
+    async def monitors(self, *, limit: int = 50) -> "list[MonitorLine]":
+        """Monitors, the newest first."""
+        return await monitoring.list_all(self, limit)
+
+    async def monitor(self, id: str) -> "ShownMonitor":  # noqa: A002
+        return await monitoring.ask_one(self, "GET", id)
+
+    async def change_monitor(self, id: str, **changes: Unpack[MonitorChangeKeywords]) -> "ShownMonitor":  # noqa: A002
+        """Change, pause, resume or mute it; the rest stays."""
+        body = body_of("change_monitor", MonitorChangeKeywords, changes)
+        return await monitoring.ask_one(self, "PATCH", id, body=body)
+
+    async def snooze_monitor(self, id: str, duration: str = "1d") -> "ShownMonitor":  # noqa: A002
+        """Tell nothing for `2h` or `3d`; `0s` ends it."""
+        return await monitoring.ask_one(self, "POST", id, "/snooze", {"for": duration})
+
+    async def check_monitor(self, id: str) -> "MonitorAccepted":  # noqa: A002
+        """Queue a check."""
+        return await monitoring.check(self, id)
+
+    async def remove_monitor(self, id: str) -> "ShownMonitor":  # noqa: A002
+        """Delete it with its history."""
+        return await monitoring.ask_one(self, "DELETE", id)
+
+    async def monitor_changes(self, id: str, *, limit: int = 50) -> "list[ChangeLine]":  # noqa: A002
+        """What it has found, the newest first."""
+        return await monitoring.list_changes(self, id, limit)
+
+    async def monitor_checks(self, id: str, *, limit: int = 50) -> "list[CheckLine]":  # noqa: A002
+        """What became of its last checks: why it fired, and why not."""
+        return await monitoring.list_checks(self, id, limit)
+
+    async def monitor_change(
+        self,
+        id: str,  # noqa: A002
+        change_id: str,
+        *,
+        format: Literal["json", "unified", "markdown"] = "json",  # noqa: A002
+    ) -> "ShownChange":
+        """A change with its difference."""
+        return await monitoring.get_change(self, id, change_id, format)
+
+    async def try_rules(
+        self, before: Mapping[str, Any], after: Mapping[str, Any], **options: Unpack[TrialKeywords]
+    ) -> "TrialAnswer":
+        """What a monitor would say about two pages, each `{"url": …}`, `{"html": …}` or `{"text": …}`."""
+        body = body_of("try_rules", TrialKeywords, options)
+        return await monitoring.try_rules(self, {"before": before, "after": after, **body})
 
     async def ask(self, method: str, path: str, answers: type[T], body: Any = None) -> T:
         """Any call of the API: the answer, decoded."""

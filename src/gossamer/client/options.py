@@ -199,6 +199,29 @@ class RememberedPageKeywords(TypedDict, total=False):
     if_version: int | None
 
 
+class TrialKeywords(TypedDict, total=False):
+    rules: Sequence[Mapping[str, Any]]
+    noise: Mapping[str, Any]
+    look: Mapping[str, Any]
+    seconds_apart: int
+
+
+class MonitorKeywords(TypedDict, total=False):
+    name: str
+    timing: Mapping[str, Any]  # cron or every, timezone, jitter, catchUp
+    rules: Sequence[Mapping[str, Any]]  # each with its kind
+    noise: Mapping[str, Any]
+    look: Mapping[str, Any]
+    confirm_after: int  # seconds
+    fail_after: int  # checks
+    paused: bool
+
+
+class MonitorChangeKeywords(MonitorKeywords, total=False):
+    watch: Mapping[str, Any]
+    muted: bool
+
+
 def body_of(call: str, keywords: type, options: Mapping[str, Any]) -> dict[str, Any]:
     """The JSON of these options. An option that does not exist is an error before anything is sent."""
     known = keywords.__annotations__

@@ -80,6 +80,10 @@ COMMANDS: Final = {
         "gossamer.doors.cli.schedules:schedules_group",
         "Start crawls, batches and audits again and again.",
     ),
+    "monitors": (
+        "gossamer.doors.cli.pages.monitors:monitors_group",
+        "Watch pages, and be told when they really change.",
+    ),
     "keys": ("gossamer.doors.cli.keys:keys_group", "Create, list, disable and rotate API keys."),
     "users": (
         "gossamer.doors.cli.people:users_group",

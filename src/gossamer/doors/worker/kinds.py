@@ -15,6 +15,8 @@ from gossamer.flows.data.removal import deleter as deleting
 from gossamer.flows.data.removal.deleter import DeletePayload, Deleter
 from gossamer.flows.data.repair import replayer as replaying
 from gossamer.flows.data.repair.replayer import Replayer, ReplayPayload, ReplayResult
+from gossamer.flows.monitors import monitor_check
+from gossamer.flows.monitors.monitor_check import MonitorChecker, MonitorPayload
 from gossamer.flows.render import render, warm
 from gossamer.flows.render.render_failure import RenderPolicy
 from gossamer.flows.render.render_job import RenderWork
@@ -26,11 +28,13 @@ KINDS = (
     render.KIND,
     warm.KIND,
     batch_job.KIND,
+    monitor_check.KIND,
     deleting.KIND,
     restoring.KIND,
     replaying.KIND,
 )
 
+MONITORS: Final = 8  # checks at a time, in one process: some wait for a second look
 SITE_AUDITS: Final = 8  # at a time, in one process: most of the time they wait for their crawls
 
 
@@ -39,6 +43,7 @@ def handlers(
     rendering: RenderWork,
     warmer: Warmer,
     batches: BatchRunner,
+    checker: MonitorChecker,
     deleter: Deleter,
     restorer: ArchiveRestorer,
     replayer: Replayer,
@@ -63,6 +68,9 @@ def handlers(
         ),
         warm.KIND: Handler(run=_Warm(warmer), payload=warm.WarmPayload, concurrency=2, policy=FetchPolicy()),
         batch_job.KIND: Handler(run=batches.run, payload=batch_job.BatchPayload, concurrency=4),
+        monitor_check.KIND: Handler(
+            run=checker.run, payload=MonitorPayload, concurrency=MONITORS, policy=FetchPolicy()
+        ),
         deleting.KIND: Handler(run=_Delete(deleter), payload=DeletePayload, concurrency=2),
         restoring.KIND: Handler(run=_Restore(restorer), payload=RestorePayload, concurrency=1),
         replaying.KIND: Handler(run=_Replay(replayer), payload=ReplayPayload, concurrency=1),

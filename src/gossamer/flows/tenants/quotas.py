@@ -5,7 +5,7 @@ that would exceed one is refused. Crawls go on for long after their requests, so
 of a tenant that has used up its pages of the day or its bytes, and lets them go on when there is room.
 
 What a tenant has is counted at most every few seconds, so requests at the same moment may exceed a quota by
-a few; only the numbers of crawls, schedules and webhooks are exact.
+a few; only the numbers of crawls, schedules, monitors and webhooks are exact.
 """
 
 import time
@@ -30,6 +30,7 @@ from gossamer.state.db.database import Database
 from gossamer.state.jobs import job_table
 from gossamer.state.memory import stores
 from gossamer.state.memory.stores import StoreFull
+from gossamer.state.monitors import monitors
 from gossamer.state.schedules import schedules
 from gossamer.state.tenants import quota_rows, usage_rows
 from gossamer.state.tenants.activity import Via
@@ -58,6 +59,7 @@ class Quota(StrEnum):
     SCHEDULES = "schedules"
     MEMORY_ENTRIES = "memory_entries"
     MEMORY_BYTES = "memory_bytes"
+    MONITORS = "monitors"
 
     @property
     def setting(self) -> str:
@@ -76,6 +78,7 @@ _TEXTS: Final[Mapping[Quota, tuple[str, str]]] = {
     Quota.SCHEDULES: ("schedules", "Delete one that you do not need."),
     Quota.MEMORY_ENTRIES: ("entries of memory", "Delete some, or let entries expire with `ttl`."),
     Quota.MEMORY_BYTES: ("bytes of values in memory", "Delete entries that you do not need."),
+    Quota.MONITORS: ("monitors", "Delete one that you do not need."),
 }
 # Those that pause crawls, and what such a crawl says it waits for.
 HOLDING: Final[Mapping[Quota, WaitReason]] = {Quota.PAGES: "page_quota", Quota.BYTES: "byte_quota"}
@@ -145,6 +148,13 @@ class Quotas:
             await quota_rows.lock_tenant(connection, caller.tenant_id)
             used = await schedules.count(connection, caller.tenant_id)
             self._compare(Quota.SCHEDULES, caller.tier, used)
+
+    async def reserve_monitor(self, connection: AsyncConnection, caller: Caller) -> None:
+        """The same for a monitor."""
+        if is_bound(caller) and self._limit(Quota.MONITORS, caller.tier) is not None:
+            await quota_rows.lock_tenant(connection, caller.tenant_id)
+            used = await monitors.count(connection, caller.tenant_id)
+            self._compare(Quota.MONITORS, caller.tier, used)
 
     async def left(self, caller: Caller) -> list[QuotaLeft]:
         """The quotas of a caller, each with what is used of it."""
@@ -220,6 +230,7 @@ class Quotas:
             crawls = await quota_rows.count_crawls(connection, tenant)
             pages = await quota_rows.count_pages(connection, tenant, int(now // DAY))
             scheduled = await schedules.count(connection, tenant)
+            monitored = await monitors.count(connection, tenant)
             crawled_bytes = await quota_rows.sum_bytes(connection, tenant)
             webhooks = await endpoints.count_registered(connection, tenant)
             memory = await stores.sum_of_tenant(connection, tenant)
@@ -235,6 +246,7 @@ class Quotas:
             Quota.SCHEDULES: scheduled,
             Quota.MEMORY_ENTRIES: memory.entries,
             Quota.MEMORY_BYTES: memory.bytes,
+            Quota.MONITORS: monitored,
         }
         if len(self._counted) >= MAX_COUNTED:
             self._counted.clear()

@@ -28,6 +28,8 @@ UNION SELECT blob FROM batch_results WHERE blob IS NOT NULL
 UNION SELECT blob FROM crawl_blobs
 UNION SELECT rows_blob FROM archives
 UNION SELECT warc_blob FROM archives WHERE warc_blob IS NOT NULL
+UNION SELECT blob FROM monitor_snapshots WHERE blob IS NOT NULL
+UNION SELECT picture FROM monitor_snapshots WHERE picture IS NOT NULL
 UNION SELECT blob FROM unindexed"""
 
 Row = Sequence[Any]

@@ -5,6 +5,7 @@ from gossamer.state.crawl import crawl_tables
 from gossamer.state.db import tables
 from gossamer.state.db.columns import metadata
 from gossamer.state.memory import memory_tables
+from gossamer.state.monitors import monitor_tables
 from gossamer.state.operations import operation_tables
 from gossamer.state.pay import pay_tables
 from gossamer.state.schedules import schedule_tables
@@ -14,6 +15,7 @@ __all__ = [
     "backup_tables",
     "crawl_tables",
     "metadata",
+    "monitor_tables",
     "operation_tables",
     "pay_tables",
     "schedule_tables",

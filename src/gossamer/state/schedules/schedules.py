@@ -138,7 +138,9 @@ async def listing(
 
 
 async def count(connection: AsyncConnection, tenant: str) -> int:
-    query = select(func.count()).select_from(schedules).where(_rows.tenant_id == tenant)
+    """Those that stand by themselves: others are counted with what owns them."""
+    mine = (_rows.tenant_id == tenant, _rows.subject == "")
+    query = select(func.count()).select_from(schedules).where(*mine)
     return await connection.scalar(query) or 0
 
 

@@ -32,6 +32,12 @@ from gossamer.state.db.tables import (
     users,
 )
 from gossamer.state.memory.memory_tables import memory_stores
+from gossamer.state.monitors.monitor_tables import (
+    monitor_changes,
+    monitor_checks,
+    monitor_snapshots,
+    monitors,
+)
 from gossamer.state.schedules.schedule_tables import schedule_runs, schedules
 from gossamer.state.tenants.tenants import Key, list_all_keys
 from gossamer.state.webhooks.webhook_tables import (
@@ -50,6 +56,9 @@ RECORDS: Final = (
     tenant_days,
     usage_days,
     webhook_subscriptions,
+    monitor_changes,
+    monitor_checks,
+    monitors,
     webhook_endpoints,
     schedule_runs,
     schedules,
@@ -63,6 +72,7 @@ _EVERYTHING: Final = (
     cached_pages,
     search_pages,
     memory_stores,
+    monitor_snapshots,
     *RECORDS,
     *PEOPLE,
 )

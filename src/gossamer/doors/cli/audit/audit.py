@@ -9,7 +9,7 @@ from typing import Any, Final
 import click
 import msgspec
 
-from gossamer.client.auditing import audit_page
+from gossamer.client.calls.auditing import audit_page
 from gossamer.client.client import Client
 from gossamer.doors.cli import Build, with_settings
 from gossamer.doors.cli.audit import report as terminal

@@ -29,6 +29,7 @@ _ASKING: Final = frozenset(
         "schedules",
         "webhooks",
         "audit",
+        "monitors",
         "llms",
         "memory",
     }

@@ -31,6 +31,7 @@ _TAGS: Final[Mapping[str, str]] = {
     "Payments": "The price of a call without a key, the networks for payment, and the ledger.",
     "Audits": "Reports on what search engines and AI agents see of a page, with fixes.",
     "Schedules": "Crawls, batches and audits that start again and again.",
+    "Monitors": "Watch pages, lists, crawls and searches, and be told what really changed.",
     "Jobs": "Long-running work: its progress and its result.",
     "People": "Sign in and out, and manage the people who may.",
     "Keys": "API keys and the tenants that they belong to.",

@@ -28,6 +28,7 @@ from gossamer.state.crawl.upkeep import archives
 from gossamer.state.db.database import Database
 from gossamer.state.jobs import audits, batches, job_table
 from gossamer.state.jobs.deletions import Deletion, DeletionKind
+from gossamer.state.monitors import changes, snapshots
 from gossamer.state.schedules import schedule_runs
 from gossamer.state.tenants.activity import Actor
 
@@ -52,6 +53,7 @@ class KeepTimes:
     robots: Lifetime
     archives: Lifetime = FOREVER
     schedule_runs: Lifetime = FOREVER
+    changes: Lifetime = FOREVER
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
@@ -100,6 +102,7 @@ class Retention:
             RetentionRule("minutes", keep.minutes, self._count_minutes, self._fold_minutes),
             RetentionRule("jobs", keep.jobs, self._count_jobs, self._remove_jobs),
             RetentionRule("batches", keep.jobs, self._count_batches, self._remove_batches),
+            RetentionRule("changes", keep.changes, self._count_changes, self._remove_changes),
             RetentionRule("schedule runs", keep.schedule_runs, self._count_runs, self._remove_runs),
             RetentionRule("robots.txt", keep.robots, self._count_robots, self._remove_robots),
         )
@@ -264,6 +267,24 @@ class Retention:
         return await remove_all(
             self.database, lambda connection: schedule_runs.forget_old(connection, before)
         )
+
+    # Changes that monitors found, with the pages before and after them.
+
+    async def _count_changes(self, connection: AsyncConnection, before: int) -> DueData:
+        return DueData(await changes.count_old(connection, before))
+
+    async def _remove_changes(self, before: int, step: Step) -> int:
+        removed = 0
+        while True:
+            orphans: list[str] = []
+            async with self.database.write() as connection:
+                gone = await changes.drop_old(connection, before)
+                for monitor_id in set(gone):
+                    orphans += await snapshots.sweep(connection, monitor_id)
+            await drop_orphans(self.database, self.pages.blobs, orphans)
+            removed += len(gone)
+            if not gone:
+                return removed
 
     async def _count_robots(self, connection: AsyncConnection, before: int) -> DueData:
         return DueData(await expired.count_robots(connection, before))

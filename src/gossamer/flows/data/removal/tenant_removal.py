@@ -16,6 +16,7 @@ from gossamer import problems
 from gossamer.flows.data.removal.batch_removal import BatchRemoval
 from gossamer.flows.data.removal.crawl_removal import CrawlRemoval
 from gossamer.flows.data.removal.deleter import AcceptedDeletion, DeleteResult
+from gossamer.flows.data.removal.leftovers import drop_orphans
 from gossamer.flows.data.removal.memory_removal import MemoryRemoval
 from gossamer.flows.data.removal.pacing import RemovalProgress, remove_all
 from gossamer.flows.tenants.admit import Admission
@@ -25,6 +26,7 @@ from gossamer.state.crawl.removal import deleting
 from gossamer.state.db.database import Database
 from gossamer.state.jobs import batches, deletions
 from gossamer.state.jobs.deletions import Deletion, DeletionKind
+from gossamer.state.monitors import snapshots
 from gossamer.state.pages.page_cache import PageCache
 from gossamer.state.search.search_index import SearchIndex
 from gossamer.state.tenants import tenant_data, tenants
@@ -83,6 +85,7 @@ class TenantRemoval:
         await self._all(tenant_data.drop_jobs, tenant)
         crawls = await self._remove_crawls(tenant, step)
         await self._remove_batches(tenant, step)
+        await self._remove_snapshots(tenant)
         await step("removing its cached pages", CACHE)
         await self._remove_cached(tenant)
         await step("removing its pages from the search index", SEARCH)
@@ -127,6 +130,15 @@ class TenantRemoval:
                 await self.batches.remove_results(batch_id, _quietly)
                 async with self.database.write() as connection:
                     await batches.drop_row(connection, batch_id)
+
+    async def _remove_snapshots(self, tenant: str) -> None:
+        """Of its monitors."""
+        while True:
+            async with self.database.write() as connection:
+                number, orphans = await snapshots.drop_some(connection, tenant_id=tenant)
+            await drop_orphans(self.database, self.crawls.blobs, orphans)
+            if not number:
+                return
 
     async def _remove_cached(self, tenant: str) -> None:
         dropped = await self.pages.drop_tenant(tenant)

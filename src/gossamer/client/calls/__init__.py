@@ -1,0 +1,1 @@
+"""Calls that are more than one request, or that few programs need."""

@@ -1,0 +1,1 @@
+"""Monitors over HTTP."""

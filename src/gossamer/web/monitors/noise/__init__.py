@@ -1,0 +1,1 @@
+"""Noise: what differs between two looks at a page without meaning anything."""
