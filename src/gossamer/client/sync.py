@@ -138,14 +138,6 @@ class SyncRun(Generic[R, T]):
 
     def __iter__(self) -> Iterator[T]:
         return each_of(self.loop, aiter(self.run))
-        return self._each(aiter(self.run))
-
-    def _each(self, results: AsyncGenerator[S]) -> Iterator[S]:
-        try:
-            while (result := self.loop.run(anext(results, _END))) is not _END:
-                yield result
-        finally:
-            self.loop.run(results.aclose())
 
     @property
     def id(self) -> str:
@@ -176,11 +168,11 @@ class SyncCrawlRun(SyncRun[CrawlRun, ShownPage]):
 
     def graph_file(self, format: GraphFormat = "csv", part: GraphPart = "links") -> Iterator[bytes]:  # noqa: A002
         """The graph as a file for other programs, piece by piece."""
-        return self._each(self.run.graph_file(format, part))
+        return each_of(self.loop, self.run.graph_file(format, part))
 
     def export(self, format: ExportFormat = "wacz") -> Iterator[bytes]:  # noqa: A002
         """All stored pages as a WARC or WACZ file, piece by piece."""
-        return self._each(self.run.export(format))
+        return each_of(self.loop, self.run.export(format))
 
 
 class SyncBatchRun(SyncRun[BatchRun, BatchResult]):
