@@ -2,7 +2,7 @@
 
 The pages of python3-doc, git-doc and postgresql-doc are indexed by Gossamer on both databases, and by what
 the databases offer themselves: FTS5 with Porter's stems and bm25(), and PostgreSQL's English configuration
-with ts_rank. The questions are in `retrieval_questions`; half of them were kept for judging.
+with ts_rank. The questions are in `retrieval_questions`: one set for tuning, and a blind one for judging.
 """
 
 import argparse
