@@ -2,13 +2,13 @@
 
 The pages of python3-doc, git-doc and postgresql-doc are indexed by Gossamer on both databases, and by what
 the databases offer themselves: FTS5 with Porter's stems and bm25(), and PostgreSQL's English configuration
-with ts_rank. The questions are in `retrieval_questions`; half of them were kept for judging.
+with ts_rank. With `--model local:…`, there is a row for words and meaning together. The questions are in
+`retrieval_questions`: one set for tuning, and a blind one for judging.
 """
 
 import argparse
 import asyncio
 import io
-import os
 import re
 import sqlite3
 import sys
@@ -23,12 +23,19 @@ from typing import Any, Final
 from sqlalchemy import text as sql
 from tests.servers.postgres import PostgresServer
 
+from bench.remembered_model import RememberedModel
 from bench.retrieval_questions import JUDGING, TUNING, Asked
+from bench.search_scale import flush
 from bench.table import save, table, this_machine
+from gossamer.flows.embeddings.embedding_indexer import EmbeddingIndexer
+from gossamer.flows.embeddings.embedding_source import EmbeddingSource
 from gossamer.observe.logs import Log
+from gossamer.reach.models.local_model import LocalModel
+from gossamer.reach.models.model_files import find_model
 from gossamer.state.db.database import Database, open_database
 from gossamer.state.search.search_document import IndexedDocument
 from gossamer.state.search.search_index import SearchIndex
+from gossamer.state.search.search_vectors import SearchVectors
 from gossamer.web.crawl.crawl_view import outlined_text_of, view_page
 from gossamer.web.pages.page import Page
 from gossamer.web.search.question import Question
@@ -42,6 +49,7 @@ MANUALS: Final = {
 LEFT_OUT: Final = re.compile(r"genindex|py-modindex|search\.html|bookindex|contents\.html|release")
 SITE: Final = "https://docs.example/"
 LIMIT: Final = 10
+DEFAULT_SIMILARITY: Final = 0.3
 TENANT: Final = "01HZZZZZZZZZZZZZZZZZZZZZZA"
 Ask = Callable[[str], Awaitable[list[str]]]
 
@@ -68,7 +76,7 @@ def main() -> None:
     documents = list(read_manuals())
     if len(documents) < 1_000:
         sys.exit("bench: please install python3-doc, git-doc and postgresql-doc first")
-    results = asyncio.run(_run(documents, options.postgres))
+    results = asyncio.run(_run(documents, options.postgres, options.model))
     if options.show:
         _show(results[0])
     machine = this_machine()
@@ -105,10 +113,12 @@ def _document(url: str, body: bytes) -> IndexedDocument:
     )
 
 
-async def _run(documents: Sequence[IndexedDocument], with_postgres: bool) -> list[Result]:
+async def _run(documents: Sequence[IndexedDocument], with_postgres: bool, model: str) -> list[Result]:
     results = []
     with tempfile.TemporaryDirectory() as folder:
         results.append(await _gossamer("Gossamer, SQLite", f"{folder}/gossamer.db", documents))
+        if model:
+            results.append(await _hybrid(f"{folder}/gossamer.db", model, len(documents)))
         results.append(await _fts5(Path(folder) / "fts5.db", documents))
         if with_postgres:
             server = PostgresServer()
@@ -144,7 +154,7 @@ async def _gossamer(name: str, url: str, documents: Sequence[IndexedDocument]) -
     started = process_time()
     for one in documents:
         index.note(TENANT, one)
-    await index.flush()
+    await flush(index)
     seconds = process_time() - started
 
     async def ask(question: str) -> list[str]:
@@ -156,9 +166,36 @@ async def _gossamer(name: str, url: str, documents: Sequence[IndexedDocument]) -
     return result
 
 
+async def _hybrid(url: str, name: str, pages: int) -> Result:
+    """Words and meaning, on the index that is there. What it costs to embed pages is not measured: their
+    vectors may be remembered."""
+    database = open_database(url)
+    log = Log(io.StringIO())
+    index = SearchIndex(database, log, max_pages=1_000_000)
+    model = RememberedModel(LocalModel(find_model(name)))
+    vectors = SearchVectors(database)
+    source = EmbeddingSource(model, vectors, DEFAULT_SIMILARITY)
+    await EmbeddingIndexer("bench", model, vectors, database, log).embed_waiting()
+
+    async def ask(text: str) -> list[str]:
+        question = Question.parse(text, limit=LIMIT)
+        found = await source.find(TENANT, question, asyncio.Future())
+        source._remembered.clear()  # so that every question is embedded
+        matches = await index.search(TENANT, question, found.near)
+        return [match.url for match in matches.found]
+
+    size = await _size(database, url)
+    result = await _measure("Gossamer, SQLite, with a model", ask, pages, 1e9, size)
+    await model.close()
+    await database.close()
+    return result
+
+
 async def _size(database: Database, url: str) -> int:
     if database.dialect == "sqlite":
-        return os.path.getsize(url) + os.path.getsize(f"{url}-wal")
+        async with database.read() as connection:
+            query = "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
+            return int(await connection.scalar(sql(query)) or 0)
     async with database.read() as connection:
         names = ("search_pages", "search_words", "search_weights", "search_lexicon")
         sizes = [await connection.scalar(sql(f"SELECT pg_total_relation_size('{name}')")) for name in names]
@@ -246,7 +283,7 @@ def document(results: Sequence[Result]) -> dict[str, Any]:
             "top3": {"judging": one.share(JUDGING, 3), "tuning": one.share(TUNING, 3)},
             "cpu_ms": median(one.milliseconds),
             "kilobytes_per_page": one.kilobytes,
-            "places": one.places,
+            "places": {asked.question: one.places[asked.question] for asked in TUNING},  # others stay blind
         }
         for one in results
     }
@@ -262,6 +299,7 @@ def _show(result: Result) -> None:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--no-postgres", dest="postgres", action="store_false", help="only SQLite")
+    parser.add_argument("--model", default="", metavar="local:PLACE", help="words and meaning too")
     parser.add_argument("--show", action="store_true", help="list the tuning questions without an answer")
     parser.add_argument("--dry", action="store_true", help="do not save the results")
     return parser.parse_args()

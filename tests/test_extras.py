@@ -21,6 +21,7 @@ PYPROJECT = Path(__file__).parents[1] / "pyproject.toml"
         ("s3", "obstore", {"GOSSAMER_BLOBS_URL": "s3://bucket"}),
         ("llm", "anthropic", {"GOSSAMER_ANTHROPIC_API_KEY": "sk-ant-none"}),
         ("embeddings", "numpy", {"GOSSAMER_EMBEDDINGS_MODEL": "none"}),
+        ("local-embeddings", "tokenizers", {"GOSSAMER_EMBEDDINGS_MODEL": "local:/nowhere"}),
     ],
 )
 def test_a_missing_package_is_one_sentence(

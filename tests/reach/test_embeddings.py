@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 from tests.servers.embeddings_api import MODEL, EmbeddingsApi, embed, embeddings_api
 
-from gossamer.reach.services.embeddings import EmbeddingFailed, EmbeddingModel, EmbeddingRefused
+from gossamer.reach.services.embeddings import EmbeddingFailed, EmbeddingRefused, EmbeddingService
 
 
 @asynccontextmanager
 async def asked(
     key: str = "", dimensions: int = 0, **options: Any
-) -> AsyncIterator[tuple[EmbeddingsApi, EmbeddingModel]]:
+) -> AsyncIterator[tuple[EmbeddingsApi, EmbeddingService]]:
     async with embeddings_api(**options) as api:
-        model = EmbeddingModel(MODEL, base_url=api.base_url, key=key, dimensions=dimensions)
+        model = EmbeddingService(MODEL, base_url=api.base_url, key=key, dimensions=dimensions)
         yield api, model
         await model.close()
 

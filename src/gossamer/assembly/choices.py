@@ -63,6 +63,7 @@ from gossamer.web.extract.model_use import TokenPrices
 
 if TYPE_CHECKING:
     from gossamer.flows.embeddings.embeddings import Embeddings
+    from gossamer.reach.services.embeddings import EmbeddingModel
 
 
 class WatchedService(Protocol):
@@ -129,18 +130,31 @@ def open_embeddings(settings: Settings, database: Database, name: str, log: Log)
     from gossamer.flows.embeddings.embedding_indexer import EmbeddingIndexer
     from gossamer.flows.embeddings.embedding_source import EmbeddingSource
     from gossamer.flows.embeddings.embeddings import Embeddings
-    from gossamer.reach.services.embeddings import EmbeddingModel
     from gossamer.state.search.search_vectors import SearchVectors
 
-    model = EmbeddingModel(
-        settings.embeddings_model,
-        base_url=settings.embeddings_base_url,
-        key=settings.embeddings_api_key,
-        dimensions=settings.embeddings_dimensions,
-    )
+    model = _open_embedding_model(settings)
     vectors = SearchVectors(database)
     source = EmbeddingSource(model, vectors, settings.embeddings_similarity)
     return Embeddings(model, vectors, source, EmbeddingIndexer(name, model, vectors, database, log))
+
+
+def _open_embedding_model(settings: Settings) -> "EmbeddingModel":
+    from gossamer.reach.models.model_files import LOCAL, UnusableModel, find_model
+    from gossamer.reach.services.embeddings import EmbeddingService
+
+    if not settings.embeddings_model.startswith(LOCAL):
+        return EmbeddingService(
+            settings.embeddings_model,
+            base_url=settings.embeddings_base_url,
+            key=settings.embeddings_api_key,
+            dimensions=settings.embeddings_dimensions,
+        )
+    from gossamer.reach.models.local_model import LocalModel  # an extra
+
+    try:
+        return LocalModel(find_model(settings.embeddings_model), threads=settings.embeddings_threads)
+    except UnusableModel as unusable:
+        raise SettingError(f"embeddings_model: {unusable}") from None
 
 
 def sources(

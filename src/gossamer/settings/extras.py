@@ -30,6 +30,12 @@ EXTRAS: Final = (
         "embeddings_model",
         lambda known: bool(known.embeddings_model and known.database_url.startswith("sqlite")),
     ),
+    Extra(
+        "local-embeddings",
+        "tokenizers",
+        "embeddings_model",
+        lambda known: known.embeddings_model.startswith("local:"),
+    ),
     Extra("oidc", "authlib", "oidc_issuer", lambda known: bool(known.oidc_issuer)),
     Extra("proxies", "python_socks", "upstream_proxies", lambda known: bool(known.upstream_proxies)),
     Extra("otel", "opentelemetry", "otel_endpoint", lambda known: bool(known.otel_endpoint)),

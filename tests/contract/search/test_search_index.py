@@ -399,7 +399,7 @@ async def hurried(database_url: str) -> AsyncIterator[Database]:
 async def test_a_search_that_takes_too_long_is_ended_and_answers_with_what_it_has(hurried: Database) -> None:
     index = index_of(hurried)
     with endless_searches(first=2):
-        matches = await index.search(OURS, Question.parse("rope"))
+        matches = await index.search(OURS, Question.parse("silk rope"))
     assert {match.title for match in matches.found} == {"Silk rope", "Hemp rope"}
     assert not matches.complete
     assert (await index.search(OURS, Question.parse("rope"))).complete

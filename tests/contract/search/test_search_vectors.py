@@ -1,5 +1,6 @@
 """What vectors of pages promise, on SQLite and on PostgreSQL: a page is found by what it means."""
 
+import asyncio
 import io
 import math
 from collections.abc import AsyncIterator, Sequence
@@ -16,14 +17,15 @@ from gossamer.flows.embeddings.embedding_indexer import DUTY, EmbeddingIndexer
 from gossamer.flows.embeddings.embedding_source import EmbeddingSource
 from gossamer.observe.logs import Log
 from gossamer.problems import Unavailable
-from gossamer.reach.services.embeddings import EmbeddingModel
+from gossamer.reach.services.embeddings import EmbeddingService
 from gossamer.state.db.database import Database, open_database
 from gossamer.state.operations import duties
 from gossamer.state.search.search_document import IndexedDocument, SearchQuery
-from gossamer.state.search.search_index import SearchIndex
+from gossamer.state.search.search_index import Matches, SearchIndex
 from gossamer.state.search.search_vectors import SearchVectors
 from gossamer.state.tenants.tenants import PUBLIC
 from gossamer.web.search.question import Question
+from gossamer.web.search.vectors import NearestPages
 
 SHELF = [
     page("health", "Physicians examine patients.", "Medicine", published_at="2027-01-10"),
@@ -40,7 +42,7 @@ class Bench:
         log = Log(self.stream)
         self.now = 0.0
         self.index = SearchIndex(database, log, max_pages=1_000, clock=lambda: NOW)
-        self.model = EmbeddingModel(model, base_url=api.base_url)
+        self.model = EmbeddingService(model, base_url=api.base_url)
         self.vectors = SearchVectors(database)
         self.source = EmbeddingSource(self.model, self.vectors, 0.25, lambda: NOW)
         self.indexer = EmbeddingIndexer(name, self.model, self.vectors, database, log, lambda: self.now)
@@ -51,8 +53,13 @@ class Bench:
         await self.index.flush()
 
     async def find(self, query: str, tenant: str = OURS, **narrowed: Any) -> list[str]:
-        found = await self.source.find(tenant, Question.parse(query, **narrowed))
-        return [hit.url.rpartition("/")[2] for hit in found.hits]
+        matches = await self.search(Question.parse(query, **narrowed), tenant)
+        return [match.url.rpartition("/")[2] for match in matches.found]
+
+    async def search(self, question: Question, tenant: str = OURS) -> Matches:
+        nothing: asyncio.Future[NearestPages] = asyncio.Future()
+        found = await self.source.find(tenant, question, nothing)
+        return await self.index.search(tenant, question, found.near)
 
 
 @pytest.fixture
@@ -75,7 +82,7 @@ async def test_pages_are_found_by_what_they_mean(bench: Bench, api: EmbeddingsAp
     assert await bench.find("engine") == ["garage"]
     assert await bench.find("rope") == ["climb"]
     assert await bench.find("unrelated") == []
-    hits = (await bench.source.find(OURS, Question.parse("doctors"))).hits
+    hits = (await bench.search(Question.parse("doctors"))).found
     assert hits[0].snippet == "Physicians examine patients."
     assert hits[0].passages[0].url.startswith("https://example.com/health#:~:text=Physicians")
     asked = len(api.requests)
@@ -154,7 +161,7 @@ async def test_another_model_embeds_all_pages_again(
     renamed = Bench(database, api, model="another")
     assert await renamed.indexer.embed_waiting() == 3
     assert await renamed.find("doctors") == ["health"]
-    assert await bench.vectors.count("another/32/1") == (3, 3)
+    assert await bench.vectors.count("another/32/2") == (3, 3)
     await wider.model.close()
     await renamed.model.close()
 
@@ -172,7 +179,7 @@ async def test_one_process_at_a_time_embeds(bench: Bench, api: EmbeddingsApi, da
 async def test_long_pages_have_a_bounded_number_of_vectors(bench: Bench, api: EmbeddingsApi) -> None:
     await bench.note([page("long", "word " * 18_000 + "physicians")])
     await bench.indexer.embed_waiting()
-    assert len(api.texts) == 1 + 16  # with the probe
+    assert len(api.texts) == 1 + 8  # with the probe
     assert all(len(request["input"]) <= 32 for request in api.requests)
     assert await bench.find("word") == ["long"]
 
@@ -184,11 +191,30 @@ async def test_nearest_is_exact_by_the_cosine(bench: Bench) -> None:
     rows = await bench.vectors.waiting("turns", 0, last, 100)
     turns = {row.id: (math.cos(place / 20), math.sin(place / 20)) for place, row in enumerate(rows)}
     await bench.vectors.put("turns", [(one, [(0.0, -1.0), turn]) for one, turn in turns.items()])
-    query = SearchQuery.of(Question.parse("x", limit=5), (), (), (OURS, PUBLIC), NOW)
-    found = await bench.vectors.nearest(query, "turns", (1.0, 0.0), 0.5)
-    assert [one.row.id for one in found] == [row.id for row in rows[:5]]
-    assert {one.place for one in found} == {1}
-    assert await bench.vectors.nearest(query, "other", (1.0, 0.0), 0.0) == []
+    query = SearchQuery.of(Question.parse("x"), (), (), (OURS, PUBLIC), NOW)
+    found = await bench.vectors.nearest(query, "turns", (1.0, 0.0), 0.85)
+    assert [one.page for one in found.passages] == [
+        row.id for row in rows[:12]
+    ]  # cos 0.55 is above 0.85, cos 0.6 is not
+    assert ({one.place for one in found.passages}, found.floor) == ({1}, 0.85)
+    assert not (await bench.vectors.nearest(query, "other", (1.0, 0.0), 0.0)).passages
+
+
+async def test_words_and_meaning_make_one_ranking(bench: Bench) -> None:
+    """A page that has both comes before one that has either."""
+    words, meaning, both = (
+        page("words", "The doctors of philosophy met.", "Meeting"),
+        page("meaning", "Physicians examine patients.", "Medicine"),
+        page("both", "Doctors: physicians examine patients.", "Medicine"),
+    )
+    await bench.note([words, meaning, both])
+    await bench.indexer.embed_waiting()
+    found = (await bench.search(Question.parse("doctors"))).found
+    assert found[0].url.endswith("/both")
+    assert {match.url.rpartition("/")[2] for match in found} == {"both", "meaning", "words"}
+    (by_meaning,) = (match for match in found if match.url.endswith("/meaning"))
+    assert by_meaning.missing == ("doctors",)
+    assert by_meaning.snippet == "Physicians examine patients."
 
 
 async def test_postgresql_without_pgvector_says_what_is_missing(postgres: PostgresServer) -> None:

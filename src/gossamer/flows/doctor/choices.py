@@ -44,6 +44,7 @@ def examine_secrets(settings: Settings) -> list[Diagnosis]:
         and settings.sources.get("openai_base_url") == "default"
         and not settings.openai_api_key,
         "GOSSAMER_EMBEDDINGS_API_KEY": settings.embeddings_model
+        and not settings.embeddings_model.startswith("local:")
         and settings.sources.get("embeddings_base_url") == "default"
         and not settings.embeddings_api_key,
         "GOSSAMER_BRAVE_API_KEY": "brave" in settings.search_providers and not settings.brave_api_key,

@@ -15,8 +15,8 @@ from gossamer.problems import Unavailable
 from gossamer.reach.services.embeddings import MAX_TEXTS, EmbeddingModel, EmbeddingRefused
 from gossamer.state.db.database import Database
 from gossamer.state.operations import duties
-from gossamer.state.search.search_rows import FoundRow
-from gossamer.state.search.search_vectors import SearchVectors, embedded_passages, space_of
+from gossamer.state.search.search_rows import FoundRow, embedded_passages
+from gossamer.state.search.search_vectors import SearchVectors, space_of
 from gossamer.web.search.vectors import Vector, passage_input
 
 DUTY: Final = "embeddings"

@@ -1,4 +1,5 @@
-"""The source that finds pages by meaning. If it does not answer, a search goes on with the others."""
+"""The source that finds pages by meaning, and leaves it to the index to rank them with those that it finds by
+words. If it does not answer, a search goes on without it."""
 
 import time
 from collections import OrderedDict
@@ -6,18 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
-from gossamer.flows.pages.search import Hits
+from gossamer.flows.pages.search import Hits, Near
 from gossamer.reach.services.embeddings import EmbeddingModel
 from gossamer.state.search.search_document import SearchQuery
-from gossamer.state.search.search_rows import FoundRow
-from gossamer.state.search.search_vectors import SearchVectors, embedded_passages, space_of
+from gossamer.state.search.search_vectors import SearchVectors, space_of
 from gossamer.state.tenants.tenants import PUBLIC
-from gossamer.web.search.fusion import FoundPassage, SearchHit
-from gossamer.web.search.passages import link_to
 from gossamer.web.search.question import Question
-from gossamer.web.search.snippet import beginning
 from gossamer.web.search.terms import languages_of
-from gossamer.web.search.vectors import Vector, question_input
+from gossamer.web.search.vectors import NOTHING_NEAR, NearestPages, Vector, question_input
 
 QUESTION_SECONDS: Final = 1.5  # for the model to embed a question
 MAX_REMEMBERED: Final = 1_000  # vectors of questions
@@ -32,23 +29,23 @@ class EmbeddingSource:
     _remembered: OrderedDict[str, Vector] = field(default_factory=OrderedDict)
     rest: ClassVar[float] = 15.0
     is_needed: ClassVar[bool] = False
+    helps: ClassVar[bool] = True
 
-    async def find(self, tenant: str, question: Question) -> Hits:
-        return Hits(await self.find_within((tenant, PUBLIC), question))
+    async def find(self, tenant: str, question: Question, near: Near) -> Hits:
+        return Hits((), near=await self.find_within((tenant, PUBLIC), question))
 
     async def find_within(
         self, tenants: tuple[str, ...], question: Question, facets: tuple[tuple[str, ...], ...] = ()
-    ) -> list[SearchHit]:
+    ) -> NearestPages:
         """What is indexed for these tenants and has one facet of each group. A question with a quoted phrase
         is about words, so nothing is found for it here."""
         asked = question_input(question)
         if not asked:
-            return []
+            return NOTHING_NEAR
         vector = await self._embed(asked)
         query = SearchQuery.of(question, (), languages_of(question, ()), tenants, self.clock())
         space = space_of(self.model.name, len(vector))
-        found = await self.vectors.nearest(query.within(facets), space, vector, self.least_similarity)
-        return [_to_hit(*one) for one in found]
+        return await self.vectors.nearest(query.within(facets), space, vector, self.least_similarity)
 
     async def _embed(self, asked: str) -> Vector:
         known = self._remembered.pop(asked, None)
@@ -57,16 +54,3 @@ class EmbeddingSource:
         if len(self._remembered) > MAX_REMEMBERED:
             self._remembered.popitem(last=False)
         return vector
-
-
-def _to_hit(row: FoundRow, place: int) -> SearchHit:
-    passage = embedded_passages(row)[place]
-    said = beginning(passage.text)
-    return SearchHit(
-        url=row.final_url,
-        title=row.title,
-        snippet=said,
-        published_at=None if row.published_at is None else row.published_at / 1000,
-        seen_at=row.seen_at / 1000,
-        passages=(FoundPassage(passage.headings, said, link_to(row.final_url, passage)),),
-    )

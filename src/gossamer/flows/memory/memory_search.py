@@ -17,6 +17,7 @@ from gossamer.state.search.search_index import SearchIndex
 from gossamer.web.memory.memory_entry import MemoryEntry
 from gossamer.web.search.fusion import Ranked, SearchHit, fuse
 from gossamer.web.search.question import Question
+from gossamer.web.search.vectors import NOTHING_NEAR, NearestPages
 
 if TYPE_CHECKING:  # imported only where a model is set
     from gossamer.flows.embeddings.embedding_source import EmbeddingSource
@@ -68,27 +69,23 @@ class MemorySearch:
         wider = replace(question, limit=question.limit + SPARE)
         try:
             async with asyncio.timeout(SECONDS):
-                words, near = await asyncio.gather(
-                    self.index.search_within((store.id,), wider, facets), self._near(store, wider, facets)
-                )
+                near = await self._near(store, wider, facets)
+                found = await self.index.search_within((store.id,), wider, near, facets)
         except TimeoutError:
             raise Busy(SERVICE, f"no answer within {SECONDS:g} s") from None
-        rankings = {"words": [_to_hit(match) for match in words.found]}
-        if near is not None:
-            rankings["meaning"] = near
-        ranked = fuse(rankings, wider.limit)
+        ranked = fuse({SERVICE: [_to_hit(match) for match in found.found]}, wider.limit)
         known = await self._known(ranked)
         return FoundEntries(
             known[: question.limit],
-            words.complete,
-            words.corrected if known else {},
+            found.complete,
+            found.corrected if known else {},
             lost=len(ranked) - len(known),
         )
 
-    async def _near(self, store: MemoryStore, question: Question, facets: Facets) -> list[SearchHit] | None:
-        """None: there is no model, or it does not answer. Then words alone decide."""
+    async def _near(self, store: MemoryStore, question: Question, facets: Facets) -> NearestPages:
+        """Nothing, if there is no model or it does not answer. Then words alone decide."""
         if self.meaning is None:
-            return None
+            return NOTHING_NEAR
         try:
             return await self.meaning.find_within((store.id,), question, facets)
         except Problem as problem:
@@ -96,7 +93,7 @@ class MemorySearch:
             self.log.warning(
                 "search_provider_failed", "a search goes on without it", provider="meaning", why=why
             )
-            return None
+            return NOTHING_NEAR
 
     async def _known(self, ranked: Sequence[Ranked]) -> list[FoundEntry]:
         """Those that are still there, with what is known of each."""

@@ -6,7 +6,7 @@ found and a needed source has not answered, the search fails: to say "nothing" w
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final, Protocol
 
@@ -32,6 +32,7 @@ from gossamer.web.pages.cache_options import CachePart
 from gossamer.web.search.fusion import Ranked, SearchHit, fuse
 from gossamer.web.search.question import Question
 from gossamer.web.search.search_answer import AccountStatus
+from gossamer.web.search.vectors import NOTHING_NEAR, NearestPages
 from gossamer.web.url.url import Url
 
 SECONDS: Final = 10.0  # for each source, whatever its own deadline
@@ -46,8 +47,10 @@ class Hits:
     hits: Sequence[SearchHit]
     complete: bool = True
     corrected: Mapping[str, str] = field(default_factory=dict)  # words that were replaced, and by what
+    near: NearestPages = NOTHING_NEAR  # of our index, found by meaning
 
 
+Near = Awaitable[NearestPages]  # what the source by meaning has found
 _NO_HITS: Final = Hits(())
 
 
@@ -56,8 +59,9 @@ class SearchSource(Protocol):
 
     rest: ClassVar[float]  # seconds for which it is not asked after repeated failures
     is_needed: ClassVar[bool]  # without its answer, "nothing was found" would be wrong
+    helps: ClassVar[bool]  # it has no hits of its own, but pages that the index ranks with its own
 
-    async def find(self, tenant: str, question: Question) -> Hits: ...
+    async def find(self, tenant: str, question: Question, near: Near) -> Hits: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +70,13 @@ class IndexSource:
     seconds: float = SECONDS - 1
     rest: ClassVar[float] = 5.0
     is_needed: ClassVar[bool] = True
+    helps: ClassVar[bool] = False
 
-    async def find(self, tenant: str, question: Question) -> Hits:
+    async def find(self, tenant: str, question: Question, near: Near) -> Hits:
         """A timeout means that the database is busy: an unreachable one fails sooner."""
         try:
             async with asyncio.timeout(self.seconds):
-                matches = await self.index.search(tenant, question)
+                matches = await self.index.search(tenant, question, await near)
         except TimeoutError:
             raise Busy(SERVICE, f"no answer within {self.seconds:g} s") from None
         hits = [
@@ -96,8 +101,9 @@ class ProviderSource:
     provider: Provider
     rest: ClassVar[float] = 60.0
     is_needed: ClassVar[bool] = True
+    helps: ClassVar[bool] = False
 
-    async def find(self, tenant: str, question: Question) -> Hits:
+    async def find(self, tenant: str, question: Question, near: Near) -> Hits:
         return Hits(await self.provider.search(question))
 
 
@@ -143,9 +149,21 @@ class Finder:
 
     async def find(self, question: Question, tenant: str) -> SearchResults:
         """Raises `Unavailable` if nothing was found and a needed source has not answered."""
-        answers = await asyncio.gather(*(self._ask(name, question, tenant) for name in self.sources))
+        near: asyncio.Future[NearestPages] = asyncio.get_running_loop().create_future()
+        if not any(source.helps for source in self.sources.values()):
+            near.set_result(NOTHING_NEAR)
+        answers = await asyncio.gather(
+            *(
+                (self._help if source.helps else self._ask)(name, question, tenant, near)
+                for name, source in self.sources.items()
+            )
+        )
         accounts = {name: account for name, account, _ in answers}
-        rankings = {name: found.hits for name, account, found in answers if account.has_answered}
+        rankings = {
+            name: found.hits
+            for name, account, found in answers
+            if account.has_answered and not self.sources[name].helps
+        }
         corrected = {word: meant for *_, found in answers for word, meant in found.corrected.items()}
         found = SearchResults(tuple(fuse(rankings, question.limit)), accounts, self.clock(), corrected)
         needed = {name: account for name, account in accounts.items() if self.sources[name].is_needed}
@@ -177,14 +195,27 @@ class Finder:
             raise Unavailable(SERVICE, f"no answers from {', '.join(away)}")
         return states
 
-    async def _ask(self, name: str, question: Question, tenant: str) -> tuple[str, Account, Hits]:
+    async def _help(
+        self, name: str, question: Question, tenant: str, near: "asyncio.Future[NearestPages]"
+    ) -> tuple[str, Account, Hits]:
+        """Ask the source that the index waits for; however that ends, the index goes on."""
+        found = _NO_HITS
+        try:
+            answer = await self._ask(name, question, tenant, near)
+            found = answer[2]
+            return answer
+        finally:
+            if not near.done():
+                near.set_result(found.near)
+
+    async def _ask(self, name: str, question: Question, tenant: str, near: Near) -> tuple[str, Account, Hits]:
         breaker = self.breakers[name]
         if not breaker.allows(self.ticks()):
             return name, Account("skipped", reason="it kept failing and is left alone for a while"), _NO_HITS
         started = self.ticks()
         try:
             async with asyncio.timeout(self.seconds):
-                found = await self.sources[name].find(tenant, question)
+                found = await self.sources[name].find(tenant, question, near)
         except Busy as busy:
             breaker.record_unknown()  # it works, and may be asked again
             return name, Account("busy", 0, self._since(started), _why(busy, self.seconds)), _NO_HITS
@@ -198,7 +229,7 @@ class Finder:
         kept = [hit for hit in found.hits if _fits(hit, question, self.clock())]
         status: AccountStatus = "ok" if found.complete else "partial"
         reason = "" if found.complete else "it took too long, and was ended early"
-        account = Account(status, len(kept), self._since(started), reason)
+        account = Account(status, len(kept) + len(found.near.passages), self._since(started), reason)
         return name, account, replace(found, hits=kept)
 
     def _since(self, started: float) -> int:

@@ -1,4 +1,4 @@
-"""The client of any API that speaks OpenAI's embeddings: OpenAI, Ollama, llama.cpp, vLLM…
+"""Embedding models, and the client of any API that speaks OpenAI's embeddings: Ollama, llama.cpp, vLLM…
 
 A text goes in, a vector of length one comes out. Nothing is repeated here: a question cannot wait for it, and
 the indexer tries again by itself.
@@ -6,7 +6,7 @@ the indexer tries again by itself.
 
 import math
 from collections.abc import Sequence
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Protocol
 
 import msgspec
 from msgspec import Meta
@@ -34,7 +34,20 @@ class EmbeddingRefused(EmbeddingFailed):
     """The model does not take these texts, and will not take them later."""
 
 
-class EmbeddingModel:
+class EmbeddingModel(Protocol):
+    @property
+    def name(self) -> str:
+        """The same for all whose vectors can be compared."""
+
+    async def embed(self, texts: Sequence[str], *, seconds: float | None = None) -> list[Vector]:
+        """One vector for each of at most `MAX_TEXTS` texts. Raises only `EmbeddingFailed`."""
+
+    async def close(self) -> None: ...
+
+
+class EmbeddingService:
+    """A model behind an API."""
+
     def __init__(
         self, name: str, *, base_url: str, key: str = "", dimensions: int = 0, seconds: float = SECONDS
     ) -> None:

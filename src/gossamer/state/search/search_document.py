@@ -11,7 +11,7 @@ from gossamer.web.html.dates import unix_time
 from gossamer.web.search.analysis import Analysis, PageTexts, analyse
 from gossamer.web.search.fusion import FoundPassage
 from gossamer.web.search.languages import main_part
-from gossamer.web.search.passages import OutlinedText, TextHeading, clean_outlined
+from gossamer.web.search.passages import OutlinedText, TextHeading, clean_outlined, lead_of
 from gossamer.web.search.question import Phrase, Question
 from gossamer.web.search.terms import Term, forms_of
 from gossamer.web.search.words import clean
@@ -20,6 +20,7 @@ from gossamer.web.url.url import Url, digest
 MAX_TITLE_CHARS: Final = 300
 MAX_DESCRIPTION_CHARS: Final = 1_000
 MAX_TEXT_CHARS: Final = 100_000
+MAX_LEAD_CHARS: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +122,7 @@ class CandidateFilter(NamedTuple):
     choices: tuple[tuple[int, ...], ...]  # all terms of one of these; by their numbers
     is_about: bool  # they are in its title, its headings or what it says most
     most: int
+    after: int = 0  # only pages with higher ids: the newest
 
 
 def key_of(tenant: str, url: str) -> str:
@@ -149,8 +151,10 @@ def build_entry(tenant: str, form: str, document: IndexedDocument) -> IndexEntry
 
 def entry_of(row: IndexRow, facets: tuple[str, ...]) -> IndexEntry:
     """Analyse a stored page; its language may be what it says of itself."""
-    headings = [row.text[one.at : one.at + one.size] for one in read_outline(row.outline)]
-    texts = PageTexts(row.final_url, row.title, headings, row.description, row.text, row.language)
+    outline = read_outline(row.outline)
+    headings = [row.text[one.at : one.at + one.size] for one in outline]
+    lead = lead_of(row.text, outline, MAX_LEAD_CHARS)
+    texts = PageTexts(row.final_url, row.title, headings, row.description, row.text, row.language, lead)
     terms = analyse(texts)
     return IndexEntry(row._replace(language=terms.language), facets, terms)
 

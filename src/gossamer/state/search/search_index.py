@@ -39,13 +39,16 @@ from gossamer.state.search.search_document import (
     read_outline,
 )
 from gossamer.state.search.search_drops import ALL, Extent
-from gossamer.state.search.search_rows import FoundRow
+from gossamer.state.search.search_rows import FoundRow, embedded_passages
 from gossamer.state.tenants.tenants import PUBLIC
-from gossamer.web.search.hits import HitFinder, TermHit, best_passages, nearness
+from gossamer.web.search.fusion import FoundPassage, blend
+from gossamer.web.search.hits import MAX_PASSAGES, HitFinder, TermHit, best_passages, nearness
+from gossamer.web.search.passages import link_to
 from gossamer.web.search.question import Question
 from gossamer.web.search.snippet import MatchSpan, beginning, excerpt
 from gossamer.web.search.spelling import may_be_misspelt
 from gossamer.web.search.terms import Standing, Term, languages_of, terms_of, words_of
+from gossamer.web.search.vectors import NOTHING_NEAR, NearestPages
 from gossamer.web.url.url import Url, cache_form
 
 MAX_NOTED_PAGES: Final = 10_000
@@ -156,18 +159,23 @@ class SearchIndex:
             for one in gone:
                 await search_drops.add(connection, tenant, Extent("page", one.url), now=one.seen_at)
 
-    async def search(self, tenant: str, asked: Question) -> Matches:
-        """Search the pages of a tenant and of callers without an account, best first.
+    async def search(self, tenant: str, asked: Question, near: NearestPages = NOTHING_NEAR) -> Matches:
+        """Search the pages of a tenant and of callers without an account, best first; `near` are those that
+        mean what was asked.
 
         Notes of this process are included, unless there are so many that writing them would take long.
         """
         if len(self._noted) <= MAX_FLUSHED_BY_SEARCH:
             with suppress(Unavailable):  # pages that are already written can still be searched
                 await self.flush()
-        return await self.search_within((tenant, PUBLIC), asked)
+        return await self.search_within((tenant, PUBLIC), asked, near)
 
     async def search_within(
-        self, tenants: tuple[str, ...], asked: Question, facets: tuple[tuple[str, ...], ...] = ()
+        self,
+        tenants: tuple[str, ...],
+        asked: Question,
+        near: NearestPages = NOTHING_NEAR,
+        facets: tuple[tuple[str, ...], ...] = (),
     ) -> Matches:
         """Search what is indexed for these tenants and has one facet of each group."""
         if not asked.all_of:
@@ -175,11 +183,13 @@ class SearchIndex:
         async with self._database.scan() as connection:
             question, known, corrected = await self._understand(connection, tenants, asked)
             query = _query(question, known, tenants, self._clock()).within(facets)
-            ranked, complete = await search_rows.rank(connection, query, self._database.is_too_long)
-            best = dict(ranked[: max(MIN_READ, query.limit)])
-            rows = await search_rows.rows(connection, list(best))
-        found = await asyncio.to_thread(_matches, rows, best, query)
-        return Matches(found, complete, corrected if found else {})
+            passages = {one.page: one.place for one in near.passages}
+            found, complete = await search_rows.find(connection, query, passages, self._database.is_too_long)
+            standings = blend(found, near)
+            best = sorted(standings, key=lambda page: (standings[page].order, -page))
+            rows = await search_rows.rows(connection, best[: max(MIN_READ, query.limit)])
+        matches = await asyncio.to_thread(_matches, rows, standings, query, passages)
+        return Matches(matches, complete, corrected if matches else {})
 
     async def _understand(
         self, connection: AsyncConnection, tenants: tuple[str, ...], asked: Question
@@ -316,25 +326,37 @@ def _query(question: Question, known: KnownWords, tenants: tuple[str, ...], now:
 
 
 def _matches(
-    rows: list[FoundRow], standings: Mapping[int, Standing], query: SearchQuery
+    rows: list[FoundRow], standings: Mapping[int, Standing], query: SearchQuery, near: Mapping[int, int]
 ) -> tuple[Match, ...]:
-    """Let pages come first that have the terms near each other, and find the passages of the best."""
+    """Let pages come first that have the terms near each other, and find the passages of the best; `near` has
+    the place of the passage that is nearest in meaning, by page."""
     finder = HitFinder(query.terms)
     hits = {row.id: finder.find(row.text, row.language, standings[row.id].missing) for row in rows}
 
     def place(row: FoundRow) -> tuple[bool, float]:
         standing = standings[row.id]
-        near = nearness(hits[row.id], query.terms)
-        return standing.is_behind, -standing.score * (1 + NEARNESS * near)
+        closeness = 1 + NEARNESS * nearness(hits[row.id], query.terms)
+        return standing._replace(score=standing.score * closeness).order
 
     best = sorted(rows, key=place)[: query.limit]
-    return tuple(_match(row, standings[row.id], query.terms, finder, hits[row.id]) for row in best)
+    return tuple(
+        _match(row, standings[row.id], query.terms, finder, hits[row.id], near.get(row.id)) for row in best
+    )
 
 
 def _match(
-    row: FoundRow, standing: Standing, terms: Sequence[Term], finder: HitFinder, hits: Sequence[TermHit]
+    row: FoundRow,
+    standing: Standing,
+    terms: Sequence[Term],
+    finder: HitFinder,
+    hits: Sequence[TermHit],
+    nearest: int | None,
 ) -> Match:
     passages = best_passages(row.final_url, row.text, read_outline(row.outline), hits, terms)
+    if nearest is not None and len(passages) < MAX_PASSAGES:
+        passages += [
+            one for one in _nearest_passage(row, nearest) if one.url not in {p.url for p in passages}
+        ]
     return Match(
         url=row.final_url,
         title=row.title,
@@ -344,6 +366,14 @@ def _match(
         passages=tuple(passages),
         missing=tuple(terms[number].said for number in standing.missing),
     )
+
+
+def _nearest_passage(row: FoundRow, place: int) -> list[FoundPassage]:
+    """Empty if the page has changed since it was embedded."""
+    return [
+        FoundPassage(passage.headings, beginning(passage.text), link_to(row.final_url, passage))
+        for passage in embedded_passages(row)[place : place + 1]
+    ]
 
 
 def _description(row: FoundRow, finder: HitFinder) -> str:

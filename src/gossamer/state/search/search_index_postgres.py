@@ -1,6 +1,8 @@
 """The terms of the search index in PostgreSQL: a tsvector for each page, built here and not by its parser.
 
-Facets begin with @, and what a page is about is repeated with #; no word of a page begins so.
+Facets begin with @, and what a page is about is repeated with #; no word of a page begins so. One facet says
+in which run of ids a page is, so that the newest are found without reading all pages that have a word: the
+index gives all at once, and in no order.
 """
 
 import asyncio
@@ -17,6 +19,8 @@ from gossamer.web.search.terms import Term
 
 MAX_ABOUT_PLACES: Final = 1_000  # of the terms that a page is about
 MANY_PAGES: Final = 50  # from this number on, words are merged into the index at once
+RUN_BITS: Final = 15  # of an id, that pages of one run differ in
+MAX_RUNS: Final = 8  # that a search names: each is looked up for every page that has the words
 POSITION_GAP: Final = 8  # positions between title, description and text, so that no phrase spans two
 
 _KINDS: Final = {**dict.fromkeys(IndexRow._fields, "text"), "seen_at": "bigint", "published_at": "bigint"}
@@ -33,10 +37,12 @@ WITH given AS (
     SELECT added.id, given.weights FROM added JOIN given ON given.name = added.name
 )
 INSERT INTO search_words (id, words)
-SELECT added.id, given.words::tsvector FROM added JOIN given ON given.name = added.name"""  # noqa: S608
-ADD_WORDS: Final = """
+SELECT added.id, given.words::tsvector || ('@r' || (added.id >> {RUN_BITS}))::tsvector
+FROM added JOIN given ON given.name = added.name"""  # noqa: S608
+ADD_WORDS: Final = f"""
 INSERT INTO search_words (id, words)
-SELECT id, words::tsvector FROM unnest($1::bigint[], $2::text[]) AS given(id, words)"""
+SELECT id, words::tsvector || ('@r' || (id >> {RUN_BITS}))::tsvector
+FROM unnest($1::bigint[], $2::text[]) AS given(id, words)"""  # noqa: S608
 ADD_WEIGHTS: Final = """
 INSERT INTO search_weights (id, weights)
 SELECT id, weights FROM unnest($1::bigint[], $2::text[]) AS given(id, weights)"""
@@ -45,6 +51,12 @@ SELECT id, weights FROM unnest($1::bigint[], $2::text[]) AS given(id, weights)""
 _LEAVE_LITTLE: Final = "SET LOCAL gin_pending_list_limit = '256kB'"
 _GATHER: Final = "SET LOCAL gin_pending_list_limit = '64MB'"
 _SORT_IN: Final = "SELECT gin_clean_pending_list('ix_search_words_words')"
+# Pages of earlier releases name no run. If the oldest of the newest does, all of them do.
+_NEWEST: Final = text(
+    "SELECT (SELECT max(id) FROM search_words),"
+    " (SELECT words @@ CAST('@r' || (id >> CAST(:bits AS integer)) AS tsquery) FROM search_words"
+    " WHERE id > :after ORDER BY id LIMIT 1)"
+)
 _REMOVE: Final = text("DELETE FROM search_words WHERE id = ANY(:ids)")
 # If more pages match than are ranked, which of them are is up to the database: sorting would read them all.
 _FIND: Final = text(
@@ -83,13 +95,22 @@ async def find(
 ) -> list[tuple[int, str | None]]:
     """Return the ids and the weights of matching pages."""
     parameters = {
-        "sought": _to_tsquery(query, which),
+        "sought": _to_tsquery(query, which, await _runs(connection, which.after)),
         "tenant": query.tenants[0],
         "other": query.tenants[-1],
         "since": query.since,
         "most": which.most,
     }
     return [(page, weights) for page, weights in await connection.execute(_FIND, parameters)]
+
+
+async def _runs(connection: AsyncConnection, after: int) -> range:
+    """The runs of the pages with higher ids; none if that are too many, or all pages."""
+    if not after:
+        return range(0)
+    last, have_runs = (await connection.execute(_NEWEST, {"after": after, "bits": RUN_BITS})).one()
+    runs = range(after >> RUN_BITS, ((last or 0) >> RUN_BITS) + 1)
+    return runs if have_runs and len(runs) <= MAX_RUNS else range(0)
 
 
 def _vectors(entries: Sequence[IndexEntry]) -> list[str]:
@@ -110,10 +131,11 @@ def _to_tsvector(entry: IndexEntry) -> str:
     return " ".join([*lexemes, *(f"'#{word}'" for word in {*terms.title, *terms.about})])
 
 
-def _to_tsquery(query: SearchQuery, which: CandidateFilter) -> str:
+def _to_tsquery(query: SearchQuery, which: CandidateFilter, runs: range) -> str:
     required = {number for number, term in enumerate(query.terms) if term.is_firm}
     choices = (_all(query.terms, {*choice, *required}, which) for choice in which.choices)
-    return to_filter(query, "(" + " | ".join(f"({one})" for one in choices) + ")")
+    newest = [_any([(f"@r{run}",) for run in runs])] if runs else []
+    return to_filter(query, "(" + " | ".join(f"({one})" for one in choices) + ")", *newest)
 
 
 def to_filter(query: SearchQuery, *wanted: str) -> str:

@@ -26,13 +26,13 @@ _REMOVE: Final = text("DELETE FROM search_words WHERE rowid = :id")
 _FIND: Final = text(
     "SELECT p.id, r.weights"
     " FROM search_words w JOIN search_pages p ON p.id = w.rowid LEFT JOIN search_weights r ON r.id = p.id"
-    " WHERE w.search_words MATCH :sought AND p.tenant_id IN (:tenant, :other)"
+    " WHERE w.search_words MATCH :sought AND w.rowid > :after AND p.tenant_id IN (:tenant, :other)"
     " ORDER BY w.rowid DESC LIMIT :most"
 )
 # If only recent pages are wanted, nearly all matches may be too old, so only the newest are checked.
 _FIND_RECENT: Final = text(
     "SELECT p.id, r.weights FROM ("
-    " SELECT rowid AS page FROM search_words WHERE search_words MATCH :sought"
+    " SELECT rowid AS page FROM search_words WHERE search_words MATCH :sought AND rowid > :after"
     " ORDER BY rowid DESC LIMIT :looked_at"
     ") AS newest JOIN search_pages p ON p.id = newest.page LEFT JOIN search_weights r ON r.id = p.id"
     " WHERE p.tenant_id IN (:tenant, :other) AND coalesce(p.published_at, p.seen_at) >= :since"
@@ -69,6 +69,7 @@ async def find(
         "tenant": query.tenants[0],
         "other": query.tenants[-1],
         "most": which.most,
+        "after": which.after,
     }
     if query.since:
         parameters |= {"since": query.since, "looked_at": MAX_SCANNED}
@@ -83,7 +84,11 @@ def _words(entry: IndexEntry) -> Iterable[str]:
 
 
 def _to_match(query: SearchQuery, which: CandidateFilter) -> str:
-    """Write a query for FTS5. Our words are letters, digits and marks in quotes, so none is an operator."""
+    """Write a query for FTS5. Our words are letters, digits and marks in quotes, so none is an operator.
+
+    The rarest words stand first: FTS5 goes through the lists of pages in this order, and skips in the later
+    ones what the first do not have.
+    """
     required = {number for number, term in enumerate(query.terms) if term.is_firm}
     choices = (_all(query.terms, {*choice, *required}, which) for choice in which.choices)
     return to_filter(query, " OR ".join(f"({one})" for one in choices))
@@ -92,12 +97,12 @@ def _to_match(query: SearchQuery, which: CandidateFilter) -> str:
 def to_filter(query: SearchQuery, *wanted: str) -> str:
     """The facets of a query and what it does not want, beside what is wanted."""
     facets = [f"facets : ({_any([(facet,) for facet in choice])})" for choice in query.facets]
-    written = " AND ".join(f"({one})" for one in (*facets, *wanted))
+    written = " AND ".join(f"({one})" for one in (*wanted, *facets))
     return f"({written}) NOT ({_ANYWHERE} : ({_any(query.none_of)}))" if query.none_of else written
 
 
 def _all(terms: Sequence[Term], numbers: Iterable[int], which: CandidateFilter) -> str:
-    chosen = [terms[number] for number in sorted(numbers)]
+    chosen = sorted((terms[number] for number in numbers), key=lambda term: -term.weight)
     parts = []
     for term in chosen:
         if not which.is_about or any(len(phrase) > 1 for phrase in term.phrases):

@@ -4,26 +4,36 @@ Every function needs an open transaction. The row of the tenant in `search_tenan
 writers for one tenant take turns, and its page count is exact.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from itertools import combinations
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import ModuleType
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import ColumnElement, bindparam, delete, select, update
+from sqlalchemy import ColumnElement, bindparam, delete, func, select, update
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.db.database import insert_into
 from gossamer.state.db.tables import search_pages, search_tenants, search_weights
 from gossamer.state.search import lexicon, search_index_postgres, search_index_sqlite
-from gossamer.state.search.search_document import CandidateFilter, GonePage, IndexEntry, SearchQuery
-from gossamer.web.search.terms import MIN_FREE_TERMS, Standing, Term, standing
+from gossamer.state.search.candidate_steps import (
+    CandidateStep,
+    IndexExtent,
+    StepKind,
+    bounded,
+    candidate_steps,
+)
+from gossamer.state.search.search_document import (
+    CandidateFilter,
+    GonePage,
+    IndexEntry,
+    SearchQuery,
+    read_outline,
+)
+from gossamer.web.search.passages import Passage, passages_of
+from gossamer.web.search.terms import Standing, standing
 
 MAX_DELETED_PAGES: Final = 500  # in one statement
-MAX_ABOUT: Final = 200  # of the pages that are about the terms,
-MAX_MENTIONS: Final = 300  # and of those that only have them; the others are not ranked
-MAX_RANKED: Final = 1_000  # of all together
-MAX_QUORUM: Final = 4  # of the rarest terms, of which a page has two if it does not have all
+MAX_EMBEDDED: Final = 8  # passages of a page that have vectors
 
 IsTooLong = Callable[[DBAPIError], bool]
 
@@ -43,10 +53,17 @@ class FoundRow(NamedTuple):
     outline: str
 
 
-class Ranking(NamedTuple):
-    """Pages by id, and how well each answers; the best first."""
+def embedded_passages(page: FoundRow) -> list[Passage]:
+    """The passages of a page that have vectors, in the order of these: first those that begin a section,
+    because they say what it is about."""
+    passages = passages_of(page.text, read_outline(page.outline))
+    return sorted(passages, key=lambda passage: passage.continues)[:MAX_EMBEDDED]
 
-    pages: list[tuple[int, Standing]]
+
+class CandidatePages(NamedTuple):
+    """Pages by id, and how well each answers."""
+
+    standings: dict[int, Standing]
     complete: bool  # False if the search ended early
 
 
@@ -102,26 +119,60 @@ async def set_seen(connection: AsyncConnection, tenant: str, moments: Mapping[st
         await connection.execute(changed, given)
 
 
-async def rank(connection: AsyncConnection, query: SearchQuery, is_too_long: IsTooLong) -> Ranking:
-    """Rank pages that have all terms, and if these are few, those that have some.
+async def find(
+    connection: AsyncConnection, query: SearchQuery, near: Iterable[int], is_too_long: IsTooLong
+) -> CandidatePages:
+    """Find pages that have all terms, and if these are few, those that have some; and judge those that are
+    near in meaning by their words too.
 
     Pages that are about the terms are looked at before those that only mention them, because only a bounded
     number is ranked. If others take too long, return what was found before.
     """
+    extent = await _extent(connection, query.tenants)
+    steps = candidate_steps(query.terms, extent)
+    newest = bounded(steps, query.terms, extent)
+    found, complete = await _look(connection, query, newest, is_too_long)
+    if complete and len(found) < query.limit and newest != steps:
+        more, complete = await _look(connection, query, steps, is_too_long)
+        found |= more
+    found |= await _weights(connection, set(near) - set(found))
+    return CandidatePages({page: standing(weights, query.terms) for page, weights in found.items()}, complete)
+
+
+async def _look(
+    connection: AsyncConnection, query: SearchQuery, steps: Sequence[CandidateStep], is_too_long: IsTooLong
+) -> tuple[dict[int, str | None], bool]:
+    """Weights of pages by id, and whether nothing took too long."""
     found: dict[int, str | None] = {}
-    complete = True
-    for which in _steps(query):
-        if which.is_needed(len(found), query.limit):
-            try:
-                found |= dict(await _words(connection).find(connection, query, which.candidates))
-            except DBAPIError as error:
-                if not found or not is_too_long(error):
-                    raise
-                complete = False
-                break
-    standings = [(page, standing(weights, query.terms)) for page, weights in found.items()]
-    standings.sort(key=lambda one: (one[1].is_behind, -one[1].score, -one[0]))
-    return Ranking(standings, complete)
+    covered: set[StepKind] = set()
+    for step in steps:
+        if step.kind in covered or not step.is_needed(len(found), query.limit):
+            continue
+        try:
+            more = dict(await _words(connection).find(connection, query, step.candidates))
+        except DBAPIError as error:
+            if not found or not is_too_long(error):
+                raise
+            return found, False
+        found |= more
+        if len(more) < step.candidates.most:
+            covered |= step.covers
+    return found, True
+
+
+async def _extent(connection: AsyncConnection, tenants: Sequence[str]) -> IndexExtent:
+    owned = select(func.sum(_tenants.pages)).where(_tenants.tenant_id.in_(tenants)).scalar_subquery()
+    last = select(func.max(_pages.id)).scalar_subquery()
+    row = (await connection.execute(select(owned, last))).one()
+    return IndexExtent(int(row[0] or 0), int(row[1] or 0))
+
+
+async def _weights(connection: AsyncConnection, pages: Collection[int]) -> dict[int, str | None]:
+    """Of pages that were not found by their words; empty for those that were indexed without."""
+    if not pages:
+        return {}
+    known = select(search_weights.c.id, search_weights.c.weights).where(search_weights.c.id.in_(pages))
+    return {**dict.fromkeys(pages, ""), **{row.id: row.weights for row in await connection.execute(known)}}
 
 
 async def exists(connection: AsyncConnection, query: SearchQuery, term: int) -> bool:
@@ -129,43 +180,6 @@ async def exists(connection: AsyncConnection, query: SearchQuery, term: int) -> 
     return bool(
         await _words(connection).find(connection, query, CandidateFilter(((term,),), is_about=False, most=1))
     )
-
-
-class _Step(NamedTuple):
-    candidates: CandidateFilter
-    enough: int  # pages; with these, the step is not needed. 0: fewer than were asked for
-
-    def is_needed(self, found: int, limit: int) -> bool:
-        return found < (self.enough or limit)
-
-
-def _steps(query: SearchQuery) -> list[_Step]:
-    every = (tuple(range(len(query.terms))),)
-    some = _quorums(query.terms)
-    steps = [
-        _Step(CandidateFilter(every, is_about=True, most=MAX_ABOUT), MAX_ABOUT),
-        _Step(CandidateFilter(every, is_about=False, most=MAX_MENTIONS), MAX_ABOUT),
-    ]
-    if some:
-        may_be_best = MAX_RANKED if len(query.terms) >= MIN_FREE_TERMS else 0
-        steps.append(_Step(CandidateFilter(some, is_about=True, most=MAX_ABOUT), may_be_best))
-        steps.append(_Step(CandidateFilter(some, is_about=False, most=MAX_MENTIONS), 0))
-        single = tuple(dict.fromkeys(choice[:1] for choice in some))
-        steps.append(_Step(CandidateFilter(single, is_about=False, most=MAX_MENTIONS), 0))
-    return steps
-
-
-def _quorums(terms: Sequence[Term]) -> tuple[tuple[int, ...], ...]:
-    """Which terms a page must have besides the firm ones, if it need not have all: two of the rarest."""
-    free = [number for number, term in enumerate(terms) if not term.is_firm]
-    if 0 < len(free) < len(terms):
-        return ((),)  # the firm ones are enough
-    rarest = sorted(free, key=lambda number: -terms[number].weight)[:MAX_QUORUM]
-    if len(rarest) < 2:
-        return ()
-    if len(rarest) < 3:
-        return tuple((number,) for number in rarest)
-    return tuple(combinations(rarest, 2))
 
 
 async def rows(connection: AsyncConnection, ids: Sequence[int]) -> list[FoundRow]:

@@ -15,13 +15,12 @@ from sqlalchemy.exc import DBAPIError
 from gossamer.problems import Unavailable
 from gossamer.state.db.database import Database
 from gossamer.state.search import search_rows, search_vectors_postgres, search_vectors_sqlite
-from gossamer.state.search.search_document import SearchQuery, read_outline
+from gossamer.state.search.search_document import SearchQuery
 from gossamer.state.search.search_rows import FoundRow
-from gossamer.web.search.passages import Passage, passages_of
-from gossamer.web.search.vectors import NearestPassage, Vector
+from gossamer.web.search.vectors import NearestPages, NearestPassage, Vector
 
-MAX_PASSAGES: Final = 16  # of a page
-_PASSAGES: Final = 1  # grows whenever passages are cut in another way
+MAX_NEAR: Final = 100  # pages that a question is compared with by their words too
+_PASSAGES: Final = 2  # grows whenever passages are cut or chosen in another way
 SERVICE: Final = "search by meaning"
 NO_PGVECTOR: Final = (
     "PostgreSQL needs the extension pgvector 0.7 or newer; install it, and run CREATE EXTENSION vector"
@@ -38,21 +37,9 @@ _COUNT: Final = text(
 )
 
 
-class NearRow(NamedTuple):
-    """A page that was found by meaning, and which of its passages is nearest."""
-
-    row: FoundRow
-    place: int  # among its passages
-
-
 class EmbeddedPages(NamedTuple):
     pages: int  # in the search index
     embedded: int  # of them, those that have vectors
-
-
-def embedded_passages(page: FoundRow) -> list[Passage]:
-    """The passages of a page that have vectors, in the order of these."""
-    return passages_of(page.text, read_outline(page.outline))[:MAX_PASSAGES]
 
 
 def space_of(model: str, dimensions: int) -> str:
@@ -103,13 +90,15 @@ class SearchVectors:
         async with self._database.write() as connection:
             await self._dialect.put(connection, space, pages)
 
-    async def nearest(self, query: SearchQuery, space: str, vector: Vector, least: float) -> list[NearRow]:
+    async def nearest(self, query: SearchQuery, space: str, vector: Vector, least: float) -> NearestPages:
         """The pages nearest to a vector, of those that have a similarity of at least `least`."""
         await self.prepare()
         async with self._database.scan() as connection:
-            near: list[NearestPassage] = await self._dialect.nearest(connection, query, space, vector, least)
-            places = {one.page: one.place for one in near}
-            return [NearRow(row, places[row.id]) for row in await search_rows.rows(connection, list(places))]
+            near: list[NearestPassage] = await self._dialect.nearest(
+                connection, query, space, vector, least, MAX_NEAR
+            )
+        is_full = len(near) == MAX_NEAR
+        return NearestPages(near, near[-1].similarity if is_full else least)
 
     @property
     def _dialect(self) -> ModuleType:

@@ -54,7 +54,7 @@ async def put(connection: AsyncConnection, space: str, pages: Sequence[tuple[int
 
 
 async def nearest(
-    connection: AsyncConnection, query: SearchQuery, space: str, vector: Vector, least: float
+    connection: AsyncConnection, query: SearchQuery, space: str, vector: Vector, least: float, most: int
 ) -> list[NearestPassage]:
     """The nearest pages, best first."""
     parameters = {
@@ -66,7 +66,7 @@ async def nearest(
         "vector": _text(vector),
         "least": least,
         "most": MAX_COMPARED,
-        "limit": query.limit,
+        "limit": most,
     }
     return [NearestPassage(*row) for row in await connection.execute(_NEAREST, parameters)]
 

@@ -46,7 +46,7 @@ async def put(connection: AsyncConnection, space: str, pages: Sequence[tuple[int
 
 
 async def nearest(
-    connection: AsyncConnection, query: SearchQuery, space: str, vector: Vector, least: float
+    connection: AsyncConnection, query: SearchQuery, space: str, vector: Vector, least: float, most: int
 ) -> list[NearestPassage]:
     """The nearest pages, best first. Vectors are compared in chunks, so that memory is bounded."""
     found: list[NearestPassage] = []
@@ -66,8 +66,8 @@ async def nearest(
             break
         before = rows[-1][0]
         compared += sum(len(packed) for _, packed in rows)
-        found += await asyncio.to_thread(_compare, rows, vector, least, query.limit)
-        found = nlargest(query.limit, found, key=lambda near: (near.similarity, near.page))
+        found += await asyncio.to_thread(_compare, rows, vector, least, most)
+        found = nlargest(most, found, key=lambda near: (near.similarity, near.page))
     return found
 
 

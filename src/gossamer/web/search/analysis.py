@@ -1,13 +1,14 @@
 """Analysis: the terms of a page by which it is found, and how much it is about each of them.
 
 A term is the stem of a word in the language of the page. The weight of a term is what BM25 calls the
-frequency part, over all fields of the page: a word in the title, a heading or the URL counts as if the text
-had it several times. It is computed once, when the page is indexed, so a search compares pages without
-reading them. How rare a term is, is known when somebody searches (`state/search/lexicon`).
+frequency part, over all fields of the page: a word in the title, a heading, the URL or the first words below
+the main heading counts as if the text had it several times. It is computed once, when the page is indexed, so
+a search compares pages without reading them. How rare a term is, is known when somebody searches
+(`state/search/lexicon`).
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -22,12 +23,14 @@ MAX_FORMS: Final = 2_000  # of a page
 
 TITLE: Final = 14.0
 HEADING: Final = 5.0
+LEAD: Final = 14.0
 DESCRIPTION: Final = 3.0
 ADDRESS: Final = 3.0
-MAX_HEADINGS_COUNTED: Final = 3  # headings that have the same word
-SATURATION: Final = 8.0  # how soon repeating a word adds nothing
-USUAL_WORDS: Final = 1_000  # a word in a longer text counts less
-LENGTH: Final = 0.6  # how much less
+LEAD_WORDS: Final = 20
+MAX_HEADINGS_COUNTED: Final = 2  # headings that have the same word
+SATURATION: Final = 12.0  # how soon repeating a word adds nothing
+USUAL_WORDS: Final = 2_000  # a word in a longer text counts less
+LENGTH: Final = 0.5  # how much less
 TOP_LEVEL: Final = 35
 ABOUT_LEVEL: Final = 18  # a page is about the words with this level, wherever it has them
 _LEVELS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -42,6 +45,7 @@ class PageTexts(NamedTuple):
     description: str
     text: str
     language: str
+    lead: str = ""  # what stands below the main heading
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +54,7 @@ class Analysis:
 
     language: str  # that the stems are of; empty if there are none
     title: list[str]
-    about: list[str]  # of headings, the description and the URL, and what the text says most
+    about: list[str]  # of headings, the lead, the description and the URL, and what the text says most
     body: list[str]
     forms: list[str]  # words that differ from their stems, each once
     terms: list[str]  # each once
@@ -64,14 +68,21 @@ def analyse(page: PageTexts) -> Analysis:
     headings = words(" ".join(page.headings), MAX_ABOUT_WORDS)
     description = words(page.description, MAX_ABOUT_WORDS)
     address = _address_words(page.url)
+    lead = words(page.lead, LEAD_WORDS)
     language = _language(page.language, found)
     stems: Mapping[str, str] = stems_of(language) if language else _Same()
-    body_terms, title_terms, heading_terms, description_terms, address_terms = (
-        [stems[word] for word in field] for field in (found, title, headings, description, address)
+    body_terms, title_terms, heading_terms, lead_terms, description_terms, address_terms = (
+        [stems[word] for word in field] for field in (found, title, headings, lead, description, address)
     )
-    weights = Counter[str](body_terms)
-    levels = _levels(weights, len(found), title_terms, heading_terms, description_terms, address_terms)
-    about = [*heading_terms, *description_terms, *address_terms]
+    fields = (
+        (title_terms, TITLE, 1),
+        (heading_terms, HEADING, MAX_HEADINGS_COUNTED),
+        (lead_terms, LEAD, 1),
+        (description_terms, DESCRIPTION, 1),
+        (address_terms, ADDRESS, 1),
+    )
+    levels = _levels(body_terms, fields)
+    about = [*heading_terms, *lead_terms, *description_terms, *address_terms]
     about += [term for term, level in levels.items() if level >= ABOUT_LEVEL]
     distinct = {*found, *title, *headings, *description, *address}
     forms = [word for word in distinct if stems[word] != word]
@@ -99,22 +110,11 @@ def _language(declared: str, found: Sequence[str]) -> str:
     return language if has_stems(language) else ""
 
 
-def _levels(
-    counts: Counter[str],
-    length: int,
-    title: Sequence[str],
-    headings: Sequence[str],
-    description: Sequence[str],
-    address: Sequence[str],
-) -> dict[str, int]:
-    slack = SATURATION * (1 - LENGTH + LENGTH * length / USUAL_WORDS)
-    weights: dict[str, float] = dict(counts)
-    for field, boost, most in (
-        (title, TITLE, 1),
-        (headings, HEADING, MAX_HEADINGS_COUNTED),
-        (description, DESCRIPTION, 1),
-        (address, ADDRESS, 1),
-    ):
+def _levels(body: Sequence[str], fields: Iterable[tuple[Sequence[str], float, int]]) -> dict[str, int]:
+    """The level of each term; fields are terms, how much one counts, and how often it does."""
+    slack = SATURATION * (1 - LENGTH + LENGTH * len(body) / USUAL_WORDS)
+    weights: dict[str, float] = dict(Counter(body))
+    for field, boost, most in fields:
         for term, times in Counter(field).items():
             weights[term] = weights.get(term, 0.0) + boost * min(times, most)
     scale = TOP_LEVEL + 0.999

@@ -1,12 +1,22 @@
-"""Fusion: merge several rankings of pages into one (reciprocal rank fusion)."""
+"""Fusion: several rankings of pages become one.
+
+Rankings of providers are merged by rank (reciprocal rank fusion), because their scores say nothing to each
+other. Words and meaning in our own index are merged by score, which finds more: ranks forget how much better
+the first page is than the second. Both scores are brought to a scale from 0 to 1: words as a share of what
+the best page has, and similarities from those that nearly every page has (0) to that of the nearest page (1).
+Models differ in what is similar, so nothing else of a similarity counts.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from gossamer.problems import Problem
+from gossamer.web.search.terms import Standing
+from gossamer.web.search.vectors import NearestPages
 from gossamer.web.url.url import Url, cache_form
 
+MEANING: Final = 0.8  # how much meaning counts beside words
 SMOOTHING: Final = 60  # the larger, the less the first places stand out
 
 
@@ -63,3 +73,23 @@ def _distinct(hits: Iterable[SearchHit]) -> list[tuple[str, SearchHit]]:
         except Problem:  # a URL that cannot be visited is not a result
             continue
     return list(forms.items())
+
+
+def blend(standings: Mapping[int, Standing], near: NearestPages) -> dict[int, Standing]:
+    """Standings of pages by id, all that are near among them, with what their meaning adds."""
+    if not near.passages:
+        return dict(standings)
+    best = max((one.score for one in standings.values()), default=0.0) or 1.0
+    reach = near.passages[0].similarity - near.floor
+    meanings = {
+        one.page: MEANING * (one.similarity - near.floor) / reach if reach > 0 else MEANING
+        for one in near.passages
+    }
+    return {
+        page: one._replace(
+            score=one.score / best,
+            meaning=meanings.get(page, 0.0),
+            is_behind=one.is_behind and page not in meanings,
+        )
+        for page, one in standings.items()
+    }

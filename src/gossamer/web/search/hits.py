@@ -47,6 +47,7 @@ class HitFinder:
 
     terms: Sequence[Term]
     _known: dict[tuple[str, str], str] = field(default_factory=dict)  # stems of words by language
+    _verdicts: dict[tuple[int, str], dict[str, bool]] = field(default_factory=dict)  # by term and language
 
     def find(self, text: str, language: str, missing: Sequence[int] = ()) -> list[TermHit]:
         """All hits in the order of the text, which is clean (`words.clean`); `missing` are not looked for."""
@@ -62,13 +63,27 @@ class HitFinder:
     def _hits(self, text: str, term: Term, number: int, language: str) -> list[TermHit]:
         hits: dict[int, TermHit] = {}
         beginnings = {_beginning(phrase[0]) for phrase in term.phrases}
+        single = {phrase[0] for phrase in term.phrases if len(phrase) == 1}
+        longer = [phrase for phrase in term.phrases if len(phrase) > 1]
+        is_it = self._verdicts.setdefault((number, language), {})
         for begins in beginnings:
-            if not any(begins != other and begins.startswith(other) for other in beginnings):
-                for start in _places(text, begins):
-                    ends = (self._end(text, start, phrase, language) for phrase in term.phrases)
-                    if end := next(filter(None, ends), 0):
-                        hits[start] = TermHit(start, end, number)
+            if any(begins != other and begins.startswith(other) for other in beginnings):
+                continue
+            for start in _places(text, begins):
+                word = _WORD.match(text, start)
+                if word is None:
+                    continue
+                verdict = is_it.get(word[0])
+                if verdict is None:
+                    verdict = is_it[word[0]] = any(self._is(word[0], said, language) for said in single)
+                end = word.end() if verdict else self._end_of_any(text, start, longer, language)
+                if end:
+                    hits[start] = TermHit(start, end, number)
         return list(hits.values())
+
+    def _end_of_any(self, text: str, start: int, phrases: Sequence[Phrase], language: str) -> int:
+        ends = (self._end(text, start, phrase, language) for phrase in phrases)
+        return next(filter(None, ends), 0)
 
     def _end(self, text: str, start: int, phrase: Phrase, language: str) -> int:
         """Where a phrase ends that begins at `start`; 0 if it does not."""
@@ -97,7 +112,7 @@ def best_passages(
     url: str, text: str, headings: Sequence[TextHeading], hits: Sequence[TermHit], terms: Sequence[Term]
 ) -> list[FoundPassage]:
     """The passages that a question is about, the best first."""
-    passages = passages_of(text, headings)
+    passages = passages_of(text, headings, having=[hit.start for hit in hits])
     weighed = _weigh(passages, text, headings, hits)
     ranked = scores([one for _, one in weighed], {number: term.weight for number, term in enumerate(terms)})
     order = sorted(range(len(weighed)), key=lambda at: (-ranked[at], at))[:MAX_PASSAGES]

@@ -8,6 +8,7 @@ A page is stored as its text and its headings; the passages are made from both w
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -104,23 +105,38 @@ def clean_outlined(outlined: OutlinedText, longest: int) -> OutlinedText:
     return OutlinedText(" ".join(pieces)[:longest], tuple(headings))
 
 
-def passages_of(text: str, headings: Sequence[TextHeading] = (), most: int = PASSAGE_CHARS) -> list[Passage]:
-    """Cut a clean text into passages of at most `most` characters; headings alone are none."""
+def passages_of(
+    text: str,
+    headings: Sequence[TextHeading] = (),
+    most: int = PASSAGE_CHARS,
+    *,
+    having: Sequence[int] | None = None,
+) -> list[Passage]:
+    """Cut a clean text into passages of at most `most` characters; headings alone are none. With `having`,
+    only sections that have one of these places, in order, in their text or their heading."""
     passages: list[Passage] = []
     path: list[tuple[int, str]] = []
-    anchor, begin = "", 0
+    anchor, opened, begin = "", 0, 0  # where the section and its text begin
     for heading in [*headings, None]:
         end = len(text) if heading is None else heading.at
-        above = tuple(name for _, name in path)
-        for number, (start, stop) in enumerate(_cut(text, begin, end, most)):
-            passages.append(Passage(above, text[start:stop], start, anchor, number > 0))
+        if having is None or bisect_left(having, opened) < bisect_left(having, end):
+            above = tuple(name for _, name in path)
+            for number, (start, stop) in enumerate(_cut(text, begin, end, most)):
+                passages.append(Passage(above, text[start:stop], start, anchor, number > 0))
         if heading is not None:
             while path and path[-1][0] >= heading.level:
                 path.pop()
-            begin = heading.at + heading.size
+            opened, begin = heading.at, heading.at + heading.size
             path.append((heading.level, text[heading.at : begin]))
             anchor = heading.anchor
     return passages
+
+
+def lead_of(text: str, headings: Sequence[TextHeading], most: int) -> str:
+    """What stands below the main heading: the first of the highest level. Menus stand above it."""
+    main = min(headings, key=lambda heading: heading.level, default=None)
+    start = 0 if main is None else main.at + main.size
+    return text[start : start + most]
 
 
 def _cut(text: str, start: int, end: int, most: int) -> Iterator[tuple[int, int]]:

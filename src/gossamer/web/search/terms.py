@@ -17,7 +17,7 @@ MAX_TERMS: Final = 12  # that a page is ranked by; the rarest count
 MAX_LANGUAGES: Final = 3  # that a question may be in
 QUESTION_SHARE: Final = 0.25  # of a question's words that are stop words of its language
 USUAL_LEVEL: Final = 9  # of a term, on a page that was indexed without levels
-COVERAGE: Final = 1.0  # how much the share of the terms counts that a page has
+COVERAGE: Final = 0.7  # how much the share of the terms counts that a page has
 MIN_FREE_TERMS: Final = 3  # from this number on, a page that lacks one may be the best
 SHORTER_STEM: Final = 3  # characters that a stem may lack of what its word begins with
 PREFIX: Final = "*"  # at the end of a word of a phrase
@@ -31,6 +31,11 @@ class Term(NamedTuple):
     weight: float
     is_firm: bool  # no page is found without it
 
+    @property
+    def share(self) -> float:
+        """Of the pages, those that have it; about, from how rare it is."""
+        return math.exp(-self.weight)
+
 
 class Standing(NamedTuple):
     """How well a page answers."""
@@ -38,6 +43,12 @@ class Standing(NamedTuple):
     score: float
     missing: tuple[int, ...]  # which terms it lacks
     is_behind: bool  # of few terms it lacks one, so all pages that have them come first
+    meaning: float = 0.0  # what is added to the score because it means what was asked
+
+    @property
+    def order(self) -> tuple[bool, float]:
+        """The better, the less."""
+        return self.is_behind, -(self.score + self.meaning)
 
 
 def languages_of(question: Question, usual: Sequence[str]) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """Vectors: what a text means, as a direction. Texts that mean much the same point much the same way."""
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from gossamer.web.search.passages import Passage
@@ -17,6 +18,16 @@ class NearestPassage(NamedTuple):
     page: int  # the id of its page in the search index
     place: int  # among the passages of its page
     similarity: float  # the cosine of the angle; 1 is the same direction
+
+
+class NearestPages(NamedTuple):
+    """The pages nearest to a question, best first, and what similarity counts as none."""
+
+    passages: Sequence[NearestPassage] = ()
+    floor: float = 0.0
+
+
+NOTHING_NEAR: Final = NearestPages()
 
 
 def passage_input(title: str, passage: Passage) -> str:

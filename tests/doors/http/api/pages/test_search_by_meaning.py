@@ -49,7 +49,7 @@ async def test_with_a_model_it_finds_its_page_and_without_its_answer_words_do(vi
         await service.embeddings.indexer.embed_waiting()
         answer = await search(visit, "doctors")
         (result,) = answer["results"]
-        assert (result["url"], result["source"]) == (HEALTH.url, "embeddings")
+        assert (result["url"], result["source"]) == (HEALTH.url, "index")
         assert result["snippet"] == "Physicians examine patients."
         assert {name: one["status"] for name, one in answer["providers"].items()} == {
             "index": "ok",
