@@ -44,11 +44,12 @@ class TrapWatch:
         near = row.duplicate_of is not None
         novelty = traps.compare(content, task.url_hash, page.body, is_near=near)
         is_evidence = page.status == OK and row.outcome == Outcome.OK
-        weighed = SeenPage(url, content, seen.fingerprint, seen.text, page.body, is_evidence)
+        pattern = pattern_of(url)
+        weighed = SeenPage(url, pattern, content, seen.fingerprint, seen.text, page.body, is_evidence)
         novelty = here.weigh(weighed, novelty)
         retracted = here.take_retracted()
         traps.retractions += bool(retracted)
-        return PageWeight(novelty, SourcePage(task.url, pattern_of(url)), retracted)
+        return PageWeight(novelty, SourcePage(task.url, pattern), retracted)
 
     def follow(
         self, visited: Visited, traps: CrawlTraps, wanted: dict[int, Url], found_on: PageWeight | None

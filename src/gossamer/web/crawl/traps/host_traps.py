@@ -46,6 +46,7 @@ class SeenPage(NamedTuple):
     """A page that was fetched."""
 
     url: Url
+    pattern: UrlPattern
     content: int
     fingerprint: str
     text: str
@@ -94,13 +95,14 @@ class HostTraps:
 
     def weigh(self, page: SeenPage, novelty: Novelty) -> Novelty:
         """What the page adds, given what its text adds; the host is known better afterwards."""
-        pattern = pattern_of(page.url)
+        pattern = page.pattern
         if novelty is Novelty.NEW and self._is_empty(page):
             novelty = Novelty.EXACT
         if page.is_evidence or novelty.adds_nothing:
-            for key in {pattern.text, pattern.family}:
-                self._budget(key).record(novelty)
-        if page.is_evidence:
+            self._budget(pattern.text).record(novelty)
+            if (family := pattern.family) != pattern.text:
+                self._budget(family).record(novelty)
+        if page.is_evidence and (pattern.names or _DRAWN in pattern.path):
             self._learn(page, pattern)
         return novelty
 
@@ -130,7 +132,9 @@ class HostTraps:
 
     def identify(self, url: Url, *, is_link: bool = False) -> FoundLink:
         """Which page a URL is. A link to one that was fetched need not be followed."""
-        pattern = pattern_of(url)
+        return self._identify(url, pattern_of(url), is_link=is_link)
+
+    def _identify(self, url: Url, pattern: UrlPattern, *, is_link: bool) -> FoundLink:
         if self._learner.learned and (names := self._learner.ignored(pattern.path)):
             named = without(url, names)
             if named is not url:
@@ -153,7 +157,7 @@ class HostTraps:
             else:
                 if barren:
                     self._remember_barren(url, barren)
-                yield self.identify(url, is_link=True)
+                yield self._identify(url, pattern, is_link=True)
         if page is not None and is_combined(page.pattern):
             self._facets.earn(page.pattern.path, [pattern.path for pattern, _ in found])
 
