@@ -61,7 +61,7 @@ class SourcePage(NamedTuple):
     pattern: UrlPattern
 
 
-class FoundLink(NamedTuple):
+class SiftedLink(NamedTuple):
     """A link, and what it is to the crawl."""
 
     url: Url
@@ -130,30 +130,30 @@ class HostTraps:
 
     # Links.
 
-    def identify(self, url: Url, *, is_link: bool = False) -> FoundLink:
+    def identify(self, url: Url, *, is_link: bool = False) -> SiftedLink:
         """Which page a URL is. A link to one that was fetched need not be followed."""
         return self._identify(url, pattern_of(url), is_link=is_link)
 
-    def _identify(self, url: Url, pattern: UrlPattern, *, is_link: bool) -> FoundLink:
+    def _identify(self, url: Url, pattern: UrlPattern, *, is_link: bool) -> SiftedLink:
         if self._learner.learned and (names := self._learner.ignored(pattern.path)):
             named = without(url, names)
             if named is not url:
                 parts = parts_of(url, has_drawn=_DRAWN in pattern.path)
                 seen = is_link and self._learner.has_seen(names, parts)
                 shown = _shown(pattern, names)
-                return FoundLink(url, named, shown, merged=TrapKind.PARAMETER, is_seen=seen)
+                return SiftedLink(url, named, shown, merged=TrapKind.PARAMETER, is_seen=seen)
         if has_session(url):
-            return FoundLink(url, url, pattern.path, merged=TrapKind.SESSION_ID)
-        return FoundLink(url, url, pattern.text)
+            return SiftedLink(url, url, pattern.path, merged=TrapKind.SESSION_ID)
+        return SiftedLink(url, url, pattern.text)
 
-    def sift(self, urls: Iterable[Url], novelty: Novelty, page: SourcePage | None) -> Iterator[FoundLink]:
+    def sift(self, urls: Iterable[Url], novelty: Novelty, page: SourcePage | None) -> Iterator[SiftedLink]:
         """Judge the links that were found on a page; None: on a page of another host."""
         found = [(pattern_of(url), url) for url in urls]
         is_fruitful = page is None or self._is_fruitful(found, novelty, page)
         barren = 0 if is_fruitful or page is None else self._barren.get(page.url, 0) + 1
         for pattern, url in found:
             if kind := self._cut(pattern, url, novelty, barren):
-                yield FoundLink(url, url, pattern.family, cut=kind)
+                yield SiftedLink(url, url, pattern.family, cut=kind)
             else:
                 if barren:
                     self._remember_barren(url, barren)
@@ -212,7 +212,7 @@ class HostTraps:
 
     # Telling.
 
-    def count(self, link: FoundLink) -> bool:
+    def count(self, link: SiftedLink) -> bool:
         """Count a link that is not followed; returns whether it is followed all the same, to try."""
         kind = link.cut or link.merged
         if kind is None:
