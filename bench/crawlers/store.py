@@ -61,6 +61,6 @@ class Store:
 
 def told() -> tuple[str, Seeds]:
     """The folder and the seeds of the command line."""
-    folder, file = sys.argv[1:]
+    folder, file = sys.argv[1:3]
     urls = Path(file).read_text().split()
     return folder, Seeds(urls, frozenset(urlsplit(url).netloc for url in urls))

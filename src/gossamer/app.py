@@ -126,10 +126,10 @@ from gossamer.settings.extras import check_extras
 from gossamer.settings.settings import SettingError, Settings
 from gossamer.state.blobs.blobs import Blobs, open_blobs
 from gossamer.state.cache import Cache
-from gossamer.state.crawl.crawl_stats import CrawlStats
 from gossamer.state.crawl.crawls import Crawls
 from gossamer.state.crawl.frontier import Frontier
 from gossamer.state.crawl.hosts import Hosts
+from gossamer.state.crawl.reading.crawl_stats import CrawlStats
 from gossamer.state.db.database import Database, open_database
 from gossamer.state.jobs.batches import BatchLines
 from gossamer.state.jobs.job_waiter import JobWaiter

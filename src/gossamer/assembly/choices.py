@@ -51,7 +51,7 @@ from gossamer.reach.services.llm_openai import OpenAiModel
 from gossamer.reach.services.oidc import OidcProvider
 from gossamer.reach.services.search import Brave, Provider, SearXNG
 from gossamer.settings.settings import SettingError, Settings
-from gossamer.state.crawl.crawl_stats import CrawlStats
+from gossamer.state.crawl.reading.crawl_stats import CrawlStats
 from gossamer.state.db.database import Database
 from gossamer.state.jobs.batches import BatchLines
 from gossamer.state.kv.hot import Hot

@@ -166,6 +166,8 @@ class CrawlKeywords(TypedDict, total=False):
     sitemaps: bool
     ignore_parameters: Sequence[str]
     ignore_trailing_slash: bool
+    traps: Literal["auto", "off"]
+    trap_exceptions: Sequence[str]
     headers: Mapping[str, str]
     webhook: WebhookKeywords | None  # whom to tell of its pages
 

@@ -5,8 +5,8 @@ from msgspec.structs import replace
 from tests.contract.crawl.crawl_ground import NOW, SECOND, Ground, done, page, url, urls
 
 from gossamer.state.crawl import crawl_tables, crawls
-from gossamer.state.crawl.crawl_stats import MANY_HOSTS, CrawlStats, TimeBucket
 from gossamer.state.crawl.crawls import Crawl
+from gossamer.state.crawl.reading.crawl_stats import MANY_HOSTS, CrawlStats, TimeBucket
 from gossamer.state.crawl.settling import HostSettlement, TaskEnd
 from gossamer.state.db.database import Database
 from gossamer.web.crawl.progress import NO_COUNTS

@@ -20,11 +20,12 @@ from gossamer.flows.parsers.parser_pool import ParserPool
 from gossamer.observe.logs import Log
 from gossamer.state.blobs import orphan_blobs
 from gossamer.state.blobs.blobs import Blobs, open_blobs
-from gossamer.state.crawl import crawl_tables
+from gossamer.state.crawl import crawl_tables, trap_rows
 from gossamer.state.crawl.crawled_pages import CrawledPage
 from gossamer.state.crawl.crawls import Crawl
 from gossamer.state.crawl.removal import expired, removed_pages
 from gossamer.state.crawl.settling import HostSettlement, TaskEnd
+from gossamer.state.crawl.trap_rows import TrapNews
 from gossamer.state.db.columns import metadata
 from gossamer.state.db.database import Database
 from gossamer.state.db.tables import audits, search_pages, stray_blobs
@@ -35,6 +36,8 @@ from gossamer.state.search.search_document import IndexedDocument
 from gossamer.state.search.search_index import SearchIndex
 from gossamer.state.tenants.activity import ActivityFilter, Actor, list_activity
 from gossamer.state.wakeups.wakeups import open_wakeups
+from gossamer.web.crawl.traps.host_traps import TrapState
+from gossamer.web.crawl.traps.trap import TrapCount, TrapKind
 from gossamer.web.pages.page import Page
 from gossamer.web.search.question import Question
 
@@ -166,6 +169,10 @@ async def test_everything_of_a_crawl_goes_and_another_stays_as_it_was(archive: A
         for crawl in (gone, kept):
             of = {"id": f"of {crawl.id[3:]}", "tenant_id": archive.ground.tenant, "crawl_id": crawl.id}
             await connection.execute(insert(crawl_tables.archives).values(**of, **file, **counts))
+            trap = TrapCount(TrapKind.CALENDAR, "/{n}", 1, "http://a.example/2031")
+            await trap_rows.keep(
+                connection, [("a.example:80", TrapNews(crawl.id, TrapState(), (trap,)))], NOW
+            )
     before = await archive.rows(kept)
     assert all(found for name, found in (await archive.rows(gone)).items()), "it has something in every table"
     assert all(found for name, found in before.items())

@@ -4,7 +4,7 @@ import pytest
 from tests.contract.crawl.crawl_ground import NOW, Ground, page, urls
 
 from gossamer.state.crawl.crawl_counts import MINUTE_MS
-from gossamer.state.crawl.crawl_stats import CrawlStats
+from gossamer.state.crawl.reading.crawl_stats import CrawlStats
 from gossamer.state.crawl.settling import HostSettlement, TaskEnd
 from gossamer.state.db.database import Database
 from gossamer.web.outcome.outcome import Outcome

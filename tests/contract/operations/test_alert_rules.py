@@ -24,8 +24,8 @@ from gossamer.observe.metrics import Metrics
 from gossamer.problems import Unavailable
 from gossamer.reach.net.certificates import Certificates
 from gossamer.state.backup import records
-from gossamer.state.crawl.crawl_stats import CrawlStats
 from gossamer.state.crawl.crawl_tables import crawl_minutes, unindexed
+from gossamer.state.crawl.reading.crawl_stats import CrawlStats
 from gossamer.state.db.database import Database
 from gossamer.state.jobs import heartbeats
 from gossamer.state.jobs.job import NewJob

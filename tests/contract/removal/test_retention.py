@@ -12,10 +12,10 @@ from tests.contract.removal.world import DAY, HOST, NEW, NOW, OLD, World, open_w
 
 from gossamer.flows.crawl.reading.results import CrawlResults, WantedContent
 from gossamer.flows.crawl.reading.site_memories import SiteMemories
-from gossamer.state.crawl.crawl_stats import CrawlStats
 from gossamer.state.crawl.crawled_pages import PageFilter
 from gossamer.state.crawl.crawls import Crawls
 from gossamer.state.crawl.frontier import Frontier
+from gossamer.state.crawl.reading.crawl_stats import CrawlStats
 from gossamer.state.db.database import Database
 
 

@@ -23,8 +23,8 @@ from gossamer.flows.upkeep.overview import (
 from gossamer.flows.upkeep.overview_feed import OverviewFeed
 from gossamer.observe.metrics import Metrics
 from gossamer.problems import Unavailable
-from gossamer.state.crawl.crawl_stats import CrawlStats
 from gossamer.state.crawl.crawl_tables import crawl_minutes
+from gossamer.state.crawl.reading.crawl_stats import CrawlStats
 from gossamer.state.db.database import Database
 from gossamer.state.jobs.job import NewJob
 from gossamer.state.jobs.jobs import Jobs

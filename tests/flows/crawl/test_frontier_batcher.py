@@ -8,9 +8,9 @@ from gossamer.flows.crawl.frontier_batcher import FrontierBatcher
 from gossamer.flows.crawl.seeds import seeds_of
 from gossamer.flows.crawl.watch import CrawlWatch
 from gossamer.observe.metrics import Metrics
-from gossamer.state.crawl.crawl_stats import CrawlStats
 from gossamer.state.crawl.crawled_pages import CrawledPage
 from gossamer.state.crawl.hosts import Release
+from gossamer.state.crawl.reading.crawl_stats import CrawlStats
 from gossamer.state.crawl.settling import HostSettlement, TaskEnd
 from gossamer.state.tenants.tenants import PUBLIC
 from gossamer.web.crawl.spec import CrawlSpec

@@ -12,7 +12,7 @@ from gossamer.flows.upkeep.health import Checkup, ProbeResult
 from gossamer.reach.net.certificates import CertificateState
 from gossamer.state.backup.records import last_backup
 from gossamer.state.blobs import orphan_blobs
-from gossamer.state.crawl.crawl_stats import CrawlStats
+from gossamer.state.crawl.reading.crawl_stats import CrawlStats
 from gossamer.state.db.database import Database
 from gossamer.state.jobs import heartbeats, job_table, work_now
 from gossamer.state.jobs.heartbeats import Heartbeat

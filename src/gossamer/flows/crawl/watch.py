@@ -12,7 +12,7 @@ from gossamer.concurrency.periodic import every
 from gossamer.observe.logs import Log
 from gossamer.observe.metrics import Metrics
 from gossamer.problems import Unavailable
-from gossamer.state.crawl.crawl_stats import CrawlStats, TimeBucket
+from gossamer.state.crawl.reading.crawl_stats import CrawlStats, TimeBucket
 
 EVERY_SECONDS: Final = 5.0
 MINUTE: Final = 60  # seconds

@@ -15,7 +15,7 @@ from gossamer.flows.alerts.alerts import Alerts
 from gossamer.flows.upkeep.health import Checkup, Health, Status
 from gossamer.problems import Unavailable
 from gossamer.settings.values import Money
-from gossamer.state.crawl.crawl_stats import CrawlStats, TimeBucket
+from gossamer.state.crawl.reading.crawl_stats import CrawlStats, TimeBucket
 from gossamer.state.db.database import Database
 from gossamer.state.jobs import heartbeats, job_table, work_now
 from gossamer.state.jobs.job import JobState, QueueDepth

@@ -165,7 +165,7 @@ async def get(connection: AsyncConnection, crawl_id: str, url_hash: str) -> Stor
     return None if row is None else StoredPage(**row._mapping)
 
 
-class PageContent(NamedTuple):
+class KnownContent(NamedTuple):
     """What identifies the content of a page."""
 
     fingerprint: str
@@ -176,10 +176,10 @@ class PageContent(NamedTuple):
 
 async def contents(
     connection: AsyncConnection, crawl_id: str, *, before: Position | None = None, limit: int
-) -> tuple[list[PageContent], Position | None]:
+) -> tuple[list[KnownContent], Position | None]:
     """The contents of pages that are no duplicates, newest first; and where to go on, if there are more."""
     query = (
-        select(*(_pages[name] for name in PageContent._fields), _pages.crawled_at)
+        select(*(_pages[name] for name in KnownContent._fields), _pages.crawled_at)
         .where(_pages.crawl_id == crawl_id, _pages.fingerprint != "", _pages.duplicate_of.is_(None))
         .order_by(_pages.crawled_at.desc(), _pages.url_hash.desc())
         .limit(limit)
@@ -188,4 +188,4 @@ async def contents(
         query = query.where(tuple_(_pages.crawled_at, _pages.url_hash) < before[:2])
     rows = (await connection.execute(query)).all()
     last = Position(rows[-1].crawled_at, rows[-1].url_hash) if len(rows) == limit else None
-    return [PageContent(*row[:-1]) for row in rows], last
+    return [KnownContent(*row[:-1]) for row in rows], last

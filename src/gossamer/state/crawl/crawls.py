@@ -20,10 +20,11 @@ from sqlalchemy import ColumnElement, Row, Select, and_, false, or_, select, upd
 from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
 
-from gossamer.state.crawl import new_urls, waiting
+from gossamer.state.crawl import new_urls, trap_rows, waiting
 from gossamer.state.crawl.crawl_counts import DAY_MS
 from gossamer.state.crawl.crawl_tables import crawl_hosts, crawls, hosts
 from gossamer.state.crawl.new_urls import NewUrl
+from gossamer.state.crawl.trap_rows import StoredTrap
 from gossamer.state.crawl.waiting import Waiting
 from gossamer.state.db.database import Database, clock, insert_into
 from gossamer.state.webhooks import publishing
@@ -189,6 +190,11 @@ class Crawls:
         """What the crawl waits for while none of its URLs is being fetched."""
         async with self.database.read() as connection:
             return await find_waiting(connection, crawl, now=now)
+
+    async def traps(self, crawl: Crawl) -> list[StoredTrap]:
+        """The traps that it has met."""
+        async with self.database.read() as connection:
+            return await trap_rows.listing(connection, crawl.id)
 
     async def some(self, crawl_ids: Sequence[str]) -> dict[str, Crawl]:
         """The crawls that exist, by id."""

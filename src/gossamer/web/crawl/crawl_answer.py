@@ -7,6 +7,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from gossamer.web.crawl.progress import CrawlCounts, CrawlState, WaitReason
 from gossamer.web.crawl.spec import CrawlOptions
+from gossamer.web.crawl.traps.trap import Trap
 from gossamer.web.documents.warc.bad_archive import BadArchive
 from gossamer.web.webhooks.webhook import AcceptedWebhook
 
@@ -76,6 +77,10 @@ class ShownCrawl(msgspec.Struct, rename="camel"):
         ShownWaiting | None,
         Meta(description="Why a `running` crawl sends no requests, or which quota has paused it."),
     ] = None
+    traps: Annotated[
+        list[Trap],
+        Meta(description="What was not followed because it would never end; the greatest first, up to 100."),
+    ] = []
     webhook: Annotated[
         AcceptedWebhook | UnsetType, Meta(description="Only in the answer to the request that gave it.")
     ] = UNSET

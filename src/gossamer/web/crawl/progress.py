@@ -26,7 +26,13 @@ class UrlCounts(Struct, frozen=True, kw_only=True, rename="camel"):
     in_progress: Annotated[int, Meta(description="Taken by a worker.")]
     completed: Annotated[int, Meta(description="Answered, whatever the answer was; sitemaps count too.")]
     failed: Annotated[int, Meta(description="Not answered, after all attempts.")]
-    blocked: Annotated[int, Meta(description="Not fetched, because robots.txt does not allow it.")]
+    blocked: Annotated[
+        int,
+        Meta(
+            description="Not fetched, because robots.txt does not allow it, or because it turned out to be "
+            "the same page as another URL."
+        ),
+    ]
 
     @property
     def left(self) -> int:

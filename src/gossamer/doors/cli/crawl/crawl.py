@@ -16,6 +16,7 @@ from gossamer.doors.cli.crawl.telling import (
     progress_of,
     report_end,
     say_how_to_continue,
+    say_traps,
     why_it_waits,
 )
 from gossamer.doors.cli.crawl.watched import WatchedCrawl
@@ -103,7 +104,7 @@ def crawl(
         )
         if access.server is None and not quiet:
             await _mention_others(web, begun)
-        return await _print(begun, written, progress, access)
+        return await _print(begun, written, progress, access, quiet=quiet)
 
     try:
         code = uvloop.run(access.ask(work))
@@ -140,7 +141,9 @@ async def _mention_others(web: Client, begun: CrawlRun) -> None:
         click.echo(f"{subject} running here too, and will go on: see gossamer crawls list.", err=True)
 
 
-async def _print(run: CrawlRun, written: Output, progress: ProgressLine, access: WebAccess) -> int:
+async def _print(
+    run: CrawlRun, written: Output, progress: ProgressLine, access: WebAccess, *, quiet: bool
+) -> int:
     printed = PrintedPages(written)
     teller = CrawlTeller(progress, access.server)
     try:
@@ -154,6 +157,8 @@ async def _print(run: CrawlRun, written: Output, progress: ProgressLine, access:
         click.echo(why_it_waits(ended.reason), err=True)
     counts = ended.crawl.counts
     progress.show(progress_of(counts, progress.seconds), is_last=True)
+    if not quiet:
+        say_traps(ended.crawl.traps)
     return report_end(run.id, counts, ended.end, printed, command=access.command)
 
 

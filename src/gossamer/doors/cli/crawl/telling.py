@@ -8,11 +8,13 @@ import click
 from gossamer.doors.cli.crawl.crawl_output import Output
 from gossamer.web.crawl.progress import CrawlCounts
 from gossamer.web.crawl.shown_page import ShownPage
+from gossamer.web.crawl.traps.trap import Trap
 
 FAILED: Final = 1
 WAITS: Final = 3
 INTERRUPTED: Final = 130
 PATIENCE: Final = 120.0  # seconds to wait for a host
+SHOWN_TRAPS: Final = 5
 End = Literal["over", "interrupted", "waits"]
 _REASONS: Final = {
     "robots_unreachable": "does not serve its robots.txt",
@@ -56,6 +58,19 @@ def say_how_to_continue(crawl_id: str, *, is_paused: bool, command: str = "gossa
         click.echo(f"Paused. Go on with: {command} crawl --resume {crawl_id}", err=True)
     else:
         click.echo(f"To print the stored pages: {command} crawls pages {crawl_id}", err=True)
+
+
+def say_traps(traps: Sequence[Trap]) -> None:
+    """What was not followed, and how to follow it all the same."""
+    if not traps:
+        return
+    cut = sum(trap.cut for trap in traps)
+    click.echo(f"About {cut:,} URLs were not followed, because they lead nowhere:", err=True)
+    for trap in traps[:SHOWN_TRAPS]:
+        click.echo(f"  {trap.cut:>7,}  {trap.kind.value}  {trap.pattern}  e.g. {trap.example}", err=True)
+    if len(traps) > SHOWN_TRAPS:
+        click.echo(f"  and {len(traps) - SHOWN_TRAPS} more patterns", err=True)
+    click.echo("--trap-exception PATTERN follows some of them, --traps off all.", err=True)
 
 
 def report_end(

@@ -18,9 +18,9 @@ from gossamer.doors.cli.shared.progress import ProgressLine
 from gossamer.doors.cli.shared.writing import reserve, write
 from gossamer.doors.embedded.owner import as_owner
 from gossamer.web.crawl.crawl_answer import ShownCrawl
-from gossamer.web.crawl.llms import is_listed
 from gossamer.web.crawl.scope import Reach
 from gossamer.web.crawl.shown_page import ShownPage
+from gossamer.web.markdown.llms import is_listed
 from gossamer.web.outcome.outcome import Outcome
 
 NOTHING: Final = 3

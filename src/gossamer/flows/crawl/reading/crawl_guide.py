@@ -11,8 +11,8 @@ from typing import Final
 from gossamer.flows.crawl.reading.results import CrawlResults, PageWithContent, WantedContent
 from gossamer.state.crawl.crawled_pages import USUAL_OUTCOME, PageFilter, StoredPage
 from gossamer.state.crawl.crawls import Crawl
-from gossamer.web.crawl import llms
-from gossamer.web.crawl.llms import GuidePage
+from gossamer.web.markdown import llms
+from gossamer.web.markdown.llms import GuidePage
 from gossamer.web.url.url import Url
 
 MAX_LISTED: Final = 5_000  # pages in llms.txt

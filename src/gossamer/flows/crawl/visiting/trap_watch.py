@@ -9,7 +9,7 @@ from gossamer.flows.crawl.visiting.visit import Visited
 from gossamer.state.crawl.new_urls import NewUrl
 from gossamer.web.crawl.crawl_view import CrawlView
 from gossamer.web.crawl.traps.crawl_traps import CrawlTraps, content_of
-from gossamer.web.crawl.traps.host_traps import FoundLink, SeenPage, SourcePage
+from gossamer.web.crawl.traps.host_traps import SeenPage, SiftedLink, SourcePage
 from gossamer.web.crawl.traps.novelty import Novelty
 from gossamer.web.crawl.traps.url_pattern import pattern_of
 from gossamer.web.outcome.outcome import Outcome
@@ -44,21 +44,22 @@ class TrapWatch:
         near = row.duplicate_of is not None
         novelty = traps.compare(content, task.url_hash, page.body, is_near=near)
         is_evidence = page.status == OK and row.outcome == Outcome.OK
-        weighed = SeenPage(url, content, seen.fingerprint, seen.text, page.body, is_evidence)
+        pattern = pattern_of(url)
+        weighed = SeenPage(url, pattern, content, seen.fingerprint, seen.text, page.body, is_evidence)
         novelty = here.weigh(weighed, novelty)
         retracted = here.take_retracted()
         traps.retractions += bool(retracted)
-        return PageWeight(novelty, SourcePage(task.url, pattern_of(url)), retracted)
+        return PageWeight(novelty, SourcePage(task.url, pattern), retracted)
 
     def follow(
         self, visited: Visited, traps: CrawlTraps, wanted: dict[int, Url], found_on: PageWeight | None
-    ) -> Iterator[FoundLink]:
+    ) -> Iterator[SiftedLink]:
         """The links to follow, each with the URL that identifies it. All others are counted."""
         by_host: dict[str, dict[int, Url]] = {}
         for key, url in wanted.items():
             if traps.is_exempt(url):
                 visited.keys.append(key)
-                yield FoundLink(url, url, "")
+                yield SiftedLink(url, url, "")
             elif found_on is None:
                 visited.keys.append(key)
                 yield traps.of(url.site).identify(url)
@@ -70,7 +71,7 @@ class TrapWatch:
 
     def _sift(
         self, visited: Visited, traps: CrawlTraps, host: str, links: dict[int, Url], found_on: PageWeight
-    ) -> Iterator[FoundLink]:
+    ) -> Iterator[SiftedLink]:
         here = traps.of(host)
         page = found_on.page if host == visited.task.host else None
         judged = here.sift(links.values(), found_on.novelty, page)
@@ -82,7 +83,7 @@ class TrapWatch:
                 self._known.add([mark])
                 here.count(link)
 
-    def row_of(self, visited: Visited, link: FoundLink, new: Callable[[Url], NewUrl]) -> NewUrl | None:
+    def row_of(self, visited: Visited, link: SiftedLink, new: Callable[[Url], NewUrl]) -> NewUrl | None:
         """The row of a link to follow; None if another URL of the same page is there already."""
         row = new(link.named)
         if link.merged is not None and self._is_there(visited, link, row):
@@ -91,7 +92,7 @@ class TrapWatch:
             return new(link.url) if tried else None
         return row if link.named is link.url else replace(row, url=link.href)
 
-    def _is_there(self, visited: Visited, link: FoundLink, row: NewUrl) -> bool:
+    def _is_there(self, visited: Visited, link: SiftedLink, row: NewUrl) -> bool:
         key = hash(row.url_hash) ^ visited.plan.salt_of(visited.task) ^ NAMED
         if link.is_seen or key in self._known or key in visited.keys:
             return True

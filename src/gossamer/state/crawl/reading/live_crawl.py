@@ -3,16 +3,18 @@
 Everything is read by index, and costs the same for a crawl of any size.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from sqlalchemy import literal_column, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from gossamer.state.crawl import crawls
+from gossamer.state.crawl import crawls, trap_rows
 from gossamer.state.crawl.crawl_counts import MINUTE_MS
 from gossamer.state.crawl.crawl_tables import crawl_hosts, crawl_minutes, crawled_pages
 from gossamer.state.crawl.crawls import Crawl
+from gossamer.state.crawl.trap_rows import StoredTrap
 from gossamer.state.crawl.waiting import Waiting
 from gossamer.state.db.database import clock
 
@@ -55,6 +57,7 @@ class LiveCrawl:
     rate: float  # pages a second, over the last minute
     hosts: tuple[BusyHost, ...]  # the busiest first
     pages: tuple[NewestPage, ...]  # the newest first
+    traps: Sequence[StoredTrap] = ()
 
 
 async def look(connection: AsyncConnection, crawl_id: str, *, now: int | None = None) -> LiveCrawl | None:
@@ -68,6 +71,7 @@ async def look(connection: AsyncConnection, crawl_id: str, *, now: int | None = 
         await _rate(connection, crawl, now),
         await _busiest(connection, crawl_id),
         await _newest(connection, crawl_id),
+        await trap_rows.listing(connection, crawl_id),
     )
 
 

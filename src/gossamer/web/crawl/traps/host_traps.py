@@ -46,6 +46,7 @@ class SeenPage(NamedTuple):
     """A page that was fetched."""
 
     url: Url
+    pattern: UrlPattern
     content: int
     fingerprint: str
     text: str
@@ -60,7 +61,7 @@ class SourcePage(NamedTuple):
     pattern: UrlPattern
 
 
-class FoundLink(NamedTuple):
+class SiftedLink(NamedTuple):
     """A link, and what it is to the crawl."""
 
     url: Url
@@ -94,13 +95,14 @@ class HostTraps:
 
     def weigh(self, page: SeenPage, novelty: Novelty) -> Novelty:
         """What the page adds, given what its text adds; the host is known better afterwards."""
-        pattern = pattern_of(page.url)
+        pattern = page.pattern
         if novelty is Novelty.NEW and self._is_empty(page):
             novelty = Novelty.EXACT
         if page.is_evidence or novelty.adds_nothing:
-            for key in {pattern.text, pattern.family}:
-                self._budget(key).record(novelty)
-        if page.is_evidence:
+            self._budget(pattern.text).record(novelty)
+            if (family := pattern.family) != pattern.text:
+                self._budget(family).record(novelty)
+        if page.is_evidence and (pattern.names or _DRAWN in pattern.path):
             self._learn(page, pattern)
         return novelty
 
@@ -128,32 +130,34 @@ class HostTraps:
 
     # Links.
 
-    def identify(self, url: Url, *, is_link: bool = False) -> FoundLink:
+    def identify(self, url: Url, *, is_link: bool = False) -> SiftedLink:
         """Which page a URL is. A link to one that was fetched need not be followed."""
-        pattern = pattern_of(url)
+        return self._identify(url, pattern_of(url), is_link=is_link)
+
+    def _identify(self, url: Url, pattern: UrlPattern, *, is_link: bool) -> SiftedLink:
         if self._learner.learned and (names := self._learner.ignored(pattern.path)):
             named = without(url, names)
             if named is not url:
                 parts = parts_of(url, has_drawn=_DRAWN in pattern.path)
                 seen = is_link and self._learner.has_seen(names, parts)
                 shown = _shown(pattern, names)
-                return FoundLink(url, named, shown, merged=TrapKind.PARAMETER, is_seen=seen)
+                return SiftedLink(url, named, shown, merged=TrapKind.PARAMETER, is_seen=seen)
         if has_session(url):
-            return FoundLink(url, url, pattern.path, merged=TrapKind.SESSION_ID)
-        return FoundLink(url, url, pattern.text)
+            return SiftedLink(url, url, pattern.path, merged=TrapKind.SESSION_ID)
+        return SiftedLink(url, url, pattern.text)
 
-    def sift(self, urls: Iterable[Url], novelty: Novelty, page: SourcePage | None) -> Iterator[FoundLink]:
+    def sift(self, urls: Iterable[Url], novelty: Novelty, page: SourcePage | None) -> Iterator[SiftedLink]:
         """Judge the links that were found on a page; None: on a page of another host."""
         found = [(pattern_of(url), url) for url in urls]
         is_fruitful = page is None or self._is_fruitful(found, novelty, page)
         barren = 0 if is_fruitful or page is None else self._barren.get(page.url, 0) + 1
         for pattern, url in found:
             if kind := self._cut(pattern, url, novelty, barren):
-                yield FoundLink(url, url, pattern.family, cut=kind)
+                yield SiftedLink(url, url, pattern.family, cut=kind)
             else:
                 if barren:
                     self._remember_barren(url, barren)
-                yield self.identify(url, is_link=True)
+                yield self._identify(url, pattern, is_link=True)
         if page is not None and is_combined(page.pattern):
             self._facets.earn(page.pattern.path, [pattern.path for pattern, _ in found])
 
@@ -208,7 +212,7 @@ class HostTraps:
 
     # Telling.
 
-    def count(self, link: FoundLink) -> bool:
+    def count(self, link: SiftedLink) -> bool:
         """Count a link that is not followed; returns whether it is followed all the same, to try."""
         kind = link.cut or link.merged
         if kind is None:

@@ -19,6 +19,8 @@ def runs_in_circles(path: str, *, adds_nothing: bool) -> bool:
     if path.count("/") < FEW:
         return False
     folders = [each for each in path.split("/") if each]
+    if len(set(folders)) == len(folders):
+        return False
     if rounds(folders) >= (CIRCLES if adds_nothing else MAX_CIRCLES):
         return True
     if not adds_nothing or len(folders) < SAME:

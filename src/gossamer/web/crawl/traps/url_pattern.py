@@ -8,10 +8,9 @@ The first folder is kept as it is, because it often says which part of a site an
 """
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import unquote_plus
 
 from gossamer.web.url.url import Url
@@ -29,8 +28,9 @@ _TOKEN: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12
 _ENDING: Final = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,4}")
 
 
-@dataclass(frozen=True, slots=True)
-class UrlPattern:
+class UrlPattern(NamedTuple):
+    """Its text is the whole of it."""
+
     text: str
     path: str  # the part of it before the parameters
     names: tuple[str, ...]  # of the parameters, sorted
@@ -38,10 +38,8 @@ class UrlPattern:
     @property
     def family(self) -> str:
         """What it has in common with patterns of other folders and depths."""
-        parts = self.path.split("/")
-        if len(parts) <= FEW_PARTS:
-            return self.text
-        return _RUN.sub(r"/{\1}+", "/" + "/".join(["{word}", *parts[2:]])) + self.text[len(self.path) :]
+        path = _family(self.path)
+        return path + self.text[len(self.path) :] if self.names else path
 
 
 def pattern_of(url: Url) -> UrlPattern:
@@ -67,6 +65,12 @@ def pairs_of(query: str) -> list[tuple[str, str]]:
             name, _, value = piece.partition("=")
             found.append((_lowered(name), value))
     return found
+
+
+@lru_cache(maxsize=2_000)
+def _family(path: str) -> str:
+    parts = path.split("/")
+    return path if len(parts) <= FEW_PARTS else _RUN.sub(r"/{\1}+", "/".join(["", "{word}", *parts[2:]]))
 
 
 @lru_cache(maxsize=1_000)

@@ -45,6 +45,8 @@ def test_the_command_has_the_flags_that_people_know() -> None:
         "sitemaps": "--no-sitemaps",
         "ignore_parameters": "--ignore-parameter",
         "ignore_trailing_slash": "--ignore-trailing-slash",
+        "traps": "--traps",
+        "trap_exceptions": "--trap-exception",
         "headers": "--header",
         "name": "--name",
     }

@@ -118,7 +118,7 @@ class CrawlEventsEndpoints:
 
 def to_progress(live: LiveCrawl) -> CrawlProgress:
     return CrawlProgress(
-        **_fields(to_api(live.crawl, live.waiting)),
+        **_fields(to_api(live.crawl, live.waiting, live.traps)),
         rate=live.rate,
         hosts=[ShownBusyHost(**same_fields(ShownBusyHost, host)) for host in live.hosts],
         pages=[_to_page(page) for page in live.pages],

@@ -15,7 +15,7 @@ from gossamer.flows.crawl.reading.crawl_guide import MAX_LISTED, CrawlGuides
 from gossamer.problems import Problem
 from gossamer.state.crawl.crawls import Crawl, Crawls
 from gossamer.state.tenants.tenants import Role
-from gossamer.web.crawl.llms import GuidePage, full_part, guide
+from gossamer.web.markdown.llms import GuidePage, full_part, guide
 from gossamer.web.url.url import Url
 
 MARKDOWN: Final = "text/markdown"

@@ -1,5 +1,6 @@
 """Bodies and answers of the crawl endpoints."""
 
+from collections.abc import Iterable
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -8,10 +9,12 @@ from msgspec import Meta
 from gossamer.doors.http.api.admin.jobs import Cursor
 from gossamer.doors.http.core import timestamps
 from gossamer.state.crawl.crawls import Crawl
+from gossamer.state.crawl.trap_rows import StoredTrap
 from gossamer.state.crawl.waiting import Waiting
 from gossamer.web.crawl.crawl_answer import LISTED_SEEDS, CrawlLine, ShownCrawl, ShownOptions, ShownWaiting
 from gossamer.web.crawl.progress import CrawlCounts, CrawlState
 from gossamer.web.crawl.spec import CrawlSpec
+from gossamer.web.crawl.traps.trap import Trap, TrapKind
 
 MAX_LISTED: Final = 100
 MAX_BODY: Final = 3_000_000  # bytes, enough for that many URLs of the greatest length
@@ -28,7 +31,7 @@ class CrawlQuery(msgspec.Struct, forbid_unknown_fields=True):
     limit: Annotated[int, Meta(ge=1, le=MAX_LISTED, description="Crawls in a page.")] = 50
 
 
-def to_api(crawl: Crawl, waiting: Waiting | None = None) -> ShownCrawl:
+def to_api(crawl: Crawl, waiting: Waiting | None = None, traps: Iterable[StoredTrap] = ()) -> ShownCrawl:
     here = f"/api/crawls/{crawl.id}"
     return ShownCrawl(
         crawl_id=crawl.id,
@@ -45,7 +48,13 @@ def to_api(crawl: Crawl, waiting: Waiting | None = None) -> ShownCrawl:
         waiting=None
         if waiting is None
         else ShownWaiting(waiting.reason, timestamps.from_ms(waiting.until), waiting.hosts),
+        traps=[_trap(each) for each in traps],
     )
+
+
+def _trap(trap: StoredTrap) -> Trap:
+    shown = msgspec.structs.asdict(trap) | {"since": timestamps.from_ms(trap.since)}
+    return Trap(**shown | {"kind": TrapKind(trap.kind)})
 
 
 def to_line(crawl: Crawl) -> CrawlLine:
@@ -85,6 +94,16 @@ EXAMPLE_CRAWL: Final = ShownCrawl(
     finished_at=None,
     status_url=f"/api/crawls/{EXAMPLE_ID}",
     pages_url=f"/api/crawls/{EXAMPLE_ID}/pages",
+    traps=[
+        Trap(
+            kind=TrapKind.PARAMETER,
+            pattern="/shop/{word}?sid",
+            host="example.com:443",
+            cut=1_412,
+            example="https://example.com/shop/boots?sid=9f86d081884c7d65",
+            since="2026-01-01T12:00:09.000Z",
+        )
+    ],
 )
 EXAMPLE_LINE: Final = CrawlLine(
     crawl_id=EXAMPLE_ID,

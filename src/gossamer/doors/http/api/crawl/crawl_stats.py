@@ -16,8 +16,8 @@ from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.routing import Route
 from gossamer.flows.tenants.admit import unauthorized
 from gossamer.problems import validation_error
-from gossamer.state.crawl.crawl_stats import CrawlStats, TimeBucket
 from gossamer.state.crawl.crawls import Crawls
+from gossamer.state.crawl.reading.crawl_stats import CrawlStats, TimeBucket
 from gossamer.state.tenants.tenants import Role
 from gossamer.web.crawl.progress import CrawlCounts
 from gossamer.web.outcome.outcome_counts import OutcomeCounts

@@ -71,7 +71,7 @@ class CrawlsEndpoints:
 
     async def get_crawl(self, exchange: Exchange, id: str) -> ShownCrawl:
         crawl = await crawl_of(self.crawls, exchange, id)
-        return to_api(crawl, await self.crawls.waiting(crawl))
+        return to_api(crawl, await self.crawls.waiting(crawl), await self.crawls.traps(crawl))
 
     async def pause_crawl(self, exchange: Exchange, id: str) -> ShownCrawl:
         return await self._change(exchange, id, self.control.pause)

@@ -20,7 +20,7 @@ from gossamer.doors.http.dashboard.core.filters import filters, list_links, to_q
 from gossamer.doors.http.dashboard.core.form import NO_FORM, Form
 from gossamer.doors.http.dashboard.work.crawl_list import CRAWLS
 from gossamer.doors.http.dashboard.work.struct_form import fields_of
-from gossamer.doors.http.dashboard.work.words import WAITS, explain
+from gossamer.doors.http.dashboard.work.words import TRAP_KINDS, WAITS, explain
 from gossamer.web.crawl.crawl_answer import ShownCrawl, ShownOptions
 from gossamer.web.outcome.outcome import Outcome
 from gossamer.web.outcome.outcome_counts import OutcomeCounts
@@ -83,6 +83,7 @@ class CrawlPages:
             success=_success(crawl),
             options=_options(crawl.options),
             waits=WAITS,
+            trap_kinds=TRAP_KINDS,
         )
 
     async def show_pages(self, exchange: Exchange, id: str, query: CrawlPagesShown) -> Response:

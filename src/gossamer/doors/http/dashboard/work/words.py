@@ -6,6 +6,7 @@ from typing import Final
 from gossamer.reach.net.fetch_reason import FetchReason
 from gossamer.web.crawl.progress import WaitReason
 from gossamer.web.crawl.scope import OutOfScope
+from gossamer.web.crawl.traps.trap import TrapKind
 from gossamer.web.outcome.outcome import Outcome
 
 OUTCOMES: Final[Mapping[str, str]] = {
@@ -36,9 +37,20 @@ SCOPE: Final[Mapping[str, str]] = {
     OutOfScope.NOT_INCLUDED: "matches no pattern of include",
     OutOfScope.EXCLUDED: "matches a pattern of exclude",
 }
+TRAP_KINDS: Final[Mapping[TrapKind, str]] = {
+    TrapKind.SESSION_ID: "Session ids",
+    TrapKind.PARAMETER: "Parameters without effect",
+    TrapKind.COPIES: "Links of copies",
+    TrapKind.DUPLICATES: "Pages that add nothing",
+    TrapKind.CALENDAR: "Calendar without end",
+    TrapKind.FACETS: "Combined filters",
+    TrapKind.REPEATING_PATH: "Path in circles",
+    TrapKind.DEEP_PATH: "Very deep path",
+}
 _REASONS: Final[Mapping[str, str]] = {
     "robots": "robots.txt does not allow it.",
     "robots_unreachable": "robots.txt cannot be fetched, so nothing is.",
+    f"trap_{TrapKind.PARAMETER}": "It is the same page as another URL, which is stored.",
     "defect": "Reading it failed because of a defect here. The server's log has the details.",
     FetchReason.HOSTNAME_BLOCKED: "The address is one that requests are never sent to.",
     FetchReason.PORT_BLOCKED: "The port is one that requests are never sent to.",

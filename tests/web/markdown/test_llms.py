@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.web.crawl.llms import MAX_PAGE_CHARS, GuidePage, full_part, guide
+from gossamer.web.markdown.llms import MAX_PAGE_CHARS, GuidePage, full_part, guide
 from gossamer.web.url.url import Url
 
 LINK = re.compile(r"- \[(?:[^\[\]\\]|\\.)+\]\(https://a\.example/[^()\s]*\)(?:: (?:[^\[\]<>\\]|\\.)+)?")
