@@ -2,6 +2,7 @@
 
 from gossamer.state.backup import backup_tables
 from gossamer.state.crawl import crawl_tables
+from gossamer.state.crawl.refresh import refresh_tables
 from gossamer.state.db import tables
 from gossamer.state.db.columns import metadata
 from gossamer.state.operations import operation_tables
@@ -15,6 +16,7 @@ __all__ = [
     "metadata",
     "operation_tables",
     "pay_tables",
+    "refresh_tables",
     "schedule_tables",
     "tables",
     "webhook_tables",

@@ -25,6 +25,7 @@ from gossamer.state.crawl.crawl_tables import (
     trap_states,
     unindexed,
 )
+from gossamer.state.crawl.refresh.refresh_tables import fresh_pages, page_versions, refresh_days
 from gossamer.state.crawl.removal.removed_pages import OwnedCrawl
 from gossamer.state.db.bulk import bulk
 from gossamer.state.webhooks import endpoints
@@ -109,7 +110,12 @@ KEYS: Final[dict[Table, str]] = {
     crawl_days: "day",
     trap_states: "host",
     crawl_traps: "host",
+    fresh_pages: "url_hash",
+    page_versions: "url_hash",
+    refresh_days: "host",
 }
+# Those that go after its URLs, pages and their content.
+LAST: Final = tuple(table for table in KEYS if table not in (frontier, unindexed))
 _DROP: Final = {table: _dropping(table, key) for table, key in KEYS.items()}
 
 
