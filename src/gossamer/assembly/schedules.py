@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from gossamer.flows.crawl.refreshing.recrawl_starter import RecrawlStarter
 from gossamer.flows.schedules.starter import Starter, TaskStarter
 from gossamer.flows.schedules.task_starters import AuditStarter, BatchStarter, CrawlStarter
 from gossamer.web.schedules.schedule_words import ScheduleKind
@@ -25,4 +26,4 @@ def open_starters(
     service: "Service", tasks: Mapping[ScheduleKind, TaskStarter]
 ) -> dict[ScheduleKind, Starter]:
     """Of all schedules: a new kind of work adds its starter here."""
-    return {**tasks}
+    return {**tasks, ScheduleKind.RECRAWL: RecrawlStarter(service.frontier, service.quotas)}

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Required, TypedDict
 
 from gossamer.web.crawl.scope import Reach
+from gossamer.web.crawl.spec import Refreshing
 from gossamer.web.pages.capture_answer import Paper, PictureFormat
 from gossamer.web.pages.map_request import SitemapUse
 from gossamer.web.pages.page_request import Format, Rendering
@@ -154,8 +155,19 @@ class CrawlKeywords(TypedDict, total=False):
     sitemaps: bool
     ignore_parameters: Sequence[str]
     ignore_trailing_slash: bool
+    refresh: Refreshing
+    refresh_budget: int
+    refresh_least: int  # seconds
+    refresh_most: int
     headers: Mapping[str, str]
     webhook: WebhookKeywords | None  # whom to tell of its pages
+
+
+class RefreshKeywords(TypedDict, total=False):
+    refresh: Refreshing
+    refresh_budget: int
+    refresh_least: int  # seconds
+    refresh_most: int
 
 
 class AuditKeywords(TypedDict, total=False):

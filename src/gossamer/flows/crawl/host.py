@@ -240,7 +240,7 @@ class HostCrawl:
         if len(visited.urls) > MAX_URLS:
             await self._parts.frontier.add(task.crawl_id, visited.urls)
             visited.urls.clear()
-        self._self._put(visited)
+        self._put(visited)
 
     async def _fetch_and_process(self, task: CrawlTask, plan: CrawlPlan, url: Url, rules: Rules) -> Visited:
         rendering = "never" if task.as_sitemap else plan.spec.rendering

@@ -26,9 +26,11 @@ from gossamer.state.crawl.crawl_tables import crawl_hosts, crawls, hosts
 from gossamer.state.crawl.new_urls import NewUrl
 from gossamer.state.crawl.waiting import Waiting
 from gossamer.state.db.database import Database, clock, insert_into
+from gossamer.state.schedules import schedules
 from gossamer.state.webhooks import publishing
 from gossamer.web.crawl.progress import NO_COUNTS, CrawlCounts, CrawlState, WaitReason
 from gossamer.web.crawl.spec import CrawlSpec
+from gossamer.web.schedules.schedule_words import ScheduleKind
 from gossamer.web.webhooks.webhook import LongWork, WorkEvent
 
 HOSTS_ROUSED_AT_ONCE: Final = 1_000
@@ -139,6 +141,7 @@ async def cancel(connection: AsyncConnection, crawl_id: str, *, now: int | None 
     over = {"state": "canceled", "finished_at": clock(now), "is_default": False, "held_by": None}
     if not await _change(connection, crawl_id, ("running", "paused"), **over):
         return False
+    await schedules.remove_of_subject(connection, ScheduleKind.RECRAWL, crawl_id)
     await forget_headers(connection, [crawl_id])
     await publishing.note_ended_crawls(connection, [crawl_id])
     return True

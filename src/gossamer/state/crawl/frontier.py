@@ -110,6 +110,10 @@ class Frontier:
     def __init__(self, database: Database) -> None:
         self._database = database
 
+    @property
+    def database(self) -> Database:
+        return self._database
+
     async def add(self, crawl_id: str, urls: Sequence[NewUrl], *, now: int | None = None) -> int:
         """Add URLs; returns how many were new. A crawl that was done goes on; a canceled one takes none."""
         added = 0

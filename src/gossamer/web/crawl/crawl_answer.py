@@ -6,6 +6,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from gossamer.web.crawl.progress import CrawlCounts, CrawlState, WaitReason
+from gossamer.web.crawl.refresh.freshness import ShownFreshness
 from gossamer.web.crawl.spec import CrawlOptions
 from gossamer.web.warc.bad_archive import BadArchive
 from gossamer.web.webhooks.webhook import AcceptedWebhook
@@ -75,6 +76,9 @@ class ShownCrawl(msgspec.Struct, rename="camel"):
     waiting: Annotated[
         ShownWaiting | None,
         Meta(description="Why a `running` crawl sends no requests, or which quota has paused it."),
+    ] = None
+    freshness: Annotated[
+        ShownFreshness | None, Meta(description="How fresh a crawl with `refresh` is, and what that takes.")
     ] = None
     webhook: Annotated[
         AcceptedWebhook | UnsetType, Meta(description="Only in the answer to the request that gave it.")

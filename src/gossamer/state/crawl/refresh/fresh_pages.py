@@ -83,7 +83,7 @@ async def known_pages(
     return found
 
 
-def _known_page(row: Row[Any]) -> KnownPage:
+def _known_page(row: Any) -> KnownPage:
     mark = PageContentMark(
         status=row.status_code,
         outcome=row.outcome,

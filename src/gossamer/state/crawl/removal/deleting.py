@@ -28,7 +28,9 @@ from gossamer.state.crawl.crawl_tables import (
 from gossamer.state.crawl.refresh.refresh_tables import fresh_pages, page_versions, refresh_days
 from gossamer.state.crawl.removal.removed_pages import OwnedCrawl
 from gossamer.state.db.bulk import bulk
+from gossamer.state.schedules import schedules
 from gossamer.state.webhooks import endpoints
+from gossamer.web.schedules.schedule_words import ScheduleKind
 
 ROWS_AT_ONCE: Final = 1_000  # in one transaction
 
@@ -60,6 +62,9 @@ async def mark(
     is_new = changed.rowcount == 1
     if is_new:
         await crawl_rows.cancel(connection, crawl_id, now=now)
+        await schedules.remove_of_subject(
+            connection, ScheduleKind.RECRAWL, crawl_id
+        )  # also of one that is over
     return await _find(connection, which, is_new=is_new)
 
 
