@@ -25,6 +25,7 @@ from gossamer.doors.http.api.crawl.crawl_guide import CrawlGuideEndpoints
 from gossamer.doors.http.api.crawl.crawl_page_links import PageLinksEndpoints
 from gossamer.doors.http.api.crawl.crawl_pages import CrawlPagesEndpoints
 from gossamer.doors.http.api.crawl.crawl_preview import CrawlPreviewEndpoints
+from gossamer.doors.http.api.crawl.crawl_refresh import CrawlRefreshEndpoints
 from gossamer.doors.http.api.crawl.crawl_stats import StatsEndpoints
 from gossamer.doors.http.api.crawl.crawls import CrawlsEndpoints
 from gossamer.doors.http.api.crawl.domains import DomainsEndpoints
@@ -96,6 +97,7 @@ class Api:
     crawls: CrawlsEndpoints
     crawl_pages: CrawlPagesEndpoints
     page_links: PageLinksEndpoints
+    crawl_refresh: CrawlRefreshEndpoints
     crawl_events: CrawlEventsEndpoints
     crawl_preview: CrawlPreviewEndpoints
     crawl_guide: CrawlGuideEndpoints
@@ -155,7 +157,10 @@ def open_api(service: "Service") -> Api:
         batch=BatchEndpoints(
             service.batches, service.jobs, service.batch_lines, service.deleter, service.subscriber
         ),
-        crawls=CrawlsEndpoints(crawls, service.seeder, control, service.deleter, service.subscriber),
+        crawls=CrawlsEndpoints(
+            crawls, service.seeder, control, service.deleter, service.subscriber, service.crawl_refresher
+        ),
+        crawl_refresh=CrawlRefreshEndpoints(crawls, pages, service.crawl_refresher),
         crawl_pages=pages,
         page_links=PageLinksEndpoints(pages, LinksInFinder(service.crawl_results, service.kept_links)),
         crawl_events=CrawlEventsEndpoints(crawls, service.crawl_feed),

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from gossamer.flows.crawl.refreshing.recrawl_starter import RecrawlStarter
 from gossamer.flows.monitors.monitor_starter import MonitorStarter
 from gossamer.flows.schedules.starter import Starter, TaskStarter
 from gossamer.flows.schedules.task_starters import AuditStarter, BatchStarter, CrawlStarter
@@ -26,4 +27,8 @@ def open_starters(
     service: "Service", tasks: Mapping[ScheduleKind, TaskStarter]
 ) -> dict[ScheduleKind, Starter]:
     """Of all schedules: a new kind of work adds its starter here."""
-    return {**tasks, ScheduleKind.MONITOR: MonitorStarter(service.monitors)}
+    return {
+        **tasks,
+        ScheduleKind.MONITOR: MonitorStarter(service.monitors),
+        ScheduleKind.RECRAWL: RecrawlStarter(service.frontier, service.quotas),
+    }

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Required, TypedDict
 
 from gossamer.web.crawl.scope import Reach
+from gossamer.web.crawl.spec import Refreshing
 from gossamer.web.memory.memory_entry import MemoryFormat
 from gossamer.web.pages.capture_answer import Paper, PictureFormat
 from gossamer.web.pages.map_request import SitemapUse
@@ -168,8 +169,19 @@ class CrawlKeywords(TypedDict, total=False):
     ignore_trailing_slash: bool
     traps: Literal["auto", "off"]
     trap_exceptions: Sequence[str]
+    refresh: Refreshing
+    refresh_budget: int
+    refresh_least: int  # seconds
+    refresh_most: int
     headers: Mapping[str, str]
     webhook: WebhookKeywords | None  # whom to tell of its pages
+
+
+class RefreshKeywords(TypedDict, total=False):
+    refresh: Refreshing
+    refresh_budget: int
+    refresh_least: int  # seconds
+    refresh_most: int
 
 
 class AuditKeywords(TypedDict, total=False):

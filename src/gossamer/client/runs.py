@@ -13,13 +13,14 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar, Unpack
 from urllib.parse import quote, urlencode
 
 import msgspec
 
 from gossamer.client.errors import ConnectionFailed
 from gossamer.client.lines import read_bytes, read_lines
+from gossamer.client.options import RefreshKeywords, body_of
 from gossamer.web.crawl.crawl_answer import ShownCrawl
 from gossamer.web.crawl.graph.graph_answer import (
     ExportFormat,
@@ -29,6 +30,8 @@ from gossamer.web.crawl.graph.graph_answer import (
     GraphSection,
     GraphSort,
 )
+from gossamer.web.crawl.refresh.freshness import QueuedRefresh
+from gossamer.web.crawl.refresh.shown_version import ShownVersion, VersionList
 from gossamer.web.crawl.shown_page import ShownPage
 from gossamer.web.outcome.job_state import JobState
 from gossamer.web.pages.batch_result import BatchResult
@@ -110,6 +113,20 @@ class CrawlRun(LongRun[ShownPage]):
     async def stop(self) -> ShownCrawl:
         """End it for good. Stored pages stay."""
         return await self._client.ask("POST", f"{self._path}/stop", ShownCrawl)
+
+    async def change(self, **options: Unpack[RefreshKeywords]) -> ShownCrawl:
+        """Keep it fresh, or change how."""
+        body = body_of("change", RefreshKeywords, options)
+        return await self._client.ask("PATCH", self._path, ShownCrawl, body)
+
+    async def refresh(self) -> QueuedRefresh:
+        """Visit its pages again now, as many as their budget allows."""
+        return await self._client.ask("POST", f"{self._path}/refresh", QueuedRefresh)
+
+    async def versions(self, page_id: str) -> list[ShownVersion]:
+        """What a page was, newest first."""
+        path = f"{self._path}/pages/{page_id}/versions"
+        return (await self._client.ask("GET", path, VersionList)).versions
 
     async def delete(self) -> None:
         """Delete it with everything that it has stored."""

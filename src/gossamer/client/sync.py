@@ -9,11 +9,13 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iter
 from concurrent.futures import CancelledError
 from functools import wraps
 from types import TracebackType
-from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar, Unpack
 
 from gossamer.client.client import Client
 from gossamer.client.memory import MemoryClient
+from gossamer.client.options import RefreshKeywords
 from gossamer.client.runs import BatchRun, CrawlRun, LongRun
+from gossamer.web.crawl.crawl_answer import ShownCrawl
 from gossamer.web.crawl.graph.graph_answer import (
     ExportFormat,
     GraphAnswer,
@@ -21,6 +23,7 @@ from gossamer.web.crawl.graph.graph_answer import (
     GraphPart,
     GraphSection,
 )
+from gossamer.web.crawl.refresh.shown_version import ShownVersion
 from gossamer.web.crawl.shown_page import ShownPage
 from gossamer.web.memory.memory_entry import MemoryEntry
 from gossamer.web.pages.batch_result import BatchResult
@@ -153,6 +156,15 @@ class SyncCrawlRun(SyncRun[CrawlRun, ShownPage]):
     resume = _controlling(CrawlRun.resume)
     stop = _controlling(CrawlRun.stop)
     delete = _controlling(CrawlRun.delete)
+    refresh = _controlling(CrawlRun.refresh)
+
+    def change(self, **options: Unpack[RefreshKeywords]) -> ShownCrawl:
+        """Keep it fresh, or change how."""
+        return self.loop.run(self.run.change(**options))
+
+    def versions(self, page_id: str) -> list[ShownVersion]:
+        """What a page was, newest first."""
+        return self.loop.run(self.run.versions(page_id))
 
     def stored(self) -> Iterator[ShownPage]:
         """The pages that are stored by now."""

@@ -24,6 +24,7 @@ from gossamer.flows.crawl.politeness.robots import RobotsFiles, Rules
 from gossamer.flows.crawl.visiting.fetch import LEARNED, CrawlFetcher
 from gossamer.flows.crawl.visiting.page_parser import PageParser, is_quick_here
 from gossamer.flows.crawl.visiting.page_processor import PageProcessor
+from gossamer.flows.crawl.visiting.revisiting import note_visit
 from gossamer.flows.crawl.visiting.visit import Visited, blocked, broken, put_off, unanswered, unreadable
 from gossamer.flows.crawl.writer import Writer
 from gossamer.flows.render.serve import LimitReached
@@ -166,25 +167,29 @@ class HostCrawl:
             self._parts.log.warning("crawl_paused", "a host waits", host=self._held.host, why=away.detail)
 
     async def _handle(self, task: CrawlTask, plan: CrawlPlan) -> None:
-        parts, held, url = self._parts, self._held, Url.parse(task.url)
+        parts, url = self._parts, Url.parse(task.url)
         if not await parts.plans.is_running(plan):
             return
         if merged := parts.processor.find_merged(task, plan):
-            parts.writer.put(held, merged)
+            self._put(merged)
             return
         try:
             rules = self._rules or await self._learn_rules(url, plan)
         except Unavailable:
             raise
         except Problem as problem:  # the host does not exist, or must not be visited
-            parts.writer.put(held, unanswered(task, plan, problem, parts.randomness()))
+            self._put(unanswered(task, plan, problem, parts.randomness()))
             return
         if rules.unknown and not rules.again:
             self._rest(REST_SECONDS)
         elif not rules.robots.allows(url.target):
-            parts.writer.put(held, blocked(task, plan, "robots_unreachable" if rules.unknown else "robots"))
+            self._put(blocked(task, plan, "robots_unreachable" if rules.unknown else "robots"))
         elif await self._wait_turn():
             await self._visit(task, plan, url, rules)
+
+    def _put(self, visited: Visited) -> None:
+        note_visit(visited, self._parts.randomness())
+        self._parts.writer.put(self._held, visited)
 
     async def _learn_rules(self, url: Url, plan: CrawlPlan) -> Rules:
         """The host's rules; fetching them counts as a request to the host."""
@@ -235,7 +240,7 @@ class HostCrawl:
         if len(visited.urls) > MAX_URLS:
             await self._parts.frontier.add(task.crawl_id, visited.urls)
             visited.urls.clear()
-        self._parts.writer.put(held, visited)
+        self._put(visited)
 
     async def _fetch_and_process(self, task: CrawlTask, plan: CrawlPlan, url: Url, rules: Rules) -> Visited:
         rendering = "never" if task.as_sitemap else plan.spec.rendering
@@ -245,7 +250,7 @@ class HostCrawl:
                 if rendered is not None:
                     return rendered
             began = asyncio.get_running_loop().time()
-            page = await self._parts.fetcher.fetch(url, plan.spec, plan.crawl.tenant_id)
+            page = await self._parts.fetcher.fetch(url, plan.spec, plan.crawl.tenant_id, known=task.known)
             self._record_answer(page, began)
             visited = await self._process(task, plan, page, rules)
             if rendering == "auto":

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer import problems
+from gossamer.flows.crawl.refreshing import fresh_schedule
 from gossamer.flows.render.render_capacity import RenderCapacity
 from gossamer.flows.tenants.admit import Caller
 from gossamer.flows.tenants.quotas import Quota, Quotas, quota_tier_of
@@ -133,6 +134,8 @@ class Seeder:
             request_id=request_id,
             urls=urls,
         )
+        if spec.keeps_fresh:
+            await fresh_schedule.add(connection, self.quotas, caller, crawl.id)
         await _record(connection, crawl, Action.CRAWL_STARTED, by, spec.seeds[0] if spec.seeds else "")
         return crawl
 
@@ -203,6 +206,7 @@ class Seeder:
     def check(self, caller: Caller, spec: CrawlSpec) -> None:
         """Raises `Problem` for options that this caller cannot have."""
         check_headers(spec.headers)
+        fresh_schedule.check_refresh(caller, spec, is_private=spec.is_private)
         self.quotas.check_crawl_pages(caller, spec.max_pages)
         if spec.delay is not None and spec.delay < self.min_delay and caller.role is not Role.ADMIN:
             raise Problem(

@@ -264,6 +264,7 @@ def _task_end(visited: Visited, held: HeldHost, now: float, places: Iterator[Sto
         due_at=due_at,
         reason=visited.reason,
         counts=visited.counts,
+        visit=visited.visit,
     )
 
 

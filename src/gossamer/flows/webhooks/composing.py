@@ -128,4 +128,4 @@ def _tell_page(group: str, results: str, page: EventPage) -> ToldPage:
         where = f"{results}?cursor={page.id}&limit=1"
     else:
         where = f"{results}/{page.id}/content" if page.has_content else f"{results}/{page.id}"
-    return ToldPage(page.id, page.url, page.ok, where)
+    return ToldPage(page.id, page.url, page.ok, where, page.change or UNSET)

@@ -69,7 +69,7 @@ class CountChange:
 
 _LOCK: Final = bulk(
     """
-SELECT id, tenant_id, state, deleting, revision, max_pages - pages - in_progress AS room,
+SELECT id, tenant_id, state, deleting, revision, keeps_fresh, max_pages - pages - in_progress AS room,
     EXISTS (SELECT 1 FROM webhook_endpoints WHERE webhook_endpoints.tenant_id = crawls.tenant_id
         AND disabled_at IS NULL AND ended_at IS NULL) AS has_listener
 FROM crawls
@@ -131,7 +131,8 @@ class CrawlsGone(Exception):
 
 async def lock(executor: Executor, crawl_ids: Iterable[str]) -> Rows:
     """Lock the crawls in the order of their ids; returns id, tenant, state, whether it is being deleted,
-    revision, room for more pages, and whether somebody of the tenant listens to webhooks."""
+    revision, whether it is kept fresh, room for more pages, and whether somebody of the tenant listens to
+    webhooks."""
     return await _LOCK(executor, None, [(crawl_id,) for crawl_id in sorted(set(crawl_ids))])
 
 

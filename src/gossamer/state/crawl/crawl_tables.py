@@ -50,6 +50,7 @@ crawls: Final = Table(
     Column("quota_tier", String, nullable=True),  # whose quotas it is held to; empty: to none
     Column("held_by", String, nullable=True),  # the quota that has paused it
     Column("has_webhook", Boolean, nullable=False, server_default=false()),  # unused since 0007
+    Column("keeps_fresh", Boolean, nullable=False, server_default=false()),  # its pages are visited again
     CheckConstraint("state IN ('running', 'paused', 'done', 'canceled')", name="state"),
     CheckConstraint("(state IN ('done', 'canceled')) = (finished_at IS NOT NULL)", name="finished_when_over"),
     CheckConstraint("pending >= 0 AND in_progress >= 0", name="counts"),

@@ -111,6 +111,7 @@ class PageFilter(Struct, frozen=True, kw_only=True):
     status_code: int | None = None
     outcome: str | None = None
     contains: str = ""  # a text in the URL or the title
+    since: int = 0  # stored at this time or later
 
     def conditions(self) -> list[ColumnElement[bool]]:
         conditions: list[ColumnElement[bool]] = [_pages.crawl_id == self.crawl_id]
@@ -120,6 +121,8 @@ class PageFilter(Struct, frozen=True, kw_only=True):
             conditions += _either(_pages.outcome, self.outcome, USUAL_OUTCOME)
         if self.hosts is not None:
             conditions.append(_pages.host.in_(self.hosts))
+        if self.since:
+            conditions.append(_pages.crawled_at >= self.since)
         if self.contains:
             places = (_pages.url, _pages.title)
             conditions.append(or_(*(place.icontains(self.contains, autoescape=True) for place in places)))

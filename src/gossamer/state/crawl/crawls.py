@@ -10,7 +10,7 @@
 A crawl that is being deleted is canceled, and is not found here any more; see `deleting.py`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
@@ -27,9 +27,11 @@ from gossamer.state.crawl.new_urls import NewUrl
 from gossamer.state.crawl.trap_rows import StoredTrap
 from gossamer.state.crawl.waiting import Waiting
 from gossamer.state.db.database import Database, clock, insert_into
+from gossamer.state.schedules import schedules
 from gossamer.state.webhooks import publishing
 from gossamer.web.crawl.progress import NO_COUNTS, CrawlCounts, CrawlState, WaitReason
 from gossamer.web.crawl.spec import CrawlSpec
+from gossamer.web.schedules.schedule_words import ScheduleKind
 from gossamer.web.webhooks.webhook import LongWork, WorkEvent
 
 HOSTS_ROUSED_AT_ONCE: Final = 1_000
@@ -140,6 +142,7 @@ async def cancel(connection: AsyncConnection, crawl_id: str, *, now: int | None 
     over = {"state": "canceled", "finished_at": clock(now), "is_default": False, "held_by": None}
     if not await _change(connection, crawl_id, ("running", "paused"), **over):
         return False
+    await schedules.remove_of_subject(connection, ScheduleKind.RECRAWL, crawl_id)
     await forget_headers(connection, [crawl_id])
     await publishing.note_ended_crawls(connection, [crawl_id])
     return True
@@ -327,12 +330,24 @@ async def set_seeds(connection: AsyncConnection, crawl_id: str, seeds: Sequence[
     )
 
 
+async def set_refresh(connection: AsyncConnection, crawl_id: str, options: Mapping[str, Any]) -> None:
+    """Change the options of refreshing, by their names in the stored spec. The crawl is locked."""
+    found = select(_crawls.spec_json).where(_crawls.id == crawl_id)
+    stored = _stored.decode(await connection.scalar(found) or "")
+    changed = replace(stored, spec=stored.spec | dict(options))
+    keeps_fresh = _spec(changed.spec).keeps_fresh
+    change = update(crawls).where(_crawls.id == crawl_id)
+    await connection.execute(
+        change.values(spec_json=msgspec.json.encode(changed).decode(), keeps_fresh=keeps_fresh)
+    )
+
+
 async def forget_headers(connection: AsyncConnection, crawl_ids: Sequence[str]) -> None:
-    """Headers may be secret, and a crawl that is over does not need them."""
+    """Headers may be secret, and a crawl that is over does not need them. One that is kept fresh does."""
     query = select(_crawls.id, _crawls.spec_json).where(_crawls.id.in_(crawl_ids))
     for crawl_id, spec_json in (await connection.execute(query)).all():
         stored = _stored.decode(spec_json)
-        if stored.spec.get("headers"):
+        if stored.spec.get("headers") and (stored.is_private or not _spec(stored.spec).keeps_fresh):
             bare = replace(stored, spec=stored.spec | {"headers": {}})
             change = update(crawls).where(_crawls.id == crawl_id)
             await connection.execute(change.values(spec_json=msgspec.json.encode(bare).decode()))
@@ -362,6 +377,7 @@ def _new_row(
         "is_default": False,
         "spec_json": msgspec.json.encode(stored).decode(),
         "max_pages": spec.max_pages,
+        "keeps_fresh": spec.keeps_fresh,
         "created_at": clock(now),
         "request_id": "",
         **dict.fromkeys(_COUNTS, 0),

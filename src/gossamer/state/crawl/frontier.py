@@ -27,6 +27,8 @@ from gossamer.state.crawl.crawl_counts import CountChange, CrawlsGone
 from gossamer.state.crawl.crawl_tables import crawls, frontier
 from gossamer.state.crawl.hosts import HostLease, Hosts, Record, still_held
 from gossamer.state.crawl.new_urls import NewUrl
+from gossamer.state.crawl.refresh import fresh_pages
+from gossamer.state.crawl.refresh.fresh_pages import KnownPage
 from gossamer.state.crawl.removal.crawl_blobs import NO_LINKS, LinksAt
 from gossamer.state.crawl.settling import CrawlTask, HostSettlement, LeasesLost
 from gossamer.state.db.bulk import bulk
@@ -108,6 +110,10 @@ class Frontier:
     def __init__(self, database: Database) -> None:
         self._database = database
 
+    @property
+    def database(self) -> Database:
+        return self._database
+
     async def add(self, crawl_id: str, urls: Sequence[NewUrl], *, now: int | None = None) -> int:
         """Add URLs; returns how many were new. A crawl that was done goes on; a canceled one takes none."""
         added = 0
@@ -143,7 +149,10 @@ class Frontier:
                 taken += best
             tasks: dict[str, list[CrawlTask]] = {host: [] for host in held}
             revisions = {row.id: row.revision for row in locked}
-            for task in await _mark_taken(connection, taken, revisions, now):
+            fresh = {row.id for row in locked if row.keeps_fresh}
+            keys = [(row.crawl_id, row.url_hash) for row in taken if row.crawl_id in fresh]
+            known = await fresh_pages.known_pages(connection, keys)
+            for task in await _mark_taken(connection, taken, revisions, known, now):
                 tasks[task.host].append(task)
             return tasks
 
@@ -251,7 +260,11 @@ def _in_turns(best: Sequence[Rows]) -> Rows:
 
 
 async def _mark_taken(
-    connection: AsyncConnection, rows: Rows, revisions: Mapping[str, int], now: int | None
+    connection: AsyncConnection,
+    rows: Rows,
+    revisions: Mapping[str, int],
+    known: Mapping[tuple[str, str], KnownPage],
+    now: int | None,
 ) -> list[CrawlTask]:
     if not rows:
         return []
@@ -272,6 +285,7 @@ async def _mark_taken(
             hops=row.hops,
             as_sitemap=bool(row.as_sitemap),
             revision=revisions[row.crawl_id],
+            known=known.get((row.crawl_id, row.url_hash)),
         )
         for row in rows
     ]

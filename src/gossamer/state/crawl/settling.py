@@ -13,6 +13,8 @@ from gossamer.state.crawl.crawl_counts import CountChange
 from gossamer.state.crawl.crawled_pages import CrawledPage
 from gossamer.state.crawl.hosts import HostLease
 from gossamer.state.crawl.new_urls import NewUrl
+from gossamer.state.crawl.refresh import fresh_pages, moved_pages, page_versions
+from gossamer.state.crawl.refresh.fresh_pages import KnownPage, PageVisit, VisitedPage
 from gossamer.state.crawl.removal import crawl_blobs, removed_pages
 from gossamer.state.crawl.removal.crawl_blobs import NO_LINKS, LinksAt
 from gossamer.state.crawl.trap_rows import TrapNews
@@ -20,6 +22,7 @@ from gossamer.state.db.bulk import bulk
 from gossamer.state.jobs.job import clean
 from gossamer.state.search import index_queue
 from gossamer.state.webhooks import publishing
+from gossamer.web.crawl.refresh.page_change import PageChange
 from gossamer.web.webhooks.webhook import EventPage, LongWork
 
 End = Literal["pending", "completed", "failed", "blocked"]
@@ -40,6 +43,7 @@ class CrawlTask:
     hops: int = 0
     as_sitemap: bool = False
     revision: int = 0  # of the crawl when it was taken: URLs known before a later one may be new again
+    known: KnownPage | None = None  # what is stored of it, if the crawl is kept fresh
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +56,7 @@ class TaskEnd:
     due_at: int | None = None
     reason: str = ""
     counts: bool = True  # as an attempt
+    visit: PageVisit | None = None  # if the crawl is kept fresh
 
     def __post_init__(self) -> None:
         if self.state == "pending" and self.page is not None:
@@ -175,6 +180,8 @@ async def settle(
     _count(ended, tally)
     told = await crawl_counts.lock_all(connection, tally.crawls)
     await _keep(connection, ended, blobs, now, links)
+    await fresh_pages.record(connection, _visits(ended), now)
+    await moved_pages.drop_words(connection, _moved(ended), now)
     await trap_rows.keep(connection, _trap_news(batches, set(tally.crawls)), now)
     await tally.write(connection, now)
     if told:
@@ -221,8 +228,12 @@ async def _keep(
             raise Unavailable("blobs", "an upload took too long")
     # URLs of a later revision may have been stored before, and forgotten since.
     again = [(end.task.crawl_id, end.task.url_hash) for end in ended if end.page and end.task.revision]
+    changes = _changes(ended)
+    await page_versions.keep_first(connection, changes.keys())
     await removed_pages.make_room(connection, again)
     await crawled_pages.INSERT(connection, now, rows)
+    await page_versions.add(connection, changes)
+    await removed_pages.drop_surplus(connection, changes.keys())
     await crawl_blobs.add(connection, set(kept), links)
     readable = [
         (end.page.blob, end.task.crawl_id, end.task.url_hash)
@@ -232,14 +243,47 @@ async def _keep(
     await index_queue.add(connection, readable)
 
 
+def _changes(ended: Sequence[TaskEnd]) -> dict[tuple[str, str], PageChange]:
+    """The pages that are replaced by another version."""
+    return {
+        (end.task.crawl_id, end.task.url_hash): end.visit.change
+        for end in ended
+        if end.visit is not None and end.visit.change.is_told and end.visit.change is not PageChange.NEW
+    }
+
+
+def _moved(ended: Sequence[TaskEnd]) -> list[tuple[str, str]]:
+    return [
+        (end.task.crawl_id, end.task.url)
+        for end in ended
+        if end.visit is not None and end.visit.change is PageChange.MOVED
+    ]
+
+
+def _visits(ended: Sequence[TaskEnd]) -> list[VisitedPage]:
+    return [
+        VisitedPage(task.crawl_id, task.url_hash, task.host, task.priority, visit)
+        for task, visit in ((end.task, end.visit) for end in ended)
+        if visit is not None
+    ]
+
+
 async def _tell(
     connection: AsyncConnection, tenants: Mapping[str, str], ended: Sequence[TaskEnd], now: int | None
 ) -> None:
     for crawl_id, tenant_id in tenants.items():
         pages = [
-            EventPage(end.task.url_hash, end.task.url, end.page.outcome == "ok", end.page.blob is not None)
+            EventPage(
+                end.task.url_hash,
+                end.task.url,
+                end.page.outcome == "ok",
+                end.page.blob is not None,
+                "" if end.visit is None else end.visit.change.told,
+            )
             for end in ended
-            if end.page is not None and end.task.crawl_id == crawl_id
+            if end.page is not None
+            and end.task.crawl_id == crawl_id
+            and (end.visit is None or end.visit.change.is_told)
         ]
         if pages:
             await publishing.publish_pages(connection, LongWork.CRAWL, tenant_id, crawl_id, pages, now=now)

@@ -2,6 +2,7 @@
 
 from gossamer.state.backup import backup_tables
 from gossamer.state.crawl import crawl_tables
+from gossamer.state.crawl.refresh import refresh_tables
 from gossamer.state.db import tables
 from gossamer.state.db.columns import metadata
 from gossamer.state.memory import memory_tables
@@ -18,6 +19,7 @@ __all__ = [
     "monitor_tables",
     "operation_tables",
     "pay_tables",
+    "refresh_tables",
     "schedule_tables",
     "tables",
     "webhook_tables",

@@ -44,6 +44,8 @@ class Action(StrEnum):
     CRAWL_PAUSED = "crawl.paused"
     CRAWL_RESUMED = "crawl.resumed"
     CRAWL_STOPPED = "crawl.stopped"
+    CRAWL_CHANGED = "crawl.changed"
+    CRAWL_REFRESHED = "crawl.refreshed"
     CRAWL_DELETED = "crawl.deleted"
     SEEDS_ADDED = "seeds.added"
     FRONTIER_CLEARED = "frontier.cleared"

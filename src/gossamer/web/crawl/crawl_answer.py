@@ -6,6 +6,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from gossamer.web.crawl.progress import CrawlCounts, CrawlState, WaitReason
+from gossamer.web.crawl.refresh.freshness import ShownFreshness
 from gossamer.web.crawl.spec import CrawlOptions
 from gossamer.web.crawl.traps.trap import Trap
 from gossamer.web.documents.warc.bad_archive import BadArchive
@@ -81,6 +82,9 @@ class ShownCrawl(msgspec.Struct, rename="camel"):
         list[Trap],
         Meta(description="What was not followed because it would never end; the greatest first, up to 100."),
     ] = []
+    freshness: Annotated[
+        ShownFreshness | None, Meta(description="How fresh a crawl with `refresh` is, and what that takes.")
+    ] = None
     webhook: Annotated[
         AcceptedWebhook | UnsetType, Meta(description="Only in the answer to the request that gave it.")
     ] = UNSET

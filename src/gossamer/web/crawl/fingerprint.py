@@ -48,6 +48,11 @@ def is_near(one: str, other: str) -> bool:
     return bool(one and other) and _are_near(int(one, 16), int(other, 16))
 
 
+def distance(one: str, other: str) -> int:
+    """The number of bits that differ: about two for each pair of words that only one of the texts has."""
+    return (int(one or "0", 16) ^ int(other or "0", 16)).bit_count()
+
+
 class Neighbours:
     """Known fingerprints with their keys, at most `max_known` of them. Finds those near to a given one.
 

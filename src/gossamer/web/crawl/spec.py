@@ -18,9 +18,13 @@ MAX_DEPTH: Final = 100
 MAX_URLS_PER_PAGE: Final = 1_000
 MAX_DELAY: Final = 3_600.0  # seconds
 MAX_SEEDS: Final = 1_000
+MAX_REFRESH_BUDGET: Final = 1_000_000  # of a host, a day
+MIN_REFRESH_SECONDS: Final = 300
+MAX_REFRESH_SECONDS: Final = 366 * 86_400
 
 Rendering = Literal["never", "auto", "always"]
 TrapCare = Literal["auto", "off"]
+Refreshing = Literal["auto", "off"]
 Pattern = Annotated[str, Meta(min_length=1, max_length=500, extra={"metavar": "PATTERN"})]
 ParameterName = Annotated[str, Meta(min_length=1, max_length=100, extra={"metavar": "NAME"})]
 
@@ -93,6 +97,38 @@ class CrawlOptions(Struct, frozen=True, kw_only=True, rename="camel"):
         tuple[Pattern, ...],
         Meta(max_length=50, description="URLs that match one of these patterns are never taken for traps."),
     ] = ()
+
+    refresh: Annotated[
+        Refreshing,
+        Meta(
+            description="`auto`: when the crawl is done, visit its pages again, each as often as it changes, "
+            "and keep the versions they had. `off`: visit every page once."
+        ),
+    ] = "off"
+    refresh_budget: Annotated[
+        int,
+        Meta(ge=1, le=MAX_REFRESH_BUDGET, description="Visit at most this many pages of a host again a day."),
+    ] = 1_000
+    refresh_least: Annotated[
+        int,
+        Meta(
+            ge=MIN_REFRESH_SECONDS,
+            le=MAX_REFRESH_SECONDS,
+            description="Seconds between two visits to a page, at least.",
+        ),
+    ] = 3_600
+    refresh_most: Annotated[
+        int,
+        Meta(
+            ge=MIN_REFRESH_SECONDS,
+            le=MAX_REFRESH_SECONDS,
+            description="Seconds between two visits to a page, at most, budget permitting.",
+        ),
+    ] = 30 * 86_400
+
+    @property
+    def keeps_fresh(self) -> bool:
+        return self.refresh == "auto"
 
     @property
     def rendering(self) -> Rendering:

@@ -101,6 +101,7 @@ class EventPage(Struct, frozen=True, omit_defaults=True):
     url: str
     ok: bool = True  # it is the page that was asked for
     has_content: bool = True
+    change: str = ""  # what a visit found, if the crawl is kept fresh
 
 
 class StoredEvent(Struct, frozen=True, omit_defaults=True):
@@ -118,6 +119,7 @@ class ToldPage(Struct, frozen=True, rename="camel"):
     url: str
     ok: bool
     result_url: str
+    change: str | UnsetType = UNSET  # `new`, `changed`, `moved` or `gone`, if the crawl is kept fresh
 
 
 class ToldWork(Struct, frozen=True, kw_only=True, rename="camel"):

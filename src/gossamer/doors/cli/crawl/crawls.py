@@ -1,4 +1,4 @@
-"""`gossamer crawls list|pages|pause|resume|stop|delete`: manages crawls that began here or on a server."""
+"""`gossamer crawls list|pages|refresh|pause|resume|stop|delete`: manages crawls, here or on a server."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -21,6 +21,7 @@ from gossamer.doors.embedded.owner import as_owner
 from gossamer.state.jobs.deletions import Deletion, DeletionKind
 from gossamer.web.crawl.crawl_answer import CrawlLine, ShownCrawl
 from gossamer.web.crawl.progress import CrawlState
+from gossamer.web.crawl.refresh.freshness import QueuedRefresh
 
 T = TypeVar("T")
 MAX_NAME_CHARS: Final = 60
@@ -81,6 +82,19 @@ def pages(
         run_call(build, flags, lambda web: _print_pages(web, id, written))
     finally:
         written.close()
+
+
+@crawls_group.command()
+@click.argument("id")
+@with_settings(_WHERE)
+@click.pass_obj
+def refresh(build: Build, /, id: str, **flags: Any) -> None:
+    """Visit the pages of the crawl with this ID again now, as far as their budget allows."""
+
+    async def ask(web: Client) -> QueuedRefresh:
+        return await web.crawl_with_id(id).refresh()
+
+    click.echo(f"{_run(build, flags, ask).queued:,} pages wait to be visited")
 
 
 @crawls_group.command()

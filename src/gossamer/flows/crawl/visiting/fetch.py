@@ -5,12 +5,14 @@ from functools import lru_cache
 from typing import Final
 
 from gossamer.flows.crawl.plan import CrawlPlan
+from gossamer.flows.crawl.visiting.revisiting import conditions_of
 from gossamer.flows.pages.browse import Browsing
 from gossamer.flows.tenants.admit import Caller
 from gossamer.problems import Problem
 from gossamer.reach.browser.launcher import NoBrowser
 from gossamer.reach.http.fetch import Fetcher
 from gossamer.reach.page.visit import NO_PAGE, Screenshot, Visit, VisitResult
+from gossamer.state.crawl.refresh.fresh_pages import KnownPage
 from gossamer.state.tenants.tenants import Role, Tier
 from gossamer.web.crawl.spec import CrawlSpec
 from gossamer.web.pages.fetch_spec import FetchSpec
@@ -27,10 +29,18 @@ class CrawlFetcher:
     fetcher: Fetcher
     browsing: Browsing | None
 
-    async def fetch(self, url: Url, spec: CrawlSpec, tenant: str, timeout: float = TIMEOUT) -> Page:
+    async def fetch(
+        self,
+        url: Url,
+        spec: CrawlSpec,
+        tenant: str,
+        timeout: float = TIMEOUT,
+        known: KnownPage | None = None,
+    ) -> Page:
+        """`known`: the page is stored, and need not be sent if it is the same."""
         ask = FetchSpec(
             url=url,
-            headers=headers_for(url, spec),
+            headers=(*headers_for(url, spec), *conditions_of(known)),
             timeout=timeout,
             attempts=1,
             max_redirects=0,

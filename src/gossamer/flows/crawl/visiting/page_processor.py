@@ -24,6 +24,7 @@ from gossamer.state.crawl.new_urls import LOW, NewUrl
 from gossamer.state.crawl.settling import CrawlTask
 from gossamer.web.crawl.crawl_view import CrawlView, view_page
 from gossamer.web.crawl.parts import PageParts, judge_briefly, judge_fully
+from gossamer.web.crawl.refresh.page_change import NOT_MODIFIED
 from gossamer.web.crawl.scope import OutOfScope
 from gossamer.web.crawl.traps.trap import TrapKind
 from gossamer.web.html.links import Folders
@@ -129,7 +130,9 @@ class PageProcessor:
         """What an answer means to its crawl; `found` is the parsed page, if it was parsed elsewhere."""
         if is_to_be_tried_again(task, page.status):
             return again(task, plan, f"status_{page.status}", randomness)
-        visited = Visited(task, plan)
+        visited = Visited(task, plan, answer=page if plan.spec.keeps_fresh else None)
+        if page.status == NOT_MODIFIED and task.known is not None:
+            return visited
         if is_transient_status(page.status):
             visited.end, visited.reason = VisitEnd.FAILED, f"status_{page.status}"
         if is_redirect(page):

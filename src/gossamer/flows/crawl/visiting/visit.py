@@ -22,6 +22,7 @@ from gossamer.reach.http.failures import is_transient, reason_of
 from gossamer.reach.http.retry import is_transient_status
 from gossamer.state.crawl.crawled_pages import CrawledPage
 from gossamer.state.crawl.new_urls import NewUrl
+from gossamer.state.crawl.refresh.fresh_pages import PageVisit
 from gossamer.state.crawl.settling import CrawlTask
 from gossamer.state.crawl.waiting import RENDER_LIMIT
 from gossamer.state.tenants.limits import LimitStatus
@@ -60,6 +61,8 @@ class Visited:
     links: Sequence[str] = ()  # all that the page has
     notes: Sequence[LinkNote] = ()  # of these, in the same order
     headers: HeaderPairs = ()  # of a redirect, whose body is not kept
+    answer: Page | None = None  # what a page of a crawl that is kept fresh answered
+    visit: PageVisit | None = None  # and what that means
     keys: list[int] = field(default_factory=list)  # by which the URLs are known once they are written
 
     @property

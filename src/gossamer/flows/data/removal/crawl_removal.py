@@ -18,13 +18,8 @@ from gossamer.problems import Unavailable
 from gossamer.reach.page.visit import Step
 from gossamer.state.blobs.blobs import Blobs
 from gossamer.state.crawl.crawl_tables import (
-    crawl_days,
-    crawl_hosts,
-    crawl_minutes,
-    crawl_traps,
     crawled_pages,
     frontier,
-    trap_states,
     unindexed,
 )
 from gossamer.state.crawl.removal import crawl_blobs, deleting, removed_pages
@@ -73,7 +68,7 @@ class CrawlRemoval:
         await self._drop_blobs(crawl, RemovalProgress(step, "removing their content", BLOBS, COUNTS))
         await self._drop_archives(crawl, RemovalProgress(step, "removing its archives", COUNTS, COUNTS))
         counts = RemovalProgress(step, "removing its hosts and counts", COUNTS, 99)
-        for table in (crawl_hosts, crawl_minutes, crawl_days, trap_states, crawl_traps):
+        for table in deleting.LAST:
             await self._drop(crawl, table, counts)
         return DeleteResult(DeletionKind.CRAWL, crawl_id, pages=crawl.pages, urls=crawl.urls)
 

@@ -179,10 +179,22 @@ class Retention:
             async with self.database.read() as connection:
                 crawls = await expired.crawls_with_bodies(connection, before, after, CRAWLS_AT_ONCE)
             for crawl in crawls:
+                await self._remove_versions_of(crawl, before, progress)
                 await self._remove_bodies_of(crawl, before, progress)
             if len(crawls) < CRAWLS_AT_ONCE:
                 return progress.done
             after = crawls[-1].id
+
+    async def _remove_versions_of(self, crawl: OwnedCrawl, before: int, progress: RemovalProgress) -> None:
+        while True:
+            began = pacing.now()
+            async with self.database.write() as connection:
+                removed = await removed_pages.drop_old_versions(connection, crawl.id, before)
+            await drop_orphans(self.database, self.pages.blobs, removed.orphans)
+            await progress.add(removed.pages)
+            if not removed.pages:
+                return
+            await rest(began)
 
     async def _remove_bodies_of(self, crawl: OwnedCrawl, before: int, progress: RemovalProgress) -> None:
         async with self.database.read() as connection:

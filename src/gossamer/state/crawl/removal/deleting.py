@@ -25,9 +25,12 @@ from gossamer.state.crawl.crawl_tables import (
     trap_states,
     unindexed,
 )
+from gossamer.state.crawl.refresh.refresh_tables import fresh_pages, page_versions, refresh_days
 from gossamer.state.crawl.removal.removed_pages import OwnedCrawl
 from gossamer.state.db.bulk import bulk
+from gossamer.state.schedules import schedules
 from gossamer.state.webhooks import endpoints
+from gossamer.web.schedules.schedule_words import ScheduleKind
 
 ROWS_AT_ONCE: Final = 1_000  # in one transaction
 
@@ -59,6 +62,9 @@ async def mark(
     is_new = changed.rowcount == 1
     if is_new:
         await crawl_rows.cancel(connection, crawl_id, now=now)
+        await schedules.remove_of_subject(
+            connection, ScheduleKind.RECRAWL, crawl_id
+        )  # also of one that is over
     return await _find(connection, which, is_new=is_new)
 
 
@@ -109,7 +115,12 @@ KEYS: Final[dict[Table, str]] = {
     crawl_days: "day",
     trap_states: "host",
     crawl_traps: "host",
+    fresh_pages: "url_hash",
+    page_versions: "url_hash",
+    refresh_days: "host",
 }
+# Those that go after its URLs, pages and their content.
+LAST: Final = tuple(table for table in KEYS if table not in (frontier, unindexed))
 _DROP: Final = {table: _dropping(table, key) for table, key in KEYS.items()}
 
 

@@ -122,8 +122,10 @@ async def first_body(connection: AsyncConnection, crawl_id: str) -> int:
 
 
 def due_bodies(before: int) -> ColumnElement[bool]:
+    """A crawl that is kept fresh keeps what its pages are now, however long they have been so."""
     old = archives.is_not_restored_since(before)
-    return and_(_pages.blob.is_not(None), _pages.crawled_at < before, old)
+    fresh = select(_crawls.id).where(_crawls.keeps_fresh != false())
+    return and_(_pages.blob.is_not(None), _pages.crawled_at < before, old, _pages.crawl_id.not_in(fresh))
 
 
 async def count_bodies(connection: AsyncConnection, before: int) -> tuple[int, int]:

@@ -17,6 +17,7 @@ from gossamer.state.crawl import crawl_counts, new_urls
 from gossamer.state.crawl.crawl_counts import CountChange, CrawlsGone
 from gossamer.state.crawl.crawl_tables import crawl_hosts, crawled_pages, crawls, frontier, unindexed
 from gossamer.state.crawl.crawled_pages import USUAL_OUTCOME, Position
+from gossamer.state.crawl.refresh import fresh_pages, page_versions
 from gossamer.state.crawl.removal import crawl_blobs
 from gossamer.state.db.bulk import bulk
 from gossamer.state.db.tables import search_pages
@@ -133,7 +134,8 @@ async def drop(
     if rows[0].state in OVER:
         await _forget_urls(connection, crawl.id, [row.url_hash for row in removed], now)
     await uncount(connection, removed)
-    return RemovedBatch(len(removed), await release_emptied(connection, crawl.id, removed))
+    versions = await _forget_visits(connection, crawl.id, [row.url_hash for row in removed])
+    return RemovedBatch(len(removed), await release_emptied(connection, crawl.id, [*removed, *versions]))
 
 
 async def drop_bodies(
@@ -153,6 +155,28 @@ async def make_room(connection: AsyncConnection, keys: Collection[tuple[str, str
         removed = await _delete(connection, crawl_id, [url for owner, url in keys if owner == crawl_id])
         await uncount(connection, removed)
         await release_emptied(connection, crawl_id, removed)
+
+
+async def drop_surplus(connection: AsyncConnection, keys: Collection[tuple[str, str]]) -> None:
+    """Remove the versions of these pages that are too many. The crawls are locked."""
+    removed = await page_versions.drop_surplus(connection, keys)
+    for crawl_id in sorted({row.crawl_id for row in removed}):
+        own = [row for row in removed if row.crawl_id == crawl_id]
+        await release_emptied(connection, crawl_id, own)
+
+
+async def drop_old_versions(connection: AsyncConnection, crawl_id: str, before: int) -> RemovedBatch:
+    """Remove a batch of versions that were stored before, with their bodies."""
+    removed = await page_versions.drop_old(connection, crawl_id, before)
+    return RemovedBatch(len(removed), await release_emptied(connection, crawl_id, removed))
+
+
+async def _forget_visits(
+    connection: AsyncConnection, crawl_id: str, hashes: Collection[str]
+) -> Sequence[Any]:
+    """Forget the visits and versions of pages that are removed; returns what the versions named."""
+    await fresh_pages.forget(connection, crawl_id, hashes)
+    return await page_versions.forget(connection, crawl_id, hashes)
 
 
 async def _delete(
@@ -271,6 +295,7 @@ async def release_emptied(connection: AsyncConnection, crawl_id: str, pages: Seq
         return ()
     left = select(_pages.blob).where(_pages.crawl_id == crawl_id, _pages.crawled_at.in_(moments))
     kept = set((await connection.scalars(left.where(_pages.blob.in_(blobs)))).all())
+    kept |= await page_versions.named(connection, crawl_id, blobs)
     emptied = sorted(blobs - kept)
     orphans = await crawl_blobs.give_up(connection, crawl_id, sorted({*emptied, *pictures}))
     # A batch that is being indexed at this moment is finished by whoever does that.

@@ -8,6 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl.crawl_tables import archives, crawl_blobs, crawled_pages, crawls
 from gossamer.state.crawl.crawled_pages import StoredPage
+from gossamer.state.crawl.refresh.refresh_tables import page_versions
 from gossamer.state.crawl.removal import crawl_blobs as owners
 from gossamer.state.db.tables import batch_results, cached_pages, stray_blobs
 
@@ -60,6 +61,8 @@ async def forget_content(connection: AsyncConnection, blob: str) -> int:
     its = select(_owned.crawl_id).where(_owned.blob == blob)
     here = update(crawled_pages).where(_pages.crawl_id.in_(its), _pages.blob == blob)
     changed = await connection.execute(here.values(blob=None, blob_offset=0, blob_size=0))
+    past = update(page_versions).where(page_versions.c.crawl_id.in_(its), page_versions.c.blob == blob)
+    await connection.execute(past.values(blob=None, blob_offset=0, blob_size=0))
     shown = update(crawled_pages).where(_pages.crawl_id.in_(its), _pages.screenshot == blob)
     await connection.execute(shown.values(screenshot=None))
     for crawl_id in (await connection.scalars(its)).all():

@@ -7,7 +7,7 @@ are locked in the order of `frontier.py`.
 from collections.abc import Sequence
 from typing import Final
 
-from sqlalchemy import and_, case, select, update
+from sqlalchemy import and_, case, literal, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl import crawl_counts, new_urls
@@ -27,22 +27,34 @@ async def put(
     connection: AsyncConnection, crawl_id: str, pages: Sequence[StoredPage], *, now: int | None = None
 ) -> int:
     """Returns how many URLs wait now. A crawl that was canceled takes none. Raises `CrawlsGone`."""
-    tally = CountChange()
     new = [NewUrl(page.url, page.url_hash, page.host, page.depth, MEDIUM) for page in pages]
+    return await put_urls(connection, crawl_id, new, now=now)
+
+
+async def put_urls(
+    connection: AsyncConnection,
+    crawl_id: str,
+    new: Sequence[NewUrl],
+    *,
+    max_pages: int | None = None,
+    now: int | None = None,
+) -> int:
+    """The same for URLs. `max_pages` is what the crawl was meant to store, if that is to be kept."""
+    tally = CountChange()
     state = await connection.scalar(select(_crawls.state).where(_crawls.id == crawl_id))
     if state == "canceled":
         return 0
     await new_urls.insert(
         connection, [(crawl_id, each) for each in new], tally, now
     )  # those it has forgotten
-    hosts = {page.host for page in pages}
+    hosts = {each.host for each in new}
     await new_urls.lock_hosts(connection, hosts, now)
     await new_urls.wake(connection, hosts, now)
-    await _wait_again(connection, crawl_id, [page.url_hash for page in pages], tally, now)
+    await _wait_again(connection, crawl_id, [each.url_hash for each in new], tally, now)
     await crawl_counts.lock_all(connection, [crawl_id])
     await tally.write(connection, now)
     number = sum(change[0] for change in tally.by_host.values())
-    await _reopen(connection, crawl_id, number)
+    await _reopen(connection, crawl_id, number, max_pages)
     return number
 
 
@@ -59,14 +71,17 @@ async def _wait_again(
     await connection.execute(update(frontier).where(chosen).values(**waiting, **times))
 
 
-async def _reopen(connection: AsyncConnection, crawl_id: str, number: int) -> None:
+async def _reopen(
+    connection: AsyncConnection, crawl_id: str, number: int, max_pages: int | None = None
+) -> None:
     """There is room for these pages, also if the crawl has stored as many as it was meant to."""
     bound = _crawls.pages + _crawls.in_progress + number
+    most = _crawls.max_pages if max_pages is None else literal(max_pages)
     change = update(crawls).where(_crawls.id == crawl_id)
     await connection.execute(
         change.values(
             revision=_crawls.revision + 1,
-            max_pages=case((_crawls.max_pages < bound, bound), else_=_crawls.max_pages),
+            max_pages=case((most < bound, bound), else_=most),
             state=case((_crawls.state == "done", "running"), else_=_crawls.state),
             finished_at=case((_crawls.state == "done", None), else_=_crawls.finished_at),
         )

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -49,7 +50,7 @@ _FORMAT_TYPES: Final = {"json": JSON, "ndjson": NDJSON, "csv": CSV}
 _SHAPES: Final[dict[str, Shape]] = {"text/markdown": "markdown", "text/plain": "text", "text/html": "html"}
 _VARY: Final = {"Vary": "Accept"}
 # Content of other sites is served from our address: it must not run, load anything, or pass for ours.
-_CONFINED: Final = {
+CONFINED: Final = {
     "Content-Security-Policy": "sandbox; default-src 'none'",
     "X-Content-Type-Options": "nosniff",
     **_VARY,
@@ -82,6 +83,10 @@ class PageQuery(msgspec.Struct, rename="camel", forbid_unknown_fields=True, kw_o
     contains: Annotated[
         Annotated[str, Meta(max_length=200)] | None,
         Meta(description="Only pages with this text in their URL or their title."),
+    ] = None
+    changed_since: Annotated[
+        Annotated[datetime, Meta(tz=True)] | None,
+        Meta(description="Only pages that were stored since: new ones, and those that have changed."),
     ] = None
     format: Annotated[
         Literal["json", "ndjson", "csv"] | None,
@@ -188,11 +193,11 @@ class CrawlPagesEndpoints:
         row = await self.find_page(exchange, id, page)
         liked = _SHAPES[choose_media_type(exchange.header(b"accept"), list(_SHAPES))]
         content = await self.results.content(row, query.format or liked)
-        return Response(bounded(content.body), headers={**_CONFINED, "Content-Type": content.media_type})
+        return Response(bounded(content.body), headers={**CONFINED, "Content-Type": content.media_type})
 
     async def get_screenshot(self, exchange: Exchange, id: str, page: str) -> Response:
         picture = await self.results.picture(await self.find_page(exchange, id, page))
-        headers = {**_CONFINED, "Content-Type": picture.media_type, "Cache-Control": _LASTING}
+        headers = {**CONFINED, "Content-Type": picture.media_type, "Cache-Control": _LASTING}
         return Response(picture.body, headers=headers)
 
     async def find_page(self, exchange: Exchange, crawl_id: str, page_id: str) -> StoredPage:
@@ -351,6 +356,7 @@ def _narrow(which: PageFilter, query: PageQuery) -> PageFilter:
         status_code=query.status_code,
         outcome=query.outcome,
         contains=query.contains or "",
+        since=0 if query.changed_since is None else round(query.changed_since.timestamp() * 1000),
     )
 
 

@@ -9,10 +9,12 @@ from msgspec import Meta
 from gossamer.doors.http.api.admin.jobs import Cursor
 from gossamer.doors.http.core import timestamps
 from gossamer.state.crawl.crawls import Crawl
+from gossamer.state.crawl.refresh.due_pages import FreshnessCounts
 from gossamer.state.crawl.trap_rows import StoredTrap
 from gossamer.state.crawl.waiting import Waiting
 from gossamer.web.crawl.crawl_answer import LISTED_SEEDS, CrawlLine, ShownCrawl, ShownOptions, ShownWaiting
 from gossamer.web.crawl.progress import CrawlCounts, CrawlState
+from gossamer.web.crawl.refresh.freshness import ShownFreshness
 from gossamer.web.crawl.spec import CrawlSpec
 from gossamer.web.crawl.traps.trap import Trap, TrapKind
 
@@ -31,7 +33,12 @@ class CrawlQuery(msgspec.Struct, forbid_unknown_fields=True):
     limit: Annotated[int, Meta(ge=1, le=MAX_LISTED, description="Crawls in a page.")] = 50
 
 
-def to_api(crawl: Crawl, waiting: Waiting | None = None, traps: Iterable[StoredTrap] = ()) -> ShownCrawl:
+def to_api(
+    crawl: Crawl,
+    waiting: Waiting | None = None,
+    traps: Iterable[StoredTrap] = (),
+    freshness: FreshnessCounts | None = None,
+) -> ShownCrawl:
     here = f"/api/crawls/{crawl.id}"
     return ShownCrawl(
         crawl_id=crawl.id,
@@ -49,6 +56,18 @@ def to_api(crawl: Crawl, waiting: Waiting | None = None, traps: Iterable[StoredT
         if waiting is None
         else ShownWaiting(waiting.reason, timestamps.from_ms(waiting.until), waiting.hosts),
         traps=[_trap(each) for each in traps],
+        freshness=None if freshness is None else _freshness(freshness),
+    )
+
+
+def _freshness(counts: FreshnessCounts) -> ShownFreshness:
+    return ShownFreshness(
+        due=counts.due,
+        gone=counts.gone,
+        next_at=timestamps.from_ms(counts.next_at),
+        today=counts.today,
+        month=counts.month,
+        unmodified_share=round(counts.month.unmodified / max(1, counts.month.visits), 3),
     )
 
 

@@ -21,6 +21,7 @@ from gossamer.doors.http.api.crawl.crawl_shapes import (
 from gossamer.doors.http.core.exchange import Exchange, answer
 from gossamer.doors.http.core.routing import OrderTerms, Route
 from gossamer.flows.crawl.managing.control import CrawlControl
+from gossamer.flows.crawl.refreshing.refresher import CrawlRefresher
 from gossamer.flows.crawl.seeds import Seeder
 from gossamer.flows.data.removal.deleter import Deleter
 from gossamer.flows.webhooks.subscribing import PreparedWebhook, WebhookSubscriber
@@ -42,6 +43,7 @@ class CrawlsEndpoints:
     control: CrawlControl
     deleter: Deleter
     subscriber: WebhookSubscriber
+    refresher: CrawlRefresher
 
     async def create_crawl(self, exchange: Exchange, body: NewCrawl) -> Response:
         webhook = await self.subscriber.prepare(body.webhook, exchange.caller)
@@ -71,7 +73,8 @@ class CrawlsEndpoints:
 
     async def get_crawl(self, exchange: Exchange, id: str) -> ShownCrawl:
         crawl = await crawl_of(self.crawls, exchange, id)
-        return to_api(crawl, await self.crawls.waiting(crawl), await self.crawls.traps(crawl))
+        traps, freshness = await self.crawls.traps(crawl), await self.refresher.count(crawl)
+        return to_api(crawl, await self.crawls.waiting(crawl), traps, freshness)
 
     async def pause_crawl(self, exchange: Exchange, id: str) -> ShownCrawl:
         return await self._change(exchange, id, self.control.pause)
