@@ -46,6 +46,7 @@ from gossamer.doors.http.api.render.cached_pages import CachedPagesEndpoints
 from gossamer.doors.http.api.render.page_cache import PageCacheEndpoints
 from gossamer.doors.http.api.render.render import RenderEndpoints
 from gossamer.doors.http.api.schedules.schedules import SchedulesEndpoints
+from gossamer.doors.http.api.sites.sites import SitesEndpoints
 from gossamer.doors.http.api.upkeep.archives import ArchivesEndpoints
 from gossamer.doors.http.api.upkeep.replay import ReplayEndpoints
 from gossamer.doors.http.api.upkeep.storage import StorageEndpoints
@@ -98,6 +99,7 @@ class Api:
     frontier: FrontierEndpoints
     audits: AuditsEndpoints
     schedules: SchedulesEndpoints
+    sites: SitesEndpoints
     activity: ActivityEndpoints
     workers: WorkersEndpoints
     alerts: AlertsEndpoints
@@ -131,7 +133,14 @@ def open_api(service: "Service") -> Api:
         search=SearchEndpoints(service.finder),
         map=MapEndpoints(service.mapper),
         capture=CaptureEndpoints(service.capturer, service.dialer, upgrade_url),
-        render=RenderEndpoints(service.render_service, service.jobs, service.render_pace, upgrade_url),
+        render=RenderEndpoints(
+            service.render_service,
+            service.jobs,
+            service.render_pace,
+            service.site_directory,
+            service.bot_reports,
+            upgrade_url,
+        ),
         page_cache=PageCacheEndpoints(service.render_service, clearer, service.warmer),
         cached_pages=CachedPagesEndpoints(service.page_cache.listing),
         usage=UsageEndpoints(service.usage, service.database, service.limits, service.quotas),
@@ -154,6 +163,7 @@ def open_api(service: "Service") -> Api:
         frontier=FrontierEndpoints(crawls, service.frontier, service.seeder, control),
         audits=AuditsEndpoints(service.audits, service.deleter),
         schedules=SchedulesEndpoints(service.schedule_keeper),
+        sites=SitesEndpoints(service.site_keeper, service.site_warmer, service.bot_reports),
         activity=ActivityEndpoints(service.activity_log),
         workers=WorkersEndpoints(service.workers),
         alerts=AlertsEndpoints(service.alerts),

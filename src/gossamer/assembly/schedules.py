@@ -25,4 +25,4 @@ def open_starters(
     service: "Service", tasks: Mapping[ScheduleKind, TaskStarter]
 ) -> dict[ScheduleKind, Starter]:
     """Of all schedules: a new kind of work adds its starter here."""
-    return {**tasks}
+    return {**tasks, ScheduleKind.WARM_UP: service.site_warmer}

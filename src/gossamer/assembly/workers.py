@@ -39,7 +39,7 @@ def open_worker(service: "Service", kinds: Collection[str]) -> Worker:
         service.batcher, service.reader, service.database, service.batch_lines, settings.upgrade_url
     )
     stored = (service.deleter, service.archive_restorer, service.replayer)
-    work = (service.auditor, rendering, service.warmer, batches, *stored)
+    work = (service.auditor, rendering, service.warmer, service.site_warmer, batches, *stored)
     return Worker(
         service.jobs,
         handlers(*work, places=settings.browser_places, kinds=kinds),

@@ -125,6 +125,7 @@ class RenderKeywords(TypedDict, total=False):
     bot: Bot
     device: Device
     keep_scripts: bool
+    site_freshness: bool
 
 
 class WebhookKeywords(TypedDict, total=False):

@@ -245,6 +245,7 @@ class Settings:
     quota_jobs: PerTier = setting(PerTier(100, 1_000, 10_000), "Jobs of a tenant other than renders that are queued or running, by tier", parse=per_tier)
     quota_batches: PerTier = setting(PerTier(5, 100, 1_000), "Batches among these jobs, by tier", parse=per_tier)
     quota_schedules: PerTier = setting(PerTier(5, 100, 1_000), "Schedules of a tenant, by tier", parse=per_tier)
+    quota_sites: PerTier = setting(PerTier(3, 50, 1_000), "Sites of a tenant, by tier", parse=per_tier)
     schedule_seconds: int = setting(60, "Seconds between two runs of a schedule, at least", parse=whole(1, 86_400))
     backoff_faults: int = setting(10, "Refusals of the same kind in a row (400, 401, 403, 422) that a caller may get before each causes a growing pause of such requests; 0 never pauses", parse=whole(0, 1_000_000))
     backoff_misses: int = setting(5, "Failures of one host in a row (502) that a caller may get before each causes a growing pause of that host; 0 never pauses", parse=whole(0, 1_000_000))
@@ -274,6 +275,7 @@ class Settings:
     keep_audits: Lifetime = setting(Lifetime(90 * DAY), "How long audits are kept, with the crawls of sites", parse=lifetime())
     keep_jobs: Lifetime = setting(Lifetime(30 * DAY), "How long jobs are kept after their end, with their events and the results of batches", parse=lifetime())
     keep_schedule_runs: Lifetime = setting(Lifetime(90 * DAY), "How long the history of a schedule is kept; of each, at most the last 200 runs", parse=lifetime())
+    keep_site_visits: Lifetime = setting(Lifetime(90 * DAY), "How long the visits of robots to a site are kept, by the hour", parse=lifetime())
     keep_robots: Lifetime = setting(Lifetime(30 * DAY), "How long the robots.txt of a host is kept that is not crawled any more", parse=lifetime())
 
     network: str = setting("base-sepolia", "Chain of payments: base (real money) or base-sepolia (test)", parse=choice("base", "base-sepolia"), alias="NETWORK")

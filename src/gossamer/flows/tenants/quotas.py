@@ -5,7 +5,7 @@ that would exceed one is refused. Crawls go on for long after their requests, so
 of a tenant that has used up its pages of the day or its bytes, and lets them go on when there is room.
 
 What a tenant has is counted at most every few seconds, so requests at the same moment may exceed a quota by
-a few; only the numbers of crawls and schedules are exact.
+a few; only the numbers of crawls, schedules and sites are exact.
 """
 
 import time
@@ -29,6 +29,7 @@ from gossamer.state.crawl.crawls import Crawls
 from gossamer.state.db.database import Database
 from gossamer.state.jobs import job_table
 from gossamer.state.schedules import schedules
+from gossamer.state.sites import sites
 from gossamer.state.tenants import quota_rows, usage_rows
 from gossamer.state.tenants.activity import Via
 from gossamer.state.tenants.quota_rows import BoundCrawl
@@ -52,6 +53,7 @@ class Quota(StrEnum):
     JOBS = "jobs"
     BATCHES = "batches"
     SCHEDULES = "schedules"
+    SITES = "sites"
 
     @property
     def setting(self) -> str:
@@ -67,6 +69,7 @@ _TEXTS: Final[Mapping[Quota, tuple[str, str]]] = {
     Quota.JOBS: ("jobs that are queued or running", "Wait for some to end, or cancel them."),
     Quota.BATCHES: ("batches that are queued or running", "Wait for one to end, or cancel it."),
     Quota.SCHEDULES: ("schedules", "Delete one that you do not need."),
+    Quota.SITES: ("sites", "Remove one that you do not need."),
 }
 # Those that pause crawls, and what such a crawl says it waits for.
 HOLDING: Final[Mapping[Quota, WaitReason]] = {Quota.PAGES: "page_quota", Quota.BYTES: "byte_quota"}
@@ -129,6 +132,12 @@ class Quotas:
             await quota_rows.lock_tenant(connection, caller.tenant_id)
             used = await schedules.count(connection, caller.tenant_id)
             self._compare(Quota.SCHEDULES, caller.tier, used)
+
+    async def reserve_site(self, connection: AsyncConnection, caller: Caller) -> None:
+        """The same for a site."""
+        if is_bound(caller) and self._limit(Quota.SITES, caller.tier) is not None:
+            await quota_rows.lock_tenant(connection, caller.tenant_id)
+            self._compare(Quota.SITES, caller.tier, await sites.count(connection, caller.tenant_id))
 
     async def left(self, caller: Caller) -> list[QuotaLeft]:
         """The quotas of a caller, each with what is used of it."""
@@ -196,6 +205,7 @@ class Quotas:
             crawls = await quota_rows.count_crawls(connection, tenant)
             pages = await quota_rows.count_pages(connection, tenant, int(now // DAY))
             scheduled = await schedules.count(connection, tenant)
+            owned_sites = await sites.count(connection, tenant)
             crawled_bytes = await quota_rows.sum_bytes(connection, tenant)
         cached = before if before is not None and now - before.cached_at < STORAGE_SECONDS else None
         cached_bytes = await self._sum_cached(tenant) if cached is None else cached.cached_bytes
@@ -206,6 +216,7 @@ class Quotas:
             Quota.JOBS: sum(depth.count for depth in depths if depth.kind != RENDER_KIND),
             Quota.BATCHES: sum(depth.count for depth in depths if depth.kind == BATCH_KIND),
             Quota.SCHEDULES: scheduled,
+            Quota.SITES: owned_sites,
         }
         if len(self._counted) >= MAX_COUNTED:
             self._counted.clear()

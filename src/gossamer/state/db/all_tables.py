@@ -7,6 +7,7 @@ from gossamer.state.db.columns import metadata
 from gossamer.state.operations import operation_tables
 from gossamer.state.pay import pay_tables
 from gossamer.state.schedules import schedule_tables
+from gossamer.state.sites import site_tables
 from gossamer.state.webhooks import webhook_tables
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "operation_tables",
     "pay_tables",
     "schedule_tables",
+    "site_tables",
     "tables",
     "webhook_tables",
 ]

@@ -32,6 +32,7 @@ from gossamer.state.db.tables import (
     users,
 )
 from gossamer.state.schedules.schedule_tables import schedule_runs, schedules
+from gossamer.state.sites.site_tables import site_asked_pages, site_bot_hours, site_warm_days, sites
 from gossamer.state.tenants.tenants import Key, list_all_keys
 from gossamer.state.webhooks.webhook_tables import (
     webhook_deliveries,
@@ -52,6 +53,10 @@ RECORDS: Final = (
     webhook_endpoints,
     schedule_runs,
     schedules,
+    site_asked_pages,
+    site_bot_hours,
+    site_warm_days,
+    sites,
 )
 _INDEX: Final = (search_drops, search_lexicon, search_tenants)
 _EVERYTHING: Final = (jobs, crawls, archives, batches, cached_pages, search_pages, *RECORDS, *PEOPLE)

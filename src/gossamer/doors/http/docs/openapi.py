@@ -30,6 +30,7 @@ _TAGS: Final[Mapping[str, str]] = {
     "Payments": "The price of a call without a key, the networks for payment, and the ledger.",
     "Audits": "Reports on what search engines and AI agents see of a page, with fixes.",
     "Schedules": "Crawls, batches and audits that start again and again.",
+    "Sites": "Your own sites: their proof, how their pages are rendered and kept warm, and what robots get.",
     "Jobs": "Long-running work: its progress and its result.",
     "People": "Sign in and out, and manage the people who may.",
     "Keys": "API keys and the tenants that they belong to.",

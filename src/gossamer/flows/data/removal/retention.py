@@ -29,6 +29,7 @@ from gossamer.state.db.database import Database
 from gossamer.state.jobs import audits, batches, job_table
 from gossamer.state.jobs.deletions import Deletion, DeletionKind
 from gossamer.state.schedules import schedule_runs
+from gossamer.state.sites import bot_rows
 from gossamer.state.tenants.activity import Actor
 
 CRAWLS_AT_ONCE: Final = 100
@@ -52,6 +53,7 @@ class KeepTimes:
     robots: Lifetime
     archives: Lifetime = FOREVER
     schedule_runs: Lifetime = FOREVER
+    site_visits: Lifetime = FOREVER
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
@@ -101,6 +103,7 @@ class Retention:
             RetentionRule("jobs", keep.jobs, self._count_jobs, self._remove_jobs),
             RetentionRule("batches", keep.jobs, self._count_batches, self._remove_batches),
             RetentionRule("schedule runs", keep.schedule_runs, self._count_runs, self._remove_runs),
+            RetentionRule("site visits", keep.site_visits, self._count_visits, self._remove_visits),
             RetentionRule("robots.txt", keep.robots, self._count_robots, self._remove_robots),
         )
         return [rule for rule in every if not rule.lifetime.is_forever]
@@ -264,6 +267,12 @@ class Retention:
         return await remove_all(
             self.database, lambda connection: schedule_runs.forget_old(connection, before)
         )
+
+    async def _count_visits(self, connection: AsyncConnection, before: int) -> DueData:
+        return DueData(await bot_rows.count_old(connection, before))
+
+    async def _remove_visits(self, before: int, step: Step) -> int:
+        return await remove_all(self.database, lambda connection: bot_rows.forget_old(connection, before))
 
     async def _count_robots(self, connection: AsyncConnection, before: int) -> DueData:
         return DueData(await expired.count_robots(connection, before))
