@@ -236,14 +236,17 @@ async def test_pages_are_rendered_again_by_request_and_by_schedule(ground: Groun
         now = await read_clock(connection)
     await service.scheduler.fire_due(now=now + 3_600_001)
     schedule = await service.site_keeper.warm_up_of(site)
-    assert schedule is not None and schedule.id == made["warmUpSchedule"]
+    assert schedule is not None
+    assert schedule.id == made["warmUpSchedule"]
     job = await service.jobs.get(schedule.work_id)
-    assert job is not None and job.kind == "recache"
+    assert job is not None
+    assert job.kind == "recache"
     payload = msgspec.json.decode(job.payload_json, type=SiteWarmPayload)
     result = await service.site_warmer.run(payload, "", _quietly)
     assert (result.found, result.cached, result.queued, result.limited, result.refused) == (3, 1, 2, 0, 1)
     first = await service.jobs.get(result.job_ids[0])
-    assert first is not None and f"{ground.origin.url}/c" in first.payload_json  # asked for most
+    assert first is not None
+    assert f"{ground.origin.url}/c" in first.payload_json
     again = await service.site_warmer.run(payload, "", _quietly)
     assert (again.queued, again.limited) == (0, 2)  # the budget of the day is spent
     for wanted, found in (

@@ -19,8 +19,8 @@ from gossamer.web.sites.site_words import VisitOutcome
 ROBOT: Final = b"x-gossamer-robot"
 MAX_ROBOT_CHARS: Final = 500
 _OF_PROBLEM: Final = {
-    problems.RENDER_EXCLUDED: VisitOutcome.EXCLUDED,
-    problems.RENDER_FAILED: VisitOutcome.FAILED,
+    problems.RENDER_EXCLUDED.code: VisitOutcome.EXCLUDED,
+    problems.RENDER_FAILED.code: VisitOutcome.FAILED,
 }
 
 
@@ -62,7 +62,7 @@ class RobotVisit:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         if isinstance(error, Problem):
-            self._outcome = _OF_PROBLEM.get(error.kind, VisitOutcome.SHELL)
+            self._outcome = _OF_PROBLEM.get(error.kind.code, VisitOutcome.SHELL)
         if self._robot and (error is None or isinstance(error, Problem)):
             self._count(self._outcome, self._status, self._exchange.elapsed_ms())
 
