@@ -171,6 +171,17 @@ class ScheduleKeywords(TypedDict, total=False):
     name: str
 
 
+class SiteKeywords(TypedDict, total=False):
+    name: str
+    settings: Mapping[str, Any]  # as the API takes them
+
+
+class RecacheKeywords(TypedDict, total=False):
+    urls: Sequence[str]
+    prefix: str
+    sitemap: str
+
+
 def body_of(call: str, keywords: type, options: Mapping[str, Any]) -> dict[str, Any]:
     """The JSON of these options. An option that does not exist is an error before anything is sent."""
     known = keywords.__annotations__

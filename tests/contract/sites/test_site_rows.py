@@ -16,7 +16,7 @@ DAY = 86_400_000
 
 async def add_site(database: Database, origin: str = "https://a.example") -> RegisteredSite:
     async with database.write() as connection:
-        tenant = await tenants.ensure(connection, f"{ULID()}@example.com")
+        tenant = (await tenants.ensure_tenant(connection, f"{ULID()}@example.com".lower())).id
         site = await sites.add(
             connection,
             tenant_id=tenant,
@@ -52,7 +52,9 @@ async def test_an_origin_is_registered_once_by_an_owner(database: Database) -> N
     assert (proven.proof, proven.proven_at, proven.settings.max_age) == (ProofMethod.DNS, NOW, 60)
 
 
-async def test_a_proof_that_stays_away_is_lost_after_some_checks_by_one_process_each(database: Database) -> None:
+async def test_a_proof_that_stays_away_is_lost_after_some_checks_by_one_process_each(
+    database: Database,
+) -> None:
     site = await add_site(database)
     async with database.write() as connection:
         await sites.prove(connection, site.id, ProofMethod.FILE, now=NOW)
@@ -73,7 +75,9 @@ async def test_visits_are_added_up_and_forgotten_in_time(database: Database) -> 
     hour = NOW // bot_rows.HOUR_MS
     scope = VisitScope(site.id, hour, "GPTBot", "hit", 200, site.tenant_id)
     gone = scope._replace(site=str(ULID()))
-    pages = {AskedScope(site.id, f"https://a.example/{n}", site.tenant_id): AskedCount(n, 1, NOW) for n in range(9)}
+    pages = {
+        AskedScope(site.id, f"https://a.example/{n}", site.tenant_id): AskedCount(n, 1, NOW) for n in range(9)
+    }
     async with database.write() as connection:
         for _ in range(2):
             await bot_rows.add_visits(connection, {scope: [2, 30], gone: [1, 1]})

@@ -72,6 +72,7 @@ COMMANDS: Final = {
         "gossamer.doors.cli.schedules:schedules_group",
         "Start crawls, batches and audits again and again.",
     ),
+    "sites": ("gossamer.doors.cli.sites:sites_group", "Register sites of yours, and see what robots get."),
     "keys": ("gossamer.doors.cli.keys:keys_group", "Create, list, disable and rotate API keys."),
     "users": (
         "gossamer.doors.cli.people:users_group",

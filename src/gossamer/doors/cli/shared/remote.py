@@ -27,6 +27,7 @@ _ASKING: Final = frozenset(
         "crawl",
         "crawls",
         "schedules",
+        "sites",
         "audit",
         "llms",
     }
