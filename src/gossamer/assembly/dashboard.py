@@ -32,6 +32,7 @@ from gossamer.doors.http.dashboard.work.crawl import CrawlPages
 from gossamer.doors.http.dashboard.work.crawl_list import CrawlListPages
 from gossamer.doors.http.dashboard.work.domains import DomainPages
 from gossamer.doors.http.dashboard.work.schedules import SchedulePages
+from gossamer.doors.http.dashboard.work.sites import SitePages
 from gossamer.doors.http.dashboard.work.stored_page import StoredPagePages
 from gossamer.flows.pages.search import Finder, IndexSource
 from gossamer.flows.pay.quotes import prices
@@ -97,6 +98,7 @@ def _work(dashboard: Dashboard, api: Api) -> list[Endpoints]:
         AllPagesPages(dashboard, api.crawl_pages),
         DomainPages(dashboard, api.domains, api.crawl_pages),
         SchedulePages(dashboard, api.schedules),
+        SitePages(dashboard, api.sites),
     ]
 
 

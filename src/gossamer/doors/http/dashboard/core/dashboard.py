@@ -65,6 +65,7 @@ NAVIGATION: Final[Mapping[str, tuple[Entry, ...]]] = {
         Entry("audits", "/app/audits", "Audits", Role.USER),
         Entry("batches", "/app/batches", "Batches", Role.USER),
         Entry("schedules", "/app/schedules", "Schedules", Role.USER),
+        Entry("sites", "/app/sites", "Sites", Role.USER),
         Entry("jobs", "/app/jobs", "Jobs", Role.USER),
         Entry("search", "/app/search", "Search", Role.USER),
     ),

@@ -32,5 +32,9 @@ NOTICES: Final[dict[str, str]] = {
     "schedule-resumed": "The schedule runs again.",
     "schedule-run": "It has been started.",
     "schedule-deleted": "The schedule is deleted. What it has started stays.",
+    "site-registered": "The site is registered. Prove that it is yours, so that its settings are used.",
+    "site-proven": "The proof was found.",
+    "site-changed": "The site is changed.",
+    "site-removed": "The site is removed. Its cached pages stay.",
     "domain-reset": "The host is tried again. Its failures and its robots.txt are forgotten.",
 }
