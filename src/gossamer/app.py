@@ -95,6 +95,11 @@ from gossamer.flows.render.warm import Warmer
 from gossamer.flows.schedules.schedule_keeper import ScheduleKeeper
 from gossamer.flows.schedules.scheduler import Scheduler
 from gossamer.flows.schedules.task_vault import TaskVault
+from gossamer.flows.sites.bot_reports import BotReports
+from gossamer.flows.sites.proving import SiteProver
+from gossamer.flows.sites.site_directory import SiteDirectory
+from gossamer.flows.sites.site_keeper import SiteKeeper
+from gossamer.flows.sites.site_warmer import SiteWarmer
 from gossamer.flows.tenants import keys
 from gossamer.flows.tenants.activity_log import ActivityLog
 from gossamer.flows.tenants.admit import Admission
@@ -309,13 +314,6 @@ class Service:
             self.render_capacity,
             settings.schedule_seconds,
         )
-        self.task_vault = TaskVault(self.webhook_keys)
-        tasks = open_task_starters(self)
-        starters = open_starters(self, tasks)
-        self.scheduler = Scheduler(self.database, starters, log)
-        self.schedule_keeper = ScheduleKeeper(
-            self.database, starters, tasks, self.task_vault, self.quotas, settings.schedule_seconds
-        )
         self.render_pace = RenderPace(self.hot, self.database, settings.browser_places)
         self.job_waiter = JobWaiter(self.jobs, self.wakeups)
         self.render_failures = RenderFailures(self.hot)
@@ -332,6 +330,25 @@ class Service:
         )
         rendering = (self.page_cache, self.render_service, self.parsers, self.quotas)
         self.warmer = Warmer(self.fetcher, self.dialer, *rendering)
+        self.site_warmer = SiteWarmer(self.database, self.warmer, self.render_service)
+        self.site_directory = SiteDirectory(self.database)
+        self.bot_reports = BotReports(self.database)
+        self.task_vault = TaskVault(self.webhook_keys)
+        tasks = open_task_starters(self)
+        starters = open_starters(self, tasks)
+        self.scheduler = Scheduler(self.database, starters, log)
+        self.schedule_keeper = ScheduleKeeper(
+            self.database, starters, tasks, self.task_vault, self.quotas, settings.schedule_seconds
+        )
+        self.site_keeper = SiteKeeper(
+            self.database,
+            self.dialer,
+            SiteProver(self.names, self.fetcher),
+            self.site_directory,
+            self.quotas,
+            self.schedule_keeper,
+            log,
+        )
         self.capabilities = open_capabilities(settings, self.database)
         self.payments = open_payments(settings, self.hot, self.limits, self.database, log, self.metrics)
         self.checkup = Checkup(
@@ -396,6 +413,7 @@ class Service:
         start("retention", partial(upkeep.keep_in_time, self.retention, self.log))
         start("crawls", partial(upkeep.keep_crawling, self.crawls, self.frontier, self.deleter, self.log))
         start("memory", partial(upkeep.keep_memory, self.memory, self.log))
+        start("sites", partial(upkeep.keep_sites, self.bot_reports, self.site_keeper, self.log))
         start("quotas", partial(upkeep.keep_quotas, self.quotas, self.log))
         start("event_loop", partial(watch_event_loop, self.metrics))
         start("crawl_metrics", CrawlWatch(self.crawl_stats, self.metrics, self.log).run)
@@ -424,6 +442,8 @@ class Service:
         with contextlib.suppress(Unavailable):
             await upkeep.clean_up(self.database, self.admission)
         await self.render_service.close()
+        await self.site_directory.close()
+        await upkeep.settle_sites(self.bot_reports, self.log)
         await upkeep.settle_pages(self.page_cache, self.usage, self.log)
         await upkeep.settle_index(self.index, self.log)
 

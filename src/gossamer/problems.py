@@ -385,6 +385,19 @@ REQUEST_TIMEOUT = ProblemKind(
     detail="The request did not arrive within 10 seconds",
     retry=True,
 )
+RENDER_EXCLUDED = ProblemKind(
+    code="RENDER_EXCLUDED",
+    name="render-excluded",
+    status=409,
+    title="Excluded From Rendering",
+    when="The settings of your site say that this is not rendered.",
+    causes=(
+        "The path matches one of `excludedPaths` of a site that you have registered.",
+        "The robot that asks is not among the `bots` of that site.",
+    ),
+    fixes=("Serve the page of your own server.", "Or change the settings of the site."),
+    detail="The owner of https://example.com has excluded /cart from rendering.",
+)
 IDEMPOTENCY_KEY_CONFLICT = ProblemKind(
     code="IDEMPOTENCY_KEY_CONFLICT",
     name="idempotency-key-conflict",

@@ -49,6 +49,9 @@ async def fill(stage: Stage) -> dict[str, str]:
     timing = {"cron": "0 6 * * MON-FRI", "timezone": "Europe/Zurich", "jitter": "10m"}
     schedule = await _post(stage, "/api/schedules", {"task": task, "timing": timing, "name": "Every morning"})
     await _post(stage, f"/api/schedules/{schedule['scheduleId']}/run", {})
+    owned = await _post(stage, "/api/sites", {"origin": shop, "name": "The shop"})
+    visits = [{"bot": "GPTBot", "outcome": "shell", "url": "/", "status": 200}]
+    await _post(stage, f"/api/sites/{owned['siteId']}/reports", {"visits": visits})
     pages = (await client.get(f"/api/crawls/{crawl['crawlId']}/pages", params={"limit": 5})).json()
     pictures = (await client.get(f"/api/crawls/{pictured['crawlId']}/pages")).json()
     linked = f"/app/crawls/{pictured['crawlId']}/pages/{pictures['pages'][-1]['pageId']}"
@@ -70,6 +73,8 @@ async def fill(stage: Stage) -> dict[str, str]:
         "schedules": "/app/schedules",
         "schedule-new": "/app/schedules/new",
         "schedule": f"/app/schedules/{schedule['scheduleId']}",
+        "sites": "/app/sites",
+        "site": f"/app/sites/{owned['siteId']}",
         "batches": "/app/batches",
         "batch": f"/app/batches/{batch['jobId']}",
         "jobs": "/app/jobs",

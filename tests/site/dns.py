@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import cast
 
-A, CNAME, SOA, AAAA = 1, 5, 6, 28
+A, CNAME, SOA, TXT, AAAA = 1, 5, 6, 16, 28
 KINDS = {4: A, 6: AAAA}
 SERVFAIL, NXDOMAIN, REFUSED = 2, 3, 5
 
@@ -23,6 +23,7 @@ class Reply:
     code: int = 0
     alias: str = ""  # the addresses belong to this name, which the asked one is an alias of
     silent: bool = False
+    texts: tuple[str, ...] = ()
     truncated: bool = False  # over UDP, so that the question is asked again over TCP
 
 
@@ -83,6 +84,9 @@ def _records(reply: Reply, kind: int) -> list[bytes]:
     owner = _encoded(reply.alias) if reply.alias else b"\xc0\x0c"
     records = [_record(b"\xc0\x0c", CNAME, reply.ttl, owner)] if reply.alias else []
     addresses = [address for address in map(ip_address, reply.addresses) if kind == KINDS[address.version]]
+    if kind == TXT:
+        texts = [text.encode() for text in reply.texts]
+        return records + [_record(owner, TXT, reply.ttl, bytes([len(text)]) + text) for text in texts]
     return records + [_record(owner, kind, reply.ttl, address.packed) for address in addresses]
 
 

@@ -48,6 +48,7 @@ from gossamer.doors.http.api.render.cached_pages import CachedPagesEndpoints
 from gossamer.doors.http.api.render.page_cache import PageCacheEndpoints
 from gossamer.doors.http.api.render.render import RenderEndpoints
 from gossamer.doors.http.api.schedules.schedules import SchedulesEndpoints
+from gossamer.doors.http.api.sites.sites import SitesEndpoints
 from gossamer.doors.http.api.upkeep.archives import ArchivesEndpoints
 from gossamer.doors.http.api.upkeep.crawl_export import CrawlExportEndpoints
 from gossamer.doors.http.api.upkeep.crawl_import import CrawlImportEndpoints
@@ -111,6 +112,7 @@ class Api:
     schedules: SchedulesEndpoints
     monitors: MonitorsEndpoints
     monitor_changes: MonitorChangesEndpoints
+    sites: SitesEndpoints
     activity: ActivityEndpoints
     workers: WorkersEndpoints
     alerts: AlertsEndpoints
@@ -148,7 +150,14 @@ def open_api(service: "Service") -> Api:
         memory=MemoryEndpoints(service.memory, service.memory_search, service.deleter),
         memory_entries=MemoryEntriesEndpoints(service.memory, service.memory_pages, upgrade_url),
         capture=CaptureEndpoints(service.capturer, service.dialer, upgrade_url),
-        render=RenderEndpoints(service.render_service, service.jobs, service.render_pace, upgrade_url),
+        render=RenderEndpoints(
+            service.render_service,
+            service.jobs,
+            service.render_pace,
+            service.site_directory,
+            service.bot_reports,
+            upgrade_url,
+        ),
         page_cache=PageCacheEndpoints(service.render_service, clearer, service.warmer),
         cached_pages=CachedPagesEndpoints(service.page_cache.listing),
         usage=UsageEndpoints(service.usage, service.database, service.limits, service.quotas),
@@ -176,6 +185,7 @@ def open_api(service: "Service") -> Api:
         schedules=SchedulesEndpoints(service.schedule_keeper),
         monitors=MonitorsEndpoints(service.monitors, RuleTrier(service.monitors.sources.looker)),
         monitor_changes=MonitorChangesEndpoints(service.monitors),
+        sites=SitesEndpoints(service.site_keeper, service.site_warmer, service.bot_reports),
         activity=ActivityEndpoints(service.activity_log),
         workers=WorkersEndpoints(service.workers),
         alerts=AlertsEndpoints(service.alerts),

@@ -36,6 +36,7 @@ from gossamer.doors.http.dashboard.work.crawl_graph import GraphPages
 from gossamer.doors.http.dashboard.work.crawl_list import CrawlListPages
 from gossamer.doors.http.dashboard.work.domains import DomainPages
 from gossamer.doors.http.dashboard.work.schedules import SchedulePages
+from gossamer.doors.http.dashboard.work.sites import SitePages
 from gossamer.doors.http.dashboard.work.stored_page import StoredPagePages
 from gossamer.flows.pages.search import Finder, IndexSource
 from gossamer.flows.pay.quotes import prices
@@ -103,6 +104,7 @@ def _work(dashboard: Dashboard, api: Api) -> list[Endpoints]:
         DomainPages(dashboard, api.domains, api.crawl_pages),
         SchedulePages(dashboard, api.schedules),
         MonitorPages(dashboard, api.monitors, api.monitor_changes),
+        SitePages(dashboard, api.sites),
     ]
 
 

@@ -31,4 +31,5 @@ def open_starters(
         **tasks,
         ScheduleKind.MONITOR: MonitorStarter(service.monitors),
         ScheduleKind.RECRAWL: RecrawlStarter(service.frontier, service.quotas),
+        ScheduleKind.WARM_UP: service.site_warmer,
     }

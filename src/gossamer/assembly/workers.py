@@ -39,7 +39,8 @@ def open_worker(service: "Service", kinds: Collection[str]) -> Worker:
         service.batcher, service.reader, service.database, service.batch_lines, settings.upgrade_url
     )
     stored = (service.deleter, service.archive_restorer, service.replayer)
-    work = (service.auditor, rendering, service.warmer, batches, service.monitor_checker, *stored)
+    rendered = (rendering, service.warmer, service.site_warmer)
+    work = (service.auditor, *rendered, batches, service.monitor_checker, *stored)
     return Worker(
         service.jobs,
         handlers(*work, places=settings.browser_places, kinds=kinds),

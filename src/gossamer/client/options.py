@@ -127,6 +127,7 @@ class RenderKeywords(TypedDict, total=False):
     bot: Bot
     device: Device
     keep_scripts: bool
+    site_freshness: bool
 
 
 class WebhookKeywords(TypedDict, total=False):
@@ -234,6 +235,17 @@ class MonitorKeywords(TypedDict, total=False):
 class MonitorChangeKeywords(MonitorKeywords, total=False):
     watch: Mapping[str, Any]
     muted: bool
+
+
+class SiteKeywords(TypedDict, total=False):
+    name: str
+    settings: Mapping[str, Any]  # as the API takes them
+
+
+class RecacheKeywords(TypedDict, total=False):
+    urls: Sequence[str]
+    prefix: str
+    sitemap: str
 
 
 def body_of(call: str, keywords: type, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -67,6 +67,18 @@ async def _pages(client: "Client", path: str, shape: type[P], query: dict[str, s
         query["cursor"] = page.next_cursor
 
 
+async def list_pages(
+    client: "Client",
+    path: str,
+    shape: type[P],
+    query: dict[str, str],
+    limit: int,
+    rows: Callable[[P], list[T]],
+) -> list[T]:
+    """The first rows of a list."""
+    return await _first(limit, _pages(client, path, shape, query), rows)
+
+
 async def _first(limit: int, pages: AsyncGenerator[P], rows: Callable[[P], list[T]]) -> list[T]:
     found: list[T] = []
     async with aclosing(pages):

@@ -24,6 +24,7 @@ ASSETS: Final = (
 )  # fmt: skip
 MARK: Final = "x-gossamer"  # a header of requests that come from Gossamer itself
 PRODUCT: Final = "gossamer"  # and the word in its User-Agent
+ROBOT: Final = "x-gossamer-robot"  # names the robot that asks
 SERVED_BY: Final = ("X-Served-By", "Gossamer")
 MARKDOWN: Final = "text/markdown"
 HTML: Final = "text/html"
@@ -113,6 +114,11 @@ class SiteOptions:
             and not visit.headers.keys() & {MARK, "authorization", "upgrade"}
             and len(quote(self.address(visit), safe=_GROWS_NOT)) <= MAX_URL_CHARS
         )
+
+    def robot(self, visit: SiteVisit) -> str:
+        """The token of the robot that visits; empty for anybody else."""
+        agent = visit.headers.get("user-agent", "").lower()
+        return next((token for token in self.bots if token.lower() in agent), "")
 
     def wants_markdown(self, visit: SiteVisit) -> bool:
         """A visitor with a cookie may be somebody to the site, and is left to it."""

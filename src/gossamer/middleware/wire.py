@@ -6,7 +6,7 @@ from collections.abc import Generator
 from typing import Final
 from urllib.parse import urlsplit
 
-from gossamer.middleware.rules import MARK, RenderReply, SiteOptions, SiteVisit
+from gossamer.middleware.rules import MARK, ROBOT, RenderReply, SiteOptions, SiteVisit
 
 MAX_LINE_BYTES: Final = 16_384
 MAX_HEADERS: Final = 100
@@ -31,6 +31,8 @@ def render_request(site: SiteOptions, visit: SiteVisit) -> bytes:
         (MARK, "middleware"),
         ("Connection", "close"),
     ]
+    if robot := site.robot(visit):
+        headers.append((ROBOT, robot))  # counted in the report of the site
     if known := visit.headers.get("if-none-match"):
         headers.append(("If-None-Match", known.replace("\r", " ").replace("\n", " ")))
     head = [

@@ -247,6 +247,7 @@ class Settings:
     quota_batches: PerTier = setting(PerTier(5, 100, 1_000), "Batches among these jobs, by tier", parse=per_tier)
     quota_monitors: PerTier = setting(PerTier(5, 100, 1_000), "Monitors of a tenant, by tier", parse=per_tier)
     quota_schedules: PerTier = setting(PerTier(5, 100, 1_000), "Schedules of a tenant, by tier", parse=per_tier)
+    quota_sites: PerTier = setting(PerTier(3, 50, 1_000), "Sites of a tenant, by tier", parse=per_tier)
     schedule_seconds: int = setting(60, "Seconds between two runs of a schedule, at least", parse=whole(1, 86_400))
     quota_memory_entries: PerTier = setting(PerTier(10_000, 200_000, None), "Entries that a tenant's memory has, by tier", parse=per_tier)
     quota_memory_bytes: PerTier = setting(PerTier(50_000_000, 2_000_000_000, None), "Bytes of values in a tenant's memory, earlier versions included, by tier", parse=per_tier)
@@ -282,6 +283,7 @@ class Settings:
     keep_jobs: Lifetime = setting(Lifetime(30 * DAY), "How long jobs are kept after their end, with their events and the results of batches", parse=lifetime())
     keep_schedule_runs: Lifetime = setting(Lifetime(90 * DAY), "How long the history of a schedule is kept; of each, at most the last 200 runs", parse=lifetime())
     keep_changes: Lifetime = setting(Lifetime(365 * DAY), "How long changes that monitors found are kept, with the pages before and after; of each monitor, at most the last 200", parse=lifetime())
+    keep_site_visits: Lifetime = setting(Lifetime(90 * DAY), "How long the visits of robots to a site are kept, by the hour", parse=lifetime())
     keep_robots: Lifetime = setting(Lifetime(30 * DAY), "How long the robots.txt of a host is kept that is not crawled any more", parse=lifetime())
 
     network: str = setting("base-sepolia", "Chain of payments: base (real money) or base-sepolia (test)", parse=choice("base", "base-sepolia"), alias="NETWORK")

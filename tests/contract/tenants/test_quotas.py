@@ -185,4 +185,5 @@ async def test_left_lists_every_quota(stage: QuotaGround) -> None:
         Quota.JOBS: (None, 0),
         Quota.BATCHES: (None, 0),
         Quota.SCHEDULES: (None, 0),
+        Quota.SITES: (None, 0),
     }

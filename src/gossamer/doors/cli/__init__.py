@@ -84,6 +84,7 @@ COMMANDS: Final = {
         "gossamer.doors.cli.pages.monitors:monitors_group",
         "Watch pages, and be told when they really change.",
     ),
+    "sites": ("gossamer.doors.cli.sites:sites_group", "Register sites of yours, and see what robots get."),
     "keys": ("gossamer.doors.cli.keys:keys_group", "Create, list, disable and rotate API keys."),
     "users": (
         "gossamer.doors.cli.people:users_group",

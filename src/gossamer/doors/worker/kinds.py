@@ -21,12 +21,15 @@ from gossamer.flows.render import render, warm
 from gossamer.flows.render.render_failure import RenderPolicy
 from gossamer.flows.render.render_job import RenderWork
 from gossamer.flows.render.warm import Warmer
+from gossamer.flows.sites import site_warmer
+from gossamer.flows.sites.site_warmer import SiteWarmer, SiteWarmPayload
 from gossamer.flows.upkeep.retrying import FetchPolicy
 
 KINDS = (
     *audits.KINDS.values(),
     render.KIND,
     warm.KIND,
+    site_warmer.KIND,
     batch_job.KIND,
     monitor_check.KIND,
     deleting.KIND,
@@ -42,6 +45,7 @@ def handlers(
     auditor: Auditor,
     rendering: RenderWork,
     warmer: Warmer,
+    sites: SiteWarmer,
     batches: BatchRunner,
     checker: MonitorChecker,
     deleter: Deleter,
@@ -67,6 +71,9 @@ def handlers(
             ready=lambda: rendering.renderer.browsers.has_browser,
         ),
         warm.KIND: Handler(run=_Warm(warmer), payload=warm.WarmPayload, concurrency=2, policy=FetchPolicy()),
+        site_warmer.KIND: Handler(
+            run=_Recache(sites), payload=SiteWarmPayload, concurrency=2, policy=FetchPolicy()
+        ),
         batch_job.KIND: Handler(run=batches.run, payload=batch_job.BatchPayload, concurrency=4),
         monitor_check.KIND: Handler(
             run=checker.run, payload=MonitorPayload, concurrency=MONITORS, policy=FetchPolicy()
@@ -96,6 +103,14 @@ class _Warm:
     async def __call__(self, work: Work[warm.WarmPayload]) -> warm.WarmResult:
         job = work.job
         return await self.warmer.warm(work.payload, job.tenant_id, job.request_id, work.step)
+
+
+@dataclass(frozen=True, slots=True)
+class _Recache:
+    sites: SiteWarmer
+
+    async def __call__(self, work: Work[SiteWarmPayload]) -> warm.WarmResult:
+        return await self.sites.run(work.payload, work.job.request_id, work.step)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ also remembered, for `REFUSED_SECONDS` or for `max_age`, and is not tried again 
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import inf
 from typing import Final, NamedTuple
 
 import msgspec
@@ -64,6 +65,8 @@ class HotPage(NamedTuple):
     name: str
     edition: int
     rendered_at: int
+    until: float = inf  # when the settings of its site must be looked up again, as time is told by the clock
+    count: Callable[[float], None] | None = None  # hears of each further answer, and its milliseconds
 
 
 class Queued(NamedTuple):
@@ -145,7 +148,11 @@ class RenderService:
     ) -> float | None:
         """The age of a page, if it is fresh and Hot still has this edition; `start` is what Hot answered."""
         age = self.age(page.rendered_at)
-        if not request.is_fresh(age) or not self.cache.is_still(page.name, page.edition, start):
+        if (
+            self.clock() >= page.until
+            or not request.is_fresh(age)
+            or not self.cache.is_still(page.name, page.edition, start)
+        ):
             return None
         self.usage.count(caller.tenant_id, caller.key_id, "hot")
         return age
@@ -159,11 +166,12 @@ class RenderService:
         on_queued: OnQueued | None = None,
         *,
         priority: int = 0,
+        delay: float = 0.0,
     ) -> Queued:
         """The active job for the page, or a new one, which counts as a render. Raises NoBrowser if no process
-        can render."""
+        can render. `delay` is in seconds."""
         await self.capacity.demand()
-        new = _new_job(caller, request, key, request_id, priority)
+        new = replace(_new_job(caller, request, key, request_id, priority), delay=delay)
         async with self.jobs.database.read() as connection:
             known = await renders.active(connection, key.tenant, [new.idempotency_key or ""])
         for job in known.values():

@@ -57,6 +57,11 @@ class WarmResult(msgspec.Struct, kw_only=True, rename="camel"):
     job_ids: list[str] = []  # the first of them
     problems: list[dict[str, str]] = []  # the first of them
 
+    def note_queued(self, job_id: str) -> None:
+        self.queued += 1
+        if len(self.job_ids) < MAX_JOB_IDS:
+            self.job_ids.append(job_id)
+
     def refuse(self, url: str, problem: Problem) -> None:
         self.refused += 1
         if len(self.problems) < MAX_PROBLEMS:
@@ -103,7 +108,7 @@ class Warmer:
         """Queue the renders. It may run twice: a page that is queued or cached is not queued again."""
         await step("finding the pages", 5)
         request, warmed = payload.request, WarmResult()
-        urls = request.urls or await self._list(request.sitemap, request.limit, warmed)
+        urls = request.urls or await self.list_sitemap(request.sitemap, request.limit, warmed)
         chosen = list({page_url(url): url for url in reversed(urls)}.values())[::-1][: request.limit]
         warmed.found = len(chosen)
         caller = Caller(Role.USER, payload.key_id, tenant, Tier(payload.tier))
@@ -154,11 +159,9 @@ class Warmer:
             warmed.cached += 1
             return
         queued = await self.render_service.queue(caller, page, key, request_id, priority=PRIORITY)
-        warmed.queued += 1
-        if len(warmed.job_ids) < MAX_JOB_IDS:
-            warmed.job_ids.append(queued.job.job_id)
+        warmed.note_queued(queued.job.job_id)
 
-    async def _list(self, address: str, limit: int, warmed: WarmResult) -> Sequence[str]:
+    async def list_sitemap(self, address: str, limit: int, warmed: WarmResult) -> Sequence[str]:
         entries = await self._fetch_sitemap(Url.parse(address))
         if entries.problem and not entries.urls:
             raise validation_error(f"The sitemap cannot be used: {entries.problem}.")

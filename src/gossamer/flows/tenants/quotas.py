@@ -5,7 +5,7 @@ that would exceed one is refused. Crawls go on for long after their requests, so
 of a tenant that has used up its pages of the day or its bytes, and lets them go on when there is room.
 
 What a tenant has is counted at most every few seconds, so requests at the same moment may exceed a quota by
-a few; only the numbers of crawls, schedules, monitors and webhooks are exact.
+a few; only the numbers of crawls, schedules, monitors, sites and webhooks are exact.
 """
 
 import time
@@ -32,6 +32,7 @@ from gossamer.state.memory import stores
 from gossamer.state.memory.stores import StoreFull
 from gossamer.state.monitors import monitors
 from gossamer.state.schedules import schedules
+from gossamer.state.sites import sites
 from gossamer.state.tenants import quota_rows, usage_rows
 from gossamer.state.tenants.activity import Via
 from gossamer.state.tenants.quota_rows import BoundCrawl
@@ -60,6 +61,7 @@ class Quota(StrEnum):
     MEMORY_ENTRIES = "memory_entries"
     MEMORY_BYTES = "memory_bytes"
     MONITORS = "monitors"
+    SITES = "sites"
 
     @property
     def setting(self) -> str:
@@ -79,6 +81,7 @@ _TEXTS: Final[Mapping[Quota, tuple[str, str]]] = {
     Quota.MEMORY_ENTRIES: ("entries of memory", "Delete some, or let entries expire with `ttl`."),
     Quota.MEMORY_BYTES: ("bytes of values in memory", "Delete entries that you do not need."),
     Quota.MONITORS: ("monitors", "Delete one that you do not need."),
+    Quota.SITES: ("sites", "Remove one that you do not need."),
 }
 # Those that pause crawls, and what such a crawl says it waits for.
 HOLDING: Final[Mapping[Quota, WaitReason]] = {Quota.PAGES: "page_quota", Quota.BYTES: "byte_quota"}
@@ -156,6 +159,12 @@ class Quotas:
             used = await monitors.count(connection, caller.tenant_id)
             self._compare(Quota.MONITORS, caller.tier, used)
 
+    async def reserve_site(self, connection: AsyncConnection, caller: Caller) -> None:
+        """The same for a site."""
+        if is_bound(caller) and self._limit(Quota.SITES, caller.tier) is not None:
+            await quota_rows.lock_tenant(connection, caller.tenant_id)
+            self._compare(Quota.SITES, caller.tier, await sites.count(connection, caller.tenant_id))
+
     async def left(self, caller: Caller) -> list[QuotaLeft]:
         """The quotas of a caller, each with what is used of it."""
         return await self.left_in(caller.tenant_id, caller.tier) if is_bound(caller) else []
@@ -231,6 +240,7 @@ class Quotas:
             pages = await quota_rows.count_pages(connection, tenant, int(now // DAY))
             scheduled = await schedules.count(connection, tenant)
             monitored = await monitors.count(connection, tenant)
+            owned_sites = await sites.count(connection, tenant)
             crawled_bytes = await quota_rows.sum_bytes(connection, tenant)
             webhooks = await endpoints.count_registered(connection, tenant)
             memory = await stores.sum_of_tenant(connection, tenant)
@@ -247,6 +257,7 @@ class Quotas:
             Quota.MEMORY_ENTRIES: memory.entries,
             Quota.MEMORY_BYTES: memory.bytes,
             Quota.MONITORS: monitored,
+            Quota.SITES: owned_sites,
         }
         if len(self._counted) >= MAX_COUNTED:
             self._counted.clear()

@@ -9,6 +9,8 @@ from gossamer.flows.crawl.indexing import Indexing
 from gossamer.flows.data.removal.deleter import Deleter
 from gossamer.flows.data.removal.retention import Retention
 from gossamer.flows.memory.memory import Memory
+from gossamer.flows.sites.bot_reports import BotReports
+from gossamer.flows.sites.site_keeper import SiteKeeper
 from gossamer.flows.tenants.admit import Admission
 from gossamer.flows.tenants.quotas import Quotas
 from gossamer.observe.logs import Log
@@ -26,6 +28,7 @@ from gossamer.state.tenants.usage import Usage
 EVERY_SECONDS: Final = 60.0
 PAGES_EVERY_SECONDS: Final = 5.0
 QUOTAS_EVERY_SECONDS: Final = 3.0
+SITES_EVERY_SECONDS: Final = 10.0
 INDEXING_SECONDS: Final = 10.0  # how long a command waits for the index
 RETENTION_SECONDS: Final = 600.0
 
@@ -122,6 +125,24 @@ async def settle_pages(pages: PageCache, usage: Usage, log: Log) -> None:
         await pages.flush()
         await pages.repair()
         await pages.hear_news()
+    except Unavailable as away:
+        _postpone(log, away)
+
+
+async def keep_sites(reports: BotReports, keeper: SiteKeeper, log: Log) -> None:
+    """Write what robots did, and look for the proofs of sites again, until cancelled."""
+
+    async def look_after() -> None:
+        await settle_sites(reports, log)
+        await keeper.recheck_due()
+
+    await every(SITES_EVERY_SECONDS, look_after, on_outage=partial(_postpone, log))
+
+
+async def settle_sites(reports: BotReports, log: Log) -> None:
+    """Write counts from memory. Also runs at a clean stop."""
+    try:
+        await reports.flush()
     except Unavailable as away:
         _postpone(log, away)
 

@@ -85,6 +85,19 @@ class Names:
             raise unresolved(name, answer.failure)
         return answer.addresses
 
+    async def texts(self, name: str) -> tuple[str, ...]:
+        """The TXT records of `name`, not from any cache of ours. Raises `Problem` if it cannot be asked for;
+        a name without any has none."""
+        try:
+            question = (await self._open()).query_dns(name, "TXT")
+        except pycares.AresError:
+            raise unresolved(name, FetchReason.DNS_FAILED) from None
+        try:
+            await asyncio.wait([question], timeout=self._limit)
+        finally:
+            question.cancel()
+        return _texts(name, question)
+
     def forget_soon(self, name: str) -> None:
         """Cache its addresses no longer than a name without any, so that timing reveals nothing."""
         known = self._known.get(name)
@@ -149,6 +162,20 @@ def _records(question: asyncio.Future[pycares.DNSResult]) -> Records:
     )
     lifetime = min((record.ttl for record in answer), default=0)  # including the aliases on the way
     return Records(addresses, lifetime, None if addresses else FetchReason.DNS_NOT_FOUND)
+
+
+def _texts(name: str, question: asyncio.Future[pycares.DNSResult]) -> tuple[str, ...]:
+    if question.cancelled():
+        raise unresolved(name, FetchReason.DNS_TIMEOUT)
+    try:
+        answer = question.result().answer
+    except DNSError as error:
+        failure = _OF_ARES.get(error.args[0], FetchReason.DNS_FAILED)
+        if failure is FetchReason.DNS_NOT_FOUND:
+            return ()
+        raise unresolved(name, failure) from None
+    found = (record.data.data for record in answer if isinstance(record.data, pycares.TXTRecordData))
+    return tuple(data.decode("utf-8", "replace") if isinstance(data, bytes) else data for data in found)
 
 
 def _combine(found: Sequence[Records]) -> Resolution:

@@ -10,6 +10,7 @@ from gossamer.state.monitors import monitor_tables
 from gossamer.state.operations import operation_tables
 from gossamer.state.pay import pay_tables
 from gossamer.state.schedules import schedule_tables
+from gossamer.state.sites import site_tables
 from gossamer.state.webhooks import webhook_tables
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "pay_tables",
     "refresh_tables",
     "schedule_tables",
+    "site_tables",
     "tables",
     "webhook_tables",
     "memory_tables",

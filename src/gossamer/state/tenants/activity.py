@@ -80,6 +80,12 @@ class Action(StrEnum):
     SCHEDULE_DELETED = "schedule.deleted"
     SCHEDULE_STOPPED = "schedule.stopped"  # its maker may do this no more
     SCHEDULE_FAILING = "schedule.failing"  # several times in a row
+    SITE_REGISTERED = "site.registered"
+    SITE_PROVEN = "site.proven"
+    SITE_UNPROVEN = "site.unproven"  # its proof is gone
+    SITE_CHANGED = "site.changed"
+    SITE_RECACHED = "site.recached"
+    SITE_REMOVED = "site.removed"
     ALERT_ACKNOWLEDGED = "alert.acknowledged"
 
 

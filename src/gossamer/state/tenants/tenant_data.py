@@ -39,6 +39,7 @@ from gossamer.state.monitors.monitor_tables import (
     monitors,
 )
 from gossamer.state.schedules.schedule_tables import schedule_runs, schedules
+from gossamer.state.sites.site_tables import site_asked_pages, site_bot_hours, site_warm_days, sites
 from gossamer.state.tenants.tenants import Key, list_all_keys
 from gossamer.state.webhooks.webhook_tables import (
     webhook_deliveries,
@@ -62,6 +63,10 @@ RECORDS: Final = (
     webhook_endpoints,
     schedule_runs,
     schedules,
+    site_asked_pages,
+    site_bot_hours,
+    site_warm_days,
+    sites,
 )
 _INDEX: Final = (search_drops, search_lexicon, search_tenants)
 _EVERYTHING: Final = (

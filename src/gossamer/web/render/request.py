@@ -81,6 +81,10 @@ class RenderRequest(
     bot: ForBot = "default"
     keep_scripts: KeepScripts = False
     device: DeviceOption = "desktop"
+    site_freshness: Annotated[
+        bool,
+        Meta(description="If the site is registered, its freshness is used in place of the one asked for."),
+    ] = False
 
     @property
     def variant(self) -> str:

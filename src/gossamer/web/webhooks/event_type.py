@@ -31,6 +31,8 @@ class EventType(StrEnum):
     MONITOR_CHANGED = "monitor.changed"
     MONITOR_FAILED = "monitor.failed"
     MONITOR_RECOVERED = "monitor.recovered"
+    SITE_PROVEN = "site.proven"
+    SITE_UNPROVEN = "site.unproven"
     WEBHOOK_TEST = "webhook.test"
     WEBHOOK_DISABLED = "webhook.disabled"
     ALERT_RAISED = "alert.raised"
@@ -69,6 +71,8 @@ DESCRIPTIONS: Final[Mapping[EventType, str]] = {
     EventType.MONITOR_CHANGED: "A monitored page is not what it was.",
     EventType.MONITOR_FAILED: "A monitored page could not be read.",
     EventType.MONITOR_RECOVERED: "A monitored page can be read again.",
+    EventType.SITE_PROVEN: "The proof of a site was found.",
+    EventType.SITE_UNPROVEN: "The proof of a site is gone; its settings are not used any more.",
     EventType.WEBHOOK_TEST: "You asked for a test. It goes to that endpoint, whatever it listens to.",
     EventType.WEBHOOK_DISABLED: "Another endpoint of yours failed for days, or is gone, and was disabled.",
     EventType.ALERT_RAISED: "Something is wrong with the server. For endpoints of admins.",

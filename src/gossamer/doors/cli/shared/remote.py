@@ -28,6 +28,7 @@ _ASKING: Final = frozenset(
         "crawls",
         "schedules",
         "webhooks",
+        "sites",
         "audit",
         "monitors",
         "llms",

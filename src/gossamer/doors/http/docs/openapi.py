@@ -32,6 +32,7 @@ _TAGS: Final[Mapping[str, str]] = {
     "Audits": "Reports on what search engines and AI agents see of a page, with fixes.",
     "Schedules": "Crawls, batches and audits that start again and again.",
     "Monitors": "Watch pages, lists, crawls and searches, and be told what really changed.",
+    "Sites": "Your own sites: their proof, how their pages are rendered and kept warm, and what robots get.",
     "Jobs": "Long-running work: its progress and its result.",
     "People": "Sign in and out, and manage the people who may.",
     "Keys": "API keys and the tenants that they belong to.",

@@ -30,6 +30,7 @@ from gossamer.state.jobs import audits, batches, job_table
 from gossamer.state.jobs.deletions import Deletion, DeletionKind
 from gossamer.state.monitors import changes, snapshots
 from gossamer.state.schedules import schedule_runs
+from gossamer.state.sites import bot_rows
 from gossamer.state.tenants.activity import Actor
 
 CRAWLS_AT_ONCE: Final = 100
@@ -54,6 +55,7 @@ class KeepTimes:
     archives: Lifetime = FOREVER
     schedule_runs: Lifetime = FOREVER
     changes: Lifetime = FOREVER
+    site_visits: Lifetime = FOREVER
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
@@ -104,6 +106,7 @@ class Retention:
             RetentionRule("batches", keep.jobs, self._count_batches, self._remove_batches),
             RetentionRule("changes", keep.changes, self._count_changes, self._remove_changes),
             RetentionRule("schedule runs", keep.schedule_runs, self._count_runs, self._remove_runs),
+            RetentionRule("site visits", keep.site_visits, self._count_visits, self._remove_visits),
             RetentionRule("robots.txt", keep.robots, self._count_robots, self._remove_robots),
         )
         return [rule for rule in every if not rule.lifetime.is_forever]
@@ -297,6 +300,12 @@ class Retention:
             removed += len(gone)
             if not gone:
                 return removed
+
+    async def _count_visits(self, connection: AsyncConnection, before: int) -> DueData:
+        return DueData(await bot_rows.count_old(connection, before))
+
+    async def _remove_visits(self, before: int, step: Step) -> int:
+        return await remove_all(self.database, lambda connection: bot_rows.forget_old(connection, before))
 
     async def _count_robots(self, connection: AsyncConnection, before: int) -> DueData:
         return DueData(await expired.count_robots(connection, before))

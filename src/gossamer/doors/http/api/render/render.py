@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from gossamer import problems
 from gossamer.doors.http.api.admin.jobs import tenant_seen_by
+from gossamer.doors.http.api.render.robot_visit import MAX_ROBOT_CHARS, ROBOT, RobotVisit
 from gossamer.doors.http.api.render.served_page import HEADERS, page_answer
 from gossamer.doors.http.core import timestamps
 from gossamer.doors.http.core.exchange import Exchange, answer
@@ -22,6 +23,8 @@ from gossamer.flows.render.pace import RenderPace
 from gossamer.flows.render.render import KIND
 from gossamer.flows.render.render_failure import RenderFailure
 from gossamer.flows.render.serve import REFUSED_SECONDS, HotPage, Queued, RenderService
+from gossamer.flows.sites.bot_reports import BotReports
+from gossamer.flows.sites.site_directory import SiteDirectory
 from gossamer.problems import Problem
 from gossamer.reach.page.visit import Awaited
 from gossamer.state.jobs.job import Job, JobState
@@ -33,6 +36,7 @@ from gossamer.state.tenants.tenants import PUBLIC, Role
 from gossamer.web.outcome.outcome import Outcome
 from gossamer.web.pages.timestamps import iso
 from gossamer.web.render.request import MAX_WAIT_SECONDS, RenderErrorCode, RenderRequest, RenderResult
+from gossamer.web.url.url import Url
 
 MAX_RETRY_AFTER: Final = 60  # seconds
 PAID_WAIT_SECONDS: Final = 30.0  # on Solana a payment can be settled for about a minute after it was signed
@@ -84,12 +88,26 @@ class RenderEndpoints:
     render_service: RenderService
     jobs: Jobs
     pace: RenderPace
+    directory: SiteDirectory
+    reports: BotReports
     upgrade_url: str | None
     clock: Callable[[], float] = time.time
 
     async def render_page(self, exchange: Exchange, body: RenderRequest) -> Response:
         if exchange.caller.via is Via.WALLET:
             body = _waiting(body)
+        url = Url.parse(body.url)
+        found = await self.directory.find(exchange.caller, url)
+        robot = exchange.header(ROBOT) or ""
+        if found.site is None:
+            return await self._render(exchange, body)
+        with RobotVisit(exchange, self.reports, found, robot[:MAX_ROBOT_CHARS], body.url) as visit:
+            found.site.settings.refuse_excluded(url, robot)
+            return await self._render(exchange, found.site.settings.apply(body), visit)
+
+    async def _render(
+        self, exchange: Exchange, body: RenderRequest, visit: RobotVisit | None = None
+    ) -> Response:
         on_queued = None if body.wait else partial(self._remember, exchange)
         asking = self.render_service.ask(
             exchange.caller, body, exchange.request_id, on_queued, exchange.admit_work
@@ -98,15 +116,20 @@ class RenderEndpoints:
         outcome = await within_limits(exchange, self.upgrade_url or None, work)
         if isinstance(outcome, PageHit):
             exchange.outcome = Outcome.OK
+            if visit is not None:
+                visit.note(outcome)
             if outcome.is_ordinary and exchange.caller.via is not Via.WALLET:
                 hot_page = HotPage(outcome.name, outcome.edition, outcome.page.rendered_at)
-                exchange.hot_page = hot_page, body
-            return await page_answer(exchange, outcome)
+                exchange.hot_page = (hot_page if visit is None else visit.follow(hot_page)), body
+            if visit is None:
+                return await page_answer(exchange, outcome)
+            return await page_answer(exchange, outcome, visit.settings.keeps_header)
         return await self._accept(exchange, outcome)
 
     async def _is_cached(self, exchange: Exchange, body: RenderRequest) -> bool:
-        tenant = exchange.caller.tenant_id or PUBLIC
-        return await self.render_service.has(replace(exchange.caller, tenant_id=tenant), body)
+        caller = replace(exchange.caller, tenant_id=exchange.caller.tenant_id or PUBLIC)
+        site = (await self.directory.find(caller, Url.parse(body.url))).site
+        return await self.render_service.has(caller, body if site is None else site.settings.apply(body))
 
     async def get_status(self, exchange: Exchange, id: str) -> RenderStatus:
         job = await self.jobs.get(id)
@@ -189,10 +212,16 @@ class RenderEndpoints:
                 f"failed for good is not rendered again for {REFUSED_SECONDS / 60:.0f} minutes, or for "
                 "`maxAge`. Scripts are removed after they have run; JSON-LD stays. A page may set its own "
                 "status (`prerender-status-code`), which is `X-Page-Status`, and some headers "
-                "(`prerender-header`).",
+                "(`prerender-header`). For a site that you have registered, its settings are used; with "
+                "`X-Gossamer-Robot`, the User-Agent or token of the robot that asks, its visit is counted.",
                 media_type="text/html",
                 deadline=MAX_WAIT_SECONDS + 15,
-                problems=(problems.INVALID_URL, problems.INVALID_SELECTOR, problems.RENDER_FAILED),
+                problems=(
+                    problems.INVALID_URL,
+                    problems.INVALID_SELECTOR,
+                    problems.RENDER_FAILED,
+                    problems.RENDER_EXCLUDED,
+                ),
                 example_body=RenderRequest(url="https://example.com/", max_age=86_400),
                 example="<!DOCTYPE html><html><head>...</head><body>...</body></html>",
                 headers=HEADERS,

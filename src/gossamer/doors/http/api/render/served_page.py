@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Final
 
 from starlette.responses import Response
@@ -26,10 +26,13 @@ _GZIP: Final = re.compile(r"(?:^|,)\s*(?:x-)?gzip\s*(?:;\s*q=([0-9.]+)\s*)?(?=,|
 _ANY: Final = re.compile(r"(?:^|,)\s*\*\s*(?:;\s*q=([0-9.]+)\s*)?(?=,|$)")
 
 
-async def page_answer(exchange: Exchange, hit: PageHit) -> Response:
+async def page_answer(
+    exchange: Exchange, hit: PageHit, keeps_header: Callable[[str], bool] | None = None
+) -> Response:
+    """With the page's own headers, or those of them that its site wants."""
     page = hit.page
     exchange.cache_hit = not hit.is_new
-    headers = _headers(hit)
+    headers = _headers(hit, keeps_header)
     if is_known(exchange.header(b"if-none-match"), page.etag):
         await hit.close()
         return Response(status_code=304, headers=headers)
@@ -46,11 +49,12 @@ async def page_answer(exchange: Exchange, hit: PageHit) -> Response:
     return Response(html, headers=headers)
 
 
-def _headers(hit: PageHit) -> dict[str, str]:
+def _headers(hit: PageHit, keeps_header: Callable[[str], bool] | None) -> dict[str, str]:
     page = hit.page
+    own = [pair for pair in page.headers if keeps_header is None or keeps_header(pair[0])]
     cold = hit.location is Location.COLD
     return {
-        **_merge(page.headers),
+        **_merge(own),
         "ETag": f'W/"{page.etag}"',  # one for both codings
         "Vary": "Accept-Encoding",
         "X-Cache": "MISS" if hit.is_new else "COLD" if cold else "HIT",

@@ -66,6 +66,7 @@ NAVIGATION: Final[Mapping[str, tuple[Entry, ...]]] = {
         Entry("batches", "/app/batches", "Batches", Role.USER),
         Entry("schedules", "/app/schedules", "Schedules", Role.USER),
         Entry("monitors", "/app/monitors", "Monitors", Role.USER),
+        Entry("sites", "/app/sites", "Sites", Role.USER),
         Entry("jobs", "/app/jobs", "Jobs", Role.USER),
         Entry("search", "/app/search", "Search", Role.USER),
         Entry("memory", "/app/memory", "Memory", Role.USER),

@@ -49,5 +49,9 @@ NOTICES: Final[dict[str, str]] = {
     "monitor-snoozed": "The snooze is set.",
     "monitor-acknowledged": "The change is acknowledged.",
     "monitor-deleted": "The monitor is deleted, with what it has found.",
+    "site-registered": "The site is registered. Prove that it is yours, so that its settings are used.",
+    "site-proven": "The proof was found.",
+    "site-changed": "The site is changed.",
+    "site-removed": "The site is removed. Its cached pages stay.",
     "domain-reset": "The host is tried again. Its failures and its robots.txt are forgotten.",
 }

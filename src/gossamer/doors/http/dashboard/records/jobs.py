@@ -22,6 +22,7 @@ from gossamer.doors.http.dashboard.core.form import NO_FORM, Form
 from gossamer.flows.audit import audits
 from gossamer.flows.batch import batch_job
 from gossamer.flows.render import render, warm
+from gossamer.flows.sites import site_warmer
 from gossamer.observe.redaction import redact_values
 from gossamer.problems import Problem
 from gossamer.state.jobs.job import Job, JobState
@@ -30,6 +31,7 @@ HERE: Final = "/app/jobs"
 KIND_NAMES: Final = {
     render.KIND: "Render",
     warm.KIND: "Warm the cache",
+    site_warmer.KIND: "Render pages of a site",
     audits.KINDS["page"]: "Audit of a page",
     audits.KINDS["site"]: "Audit of a site",
     batch_job.KIND: "Batch",

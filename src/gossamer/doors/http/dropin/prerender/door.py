@@ -13,6 +13,7 @@ import msgspec
 from starlette.responses import Response
 
 from gossamer import problems
+from gossamer.doors.http.api.render.robot_visit import MAX_ROBOT_CHARS
 from gossamer.doors.http.core.dialect import Dialect
 from gossamer.doors.http.core.exchange import Exchange, answer
 from gossamer.doors.http.core.relay import Relay, RelayedApi, relaying_route
@@ -70,7 +71,9 @@ class PrerenderDoor:
     async def page(self, exchange: Exchange, url: str) -> Response:
         """What a robot gets, for the middleware of a site."""
         target = target_behind(exchange, f"{self.mount}/")
-        return await (await page_for_robots(self._api(exchange), target, self.seconds)).answer(exchange)
+        return await (
+            await page_for_robots(self._api(exchange), target, self.seconds, _robot(exchange))
+        ).answer(exchange)
 
     async def render(self, exchange: Exchange) -> Response:
         """The same by parameters; also as a picture or as PDF."""
@@ -93,7 +96,7 @@ class PrerenderDoor:
             )
         if given.get("javascript") == "false":
             return await (await page_of_origin(api, target)).answer(exchange)
-        return await (await page_for_robots(api, target, self.seconds)).answer(exchange)
+        return await (await page_for_robots(api, target, self.seconds, _robot(exchange))).answer(exchange)
 
     async def recache(self, exchange: Exchange, body: RecacheRequest) -> Response:
         urls = body.urls or ([body.url] if body.url else [])
@@ -107,10 +110,9 @@ class PrerenderDoor:
         target = target_behind(exchange, f"{self.mount}/render/", RENDERTRON_OPTIONS)
         options: dict[str, Any] = {"device": "mobile"} if _has(exchange, "mobile") else {}
         if _has(exchange, "refreshCache"):
-            options |= {"maxAge": 0, "staleWhileRevalidate": 0}
-        return await (await page_for_robots(self._api(exchange), target, self.seconds, **options)).answer(
-            exchange
-        )
+            options |= {"maxAge": 0, "staleWhileRevalidate": 0, "siteFreshness": False}
+        page = await page_for_robots(self._api(exchange), target, self.seconds, _robot(exchange), **options)
+        return await page.answer(exchange)
 
     async def screenshot(self, exchange: Exchange, url: str) -> Response:
         target = target_behind(exchange, f"{self.mount}/screenshot/", RENDERTRON_OPTIONS)
@@ -165,6 +167,10 @@ async def _take_picture(
     if given.get("fullpage", "false").lower() in ("true", "1"):
         asked["fullPage"] = True
     return _as_it_is(await api.send("POST", "/screenshot", asked, {"accept": _PICTURES[kind]}))
+
+
+def _robot(exchange: Exchange) -> str:
+    return (exchange.header(b"user-agent") or "")[:MAX_ROBOT_CHARS]
 
 
 def _as_it_is(reply: Any) -> Response:

@@ -31,6 +31,7 @@ FRESH: Final[Mapping[str, int]] = {
     "maxAge": A_DAY,
     "staleWhileRevalidate": 7 * A_DAY,
     "staleIfError": 7 * A_DAY,
+    "siteFreshness": True,  # what the owner of a registered site wants comes first
 }
 RETRY_SECONDS: Final = 30
 MAX_INLINE_CHARS: Final = 200_000  # a larger page is encoded in a thread
@@ -42,6 +43,7 @@ _OWN_REFUSALS: Final = (400, 404, 405, 422)
 _UNAUTHORIZED_HINT: Final = (
     "Set the token of the middleware (X-Prerender-Token) to an API key of this server."
 )
+ROBOT: Final = "x-gossamer-robot"  # names who asks, for the report of the site
 _HIDDEN_FRAGMENT: Final = re.compile(r"#!.")
 
 
@@ -69,16 +71,18 @@ class PageForRobots:
         return gzip.compress(body, 5, mtime=0) if zipped else body
 
 
-async def page_for_robots(api: RelayedApi, url: str, seconds: float, **options: Any) -> PageForRobots:
+async def page_for_robots(
+    api: RelayedApi, url: str, seconds: float, robot: str = "", **options: Any
+) -> PageForRobots:
     """The page at `url`: cached, rendered within `seconds`, or else as its server sends it. Raises `Problem`
-    if there is none of these."""
+    if there is none of these. `robot` is the User-Agent of who asks."""
     if _HIDDEN_FRAGMENT.search(url):
         # No cache: what is cached is visited without its fragment.
         timeout = max(MIN_RENDER_TIMEOUT, int(seconds * 1000))
         return await page_of_origin(api, url, render="always", timeout=timeout)
     try:
         asked = {"url": url, "wait": seconds, **FRESH, **options}
-        reply = await api.send("POST", "/api/render", asked)
+        reply = await api.send("POST", "/api/render", asked, {ROBOT: robot} if robot else None)
     except Problem as problem:
         if problem.kind.status in (400, 401, 402, 403):
             raise

@@ -1,0 +1,1 @@
+"""Sites over HTTP."""

@@ -1,0 +1,148 @@
+"""The pages of sites: the list with the form that registers one, and one site with what robots got."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+from sqlalchemy.ext.asyncio import AsyncConnection
+from starlette.responses import Response
+
+from gossamer.doors.http.api.sites.site_shapes import BotQuery, SiteQuery
+from gossamer.doors.http.api.sites.sites import SitesEndpoints
+from gossamer.doors.http.core.exchange import Exchange
+from gossamer.doors.http.core.routing import Route
+from gossamer.doors.http.dashboard.core.dashboard import Dashboard
+from gossamer.doors.http.dashboard.core.filters import filters, list_links
+from gossamer.doors.http.dashboard.core.form import NO_FORM, Form
+from gossamer.flows.sites.site_keeper import NewSite
+from gossamer.problems import validation_error
+from gossamer.web.sites.site_answer import (
+    ProofCheck,
+    ProofRequest,
+    SiteChange,
+    SiteRecacheRequest,
+    SiteRequest,
+)
+from gossamer.web.sites.site_settings import SiteSettings
+from gossamer.web.sites.site_words import VisitOutcome
+
+HERE: Final = "/app/sites"
+SHOWN_DAYS: Final = 30
+PLACES: Final = {
+    "dns": "A TXT record in DNS",
+    "file": "A file on the site",
+    "meta": "A tag in the head of the home page",
+}
+
+
+class SitesShown(msgspec.Struct):
+    """Which sites a page lists."""
+
+    cursor: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SitePages:
+    dashboard: Dashboard
+    sites: SitesEndpoints
+
+    async def show_list(
+        self, exchange: Exchange, query: SitesShown | None = None, form: Form = NO_FORM
+    ) -> Response:
+        shown = query or SitesShown()
+        found = await self.sites.list_sites(exchange, SiteQuery(cursor=shown.cursor or None))
+        return self.dashboard.render(
+            exchange,
+            "sites/sites.html",
+            here="sites",
+            found=found.sites,
+            form=form,
+            **list_links(HERE, filters(shown), found.next_cursor),
+        )
+
+    async def register(self, exchange: Exchange, form: Form) -> Response:
+        request = SiteRequest(origin=form["origin"].strip(), name=form["name"])
+
+        async def remember(connection: AsyncConnection, new: NewSite) -> None:
+            await exchange.remember(connection, self._see(new.site.id, "site-registered"))
+
+        made = await self.sites.keeper.register(exchange.caller, request, exchange.actor, remember)
+        return self._see(made.site.id, "site-registered")
+
+    async def show(self, exchange: Exchange, id: str, form: Form = NO_FORM) -> Response:
+        return await self._show(exchange, id, form)
+
+    async def prove(self, exchange: Exchange, form: Form, id: str) -> Response:
+        found = await self.sites.prove_site(exchange, id, ProofRequest())
+        if found.site.state == "proven":
+            return self._see(id, "site-proven")
+        return await self._show(exchange, id, form, found.checks)
+
+    async def change(self, exchange: Exchange, form: Form, id: str) -> Response:
+        try:
+            settings = msgspec.json.decode(form["settings"] or "{}", type=SiteSettings)
+        except msgspec.MsgspecError as error:
+            raise validation_error(f"The settings cannot be used: {error}.", hint="Correct them.") from None
+        await self.sites.change_site(exchange, id, SiteChange(name=form["name"], settings=settings))
+        return self._see(id, "site-changed")
+
+    async def recache(self, exchange: Exchange, form: Form, id: str) -> Response:
+        wanted = SiteRecacheRequest(urls=tuple(form.lines("urls")), prefix=form["prefix"].strip() or None)
+        site = await self.sites.keeper.get(exchange.caller, id, proven=True)
+        job = await self.sites.warmer.recache(exchange.caller, site, wanted, exchange.actor)
+        return self.dashboard.see(f"/app/jobs/{job.job_id}")
+
+    async def ask_to_remove(self, exchange: Exchange, id: str, form: Form = NO_FORM) -> Response:
+        site = await self.sites.get_site(exchange, id)
+        return self.dashboard.ask_to_delete(
+            exchange,
+            f"{HERE}/{id}",
+            noun="site",
+            subject=site.origin,
+            consequence="Its settings, its warm-up and what was counted are deleted. Cached pages stay.",
+            form=form,
+        )
+
+    async def remove(self, exchange: Exchange, form: Form, id: str) -> Response:
+        await self.sites.remove_site(exchange, id)
+        return self.dashboard.see(HERE, notice="site-removed")
+
+    async def _show(
+        self, exchange: Exchange, id: str, form: Form, checks: list[ProofCheck] | None = None
+    ) -> Response:
+        site = await self.sites.get_site(exchange, id)
+        bots = await self.sites.show_bots(exchange, id, BotQuery(days=SHOWN_DAYS))
+        settings = msgspec.json.format(msgspec.json.encode(site.settings), indent=2).decode()
+        typed = form if form.problem is not None else Form({"name": site.name, "settings": settings})
+        return self.dashboard.render(
+            exchange,
+            "sites/site.html",
+            here="sites",
+            form=form,
+            change=typed,
+            site=site,
+            places=PLACES,
+            checks=checks or [],
+            bots=bots,
+            days=SHOWN_DAYS,
+            outcomes=[outcome for outcome in VisitOutcome if outcome in bots.total.by_outcome],
+        )
+
+    def _see(self, site_id: str, notice: str) -> Response:
+        return self.dashboard.see(f"{HERE}/{site_id}", notice=notice)
+
+    def routes(self) -> list[Route]:
+        page, form = self.dashboard.page, self.dashboard.form
+        one = f"{HERE}/{{id}}"
+        return [
+            page(HERE, self.show_list, "Sites"),
+            form(HERE, self.register, "Register a site", show=self.show_list, control=False),
+            page(one, self.show, "A site"),
+            form(
+                f"{one}/proof", self.prove, "Look for the proof of a site", show=self.show, idempotent=False
+            ),
+            form(f"{one}/change", self.change, "Change a site", show=self.show),
+            form(f"{one}/recache", self.recache, "Render pages of a site again", show=self.show),
+            page(f"{one}/delete", self.ask_to_remove, "Ask before a site is removed"),
+            form(f"{one}/delete", self.remove, "Remove a site", show=self.ask_to_remove),
+        ]

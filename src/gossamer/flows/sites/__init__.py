@@ -1,0 +1,1 @@
+"""Sites of their owners: proven, kept warm, and reported on."""

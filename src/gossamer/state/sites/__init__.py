@@ -1,0 +1,1 @@
+"""The sites that are registered, and what robots asked of them."""

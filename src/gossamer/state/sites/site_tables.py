@@ -1,0 +1,85 @@
+"""The tables of sites."""
+
+from typing import Final
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    PrimaryKeyConstraint,
+    Table,
+    Text,
+)
+
+from gossamer.state.db.columns import id_, metadata, text_, time_
+from gossamer.state.db.tables import tenants
+
+sites: Final = Table(
+    "sites",
+    metadata,
+    id_(primary_key=True),
+    id_("tenant_id", ForeignKey(tenants.c.id), nullable=False),
+    text_("owner"),  # who sees it: the tenant, or a wallet of the tenant that all wallets share
+    text_("origin"),
+    text_("name"),
+    text_("token"),  # what a proof must show
+    text_("proof"),  # how it was proven; empty: it is not
+    Column("settings_json", Text, nullable=False),
+    Column("hook_sealed", LargeBinary, nullable=True),  # the secret of incoming webhooks
+    time_("proven_at", nullable=True),
+    time_("checked_at", nullable=True),
+    Column("failures", Integer, nullable=False),  # of the last checks, in a row
+    time_("created_at"),
+    time_("updated_at"),
+    Index("ix_sites_origin", "owner", "origin", unique=True),
+    Index("ix_sites_tenant_id", "tenant_id"),
+    Index("ix_sites_checked_at", "checked_at"),
+)
+
+# What robots asked for and got, by the hour.
+site_bot_hours: Final = Table(
+    "site_bot_hours",
+    metadata,
+    id_("site_id", nullable=False),
+    Column("hour", BigInteger, nullable=False),  # hours since the epoch
+    text_("bot"),
+    text_("outcome"),
+    Column("status", Integer, nullable=False),
+    id_("tenant_id", nullable=False),
+    Column("visits", BigInteger, nullable=False),
+    Column("milliseconds", BigInteger, nullable=False),  # of all of them together
+    PrimaryKeyConstraint("site_id", "hour", "bot", "outcome", "status"),
+    Index("ix_site_bot_hours_tenant_id", "tenant_id"),
+    Index("ix_site_bot_hours_hour", "hour"),
+)
+
+# The pages that robots ask for most; of each site only so many are kept.
+site_asked_pages: Final = Table(
+    "site_asked_pages",
+    metadata,
+    id_("site_id", nullable=False),
+    text_("url_hash"),
+    Column("url", Text, nullable=False),
+    id_("tenant_id", nullable=False),
+    Column("visits", BigInteger, nullable=False),
+    Column("misses", BigInteger, nullable=False),  # those that got no rendered page
+    time_("last_at"),
+    PrimaryKeyConstraint("site_id", "url_hash"),
+    Index("ix_site_asked_pages_tenant_id", "tenant_id"),
+    Index("ix_site_asked_pages_last_at", "last_at"),
+)
+
+# How many pages were warmed on a day: the budget of a site.
+site_warm_days: Final = Table(
+    "site_warm_days",
+    metadata,
+    id_("site_id", nullable=False),
+    Column("day", BigInteger, nullable=False),
+    id_("tenant_id", nullable=False),
+    Column("pages", BigInteger, nullable=False),
+    PrimaryKeyConstraint("site_id", "day"),
+    Index("ix_site_warm_days_tenant_id", "tenant_id"),
+)

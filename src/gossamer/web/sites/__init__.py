@@ -1,0 +1,1 @@
+"""Sites: what their owners say about them, and how robots fare there."""
