@@ -86,7 +86,7 @@ def pages(
 
 @crawls_group.command()
 @click.argument("id")
-@with_settings(_WHERE)
+@with_settings(WHERE)
 @click.pass_obj
 def refresh(build: Build, /, id: str, **flags: Any) -> None:
     """Visit the pages of the crawl with this ID again now, as far as their budget allows."""
@@ -94,7 +94,7 @@ def refresh(build: Build, /, id: str, **flags: Any) -> None:
     async def ask(web: Client) -> QueuedRefresh:
         return await web.crawl_with_id(id).refresh()
 
-    click.echo(f"{_run(build, flags, ask).queued:,} pages wait to be visited")
+    click.echo(f"{run_call(build, flags, ask).queued:,} pages wait to be visited")
 
 
 @crawls_group.command()
