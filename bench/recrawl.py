@@ -8,6 +8,7 @@ visit. Some pages have a validator, and some show a clock that is no change.
 import argparse
 import hashlib
 import heapq
+import math
 import random
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
@@ -249,7 +250,7 @@ def find_interval(site: Sequence[SitePage], freshness: float) -> float:
         middle = (low * high) ** 0.5
         fresh = recrawl(site, FixedRecrawler(middle)).freshness
         low, high = (middle, high) if fresh > freshness else (low, middle)
-    return (low * high) ** 0.5
+    return math.sqrt(low * high)
 
 
 def measure(pages: int, seed: int) -> dict[str, Spent]:

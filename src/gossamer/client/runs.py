@@ -31,7 +31,7 @@ from gossamer.web.crawl.graph.graph_answer import (
     GraphSort,
 )
 from gossamer.web.crawl.refresh.freshness import QueuedRefresh
-from gossamer.web.crawl.refresh.shown_version import ShownVersion, VersionList
+from gossamer.web.crawl.refresh.shown_version import PageVersionList, ShownVersion
 from gossamer.web.crawl.shown_page import ShownPage
 from gossamer.web.outcome.job_state import JobState
 from gossamer.web.pages.batch_result import BatchResult
@@ -126,7 +126,7 @@ class CrawlRun(LongRun[ShownPage]):
     async def versions(self, page_id: str) -> list[ShownVersion]:
         """What a page was, newest first."""
         path = f"{self._path}/pages/{page_id}/versions"
-        return (await self._client.ask("GET", path, VersionList)).versions
+        return (await self._client.ask("GET", path, PageVersionList)).versions
 
     async def delete(self) -> None:
         """Delete it with everything that it has stored."""

@@ -15,7 +15,8 @@ _HERE: Final = "/api/schedules"
 class ListPage(Protocol):
     """A page of a list."""
 
-    next_cursor: str | None
+    @property
+    def next_cursor(self) -> str | None: ...
 
 
 P = TypeVar("P", bound=ListPage)

@@ -46,7 +46,7 @@ COMMANDS: Final = {
         "List crawls, print their pages, and pause, resume, stop or...",
     ),
     "webhooks": (
-        "gossamer.doors.cli.webhooks:webhooks_group",
+        "gossamer.doors.cli.automation.webhooks:webhooks_group",
         "Register addresses that are told of events, and look at...",
     ),
     "render": (
@@ -77,14 +77,17 @@ COMMANDS: Final = {
         "Audit a page: status, content, metadata, links, speed,...",
     ),
     "schedules": (
-        "gossamer.doors.cli.schedules:schedules_group",
+        "gossamer.doors.cli.automation.schedules:schedules_group",
         "Start crawls, batches and audits again and again.",
     ),
     "monitors": (
-        "gossamer.doors.cli.pages.monitors:monitors_group",
+        "gossamer.doors.cli.automation.monitors:monitors_group",
         "Watch pages, and be told when they really change.",
     ),
-    "sites": ("gossamer.doors.cli.sites:sites_group", "Register sites of yours, and see what robots get."),
+    "sites": (
+        "gossamer.doors.cli.automation.sites:sites_group",
+        "Register sites of yours, and see what robots get.",
+    ),
     "keys": ("gossamer.doors.cli.keys:keys_group", "Create, list, disable and rotate API keys."),
     "users": (
         "gossamer.doors.cli.people:users_group",

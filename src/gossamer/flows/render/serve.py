@@ -66,7 +66,7 @@ class HotPage(NamedTuple):
     edition: int
     rendered_at: int
     until: float = inf  # when the settings of its site must be looked up again, as time is told by the clock
-    count: Callable[[float], None] | None = None  # hears of each further answer, and its milliseconds
+    on_answer: Callable[[float], None] | None = None  # hears of each further answer, and its milliseconds
 
 
 class Queued(NamedTuple):

@@ -216,8 +216,8 @@ class _Attempt:
         seconds = time.perf_counter() - self.started
         path.metrics.request(prepared.endpoint, prepared.method, prepared.status, seconds)
         prepared.log(request_id, seconds * 1000)
-        if prepared.page.count is not None:
-            prepared.page.count(seconds * 1000)
+        if prepared.page.on_answer is not None:
+            prepared.page.on_answer(seconds * 1000)
         changing = b"x-request-id: %b\r\nx-processing-time: %d\r\nx-cache-age: %d\r\n" % (
             request_id.encode(),
             round(seconds * 1000),

@@ -17,7 +17,7 @@ class ShownVersion(Struct, frozen=True, kw_only=True, rename="camel"):
     has_content: Annotated[bool, Meta(description="Whether its content is still stored.")]
 
 
-class VersionList(Struct, frozen=True):
+class PageVersionList(Struct, frozen=True):
     """The versions of a page, newest first."""
 
     versions: list[ShownVersion]

@@ -23,12 +23,12 @@ from gossamer.state.tenants.tenants import Role
 from gossamer.web.crawl.crawl_answer import ShownCrawl
 from gossamer.web.crawl.refresh.freshness import QueuedRefresh
 from gossamer.web.crawl.refresh.refresh_change import RefreshChange
-from gossamer.web.crawl.refresh.shown_version import ShownVersion, VersionList
+from gossamer.web.crawl.refresh.shown_version import PageVersionList, ShownVersion
 
 _DIFF: Final = "text/plain; charset=utf-8"
 
 
-class DiffQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+class VersionDiffQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """Which versions to compare."""
 
     to: Annotated[
@@ -46,15 +46,15 @@ class CrawlRefreshEndpoints:
         crawl = await crawl_of(self.crawls, exchange, id)
         await self.refresher.change(crawl, body, exchange.caller, exchange.actor)
         changed = await crawl_of(self.crawls, exchange, id)
-        return to_api(changed, None, await self.refresher.count(changed))
+        return to_api(changed, freshness=await self.refresher.count(changed))
 
     async def refresh_crawl(self, exchange: Exchange, id: str) -> QueuedRefresh:
         crawl = await crawl_of(self.crawls, exchange, id)
         return QueuedRefresh(crawl.id, await self.refresher.refresh(crawl, exchange.caller, exchange.actor))
 
-    async def list_versions(self, exchange: Exchange, id: str, page: str) -> VersionList:
+    async def list_versions(self, exchange: Exchange, id: str, page: str) -> PageVersionList:
         found = await self.refresher.versions(await self.pages.find_page(exchange, id, page))
-        return VersionList([_to_api(version) for version in found])
+        return PageVersionList([_to_api(version) for version in found])
 
     async def get_version(
         self, exchange: Exchange, id: str, page: str, number: str, query: ContentQuery
@@ -64,7 +64,7 @@ class CrawlRefreshEndpoints:
         return Response(bounded(content.body), headers={**CONFINED, "Content-Type": content.media_type})
 
     async def diff_version(
-        self, exchange: Exchange, id: str, page: str, number: str, query: DiffQuery
+        self, exchange: Exchange, id: str, page: str, number: str, query: VersionDiffQuery
     ) -> Response:
         row = await self.pages.find_page(exchange, id, page)
         newest = query.to or (await self.refresher.versions(row))[0].number
@@ -116,7 +116,7 @@ class CrawlRefreshEndpoints:
                 handler=self.list_versions,
                 summary="List the versions of a page, newest first",
                 description="A crawl that is kept fresh keeps the last 20. Any other page has one.",
-                example=VersionList([EXAMPLE_VERSION]),
+                example=PageVersionList([EXAMPLE_VERSION]),
                 **page,
             ),
             Route(

@@ -53,7 +53,7 @@ class RobotVisit:
         """The same page with what further requests for it must do: look at the settings again soon, and be
         counted."""
         count = partial(self._count, VisitOutcome.HIT, self._status or 200) if self._robot else None
-        return page._replace(until=self._until, count=count)
+        return page._replace(until=self._until, on_answer=count)
 
     def __enter__(self) -> Self:
         return self

@@ -24,7 +24,7 @@ _TYPES: Final[dict[ExportFormat, str]] = {"warc": warc_stream.MEDIA_TYPE, "wacz"
 _ENDINGS: Final[dict[ExportFormat, str]] = {"warc": "warc.gz", "wacz": "wacz"}
 
 
-class ExportQuery(msgspec.Struct, forbid_unknown_fields=True):
+class CrawlExportQuery(msgspec.Struct, forbid_unknown_fields=True):
     """Which file."""
 
     format: Annotated[
@@ -37,7 +37,7 @@ class CrawlExportEndpoints:
     crawls: Crawls
     exporter: CrawlExporter
 
-    async def export_crawl(self, exchange: Exchange, id: str, query: ExportQuery) -> Response:
+    async def export_crawl(self, exchange: Exchange, id: str, query: CrawlExportQuery) -> Response:
         crawl = await crawl_of(self.crawls, exchange, id)
         name = f"crawl-{crawl.id.lower()}.{_ENDINGS[query.format]}"
         headers = {"Content-Disposition": f'attachment; filename="{name}"'}

@@ -1,0 +1,1 @@
+"""Commands for work that goes on by itself: schedules, monitors, sites, webhooks."""
