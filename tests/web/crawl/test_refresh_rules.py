@@ -29,7 +29,8 @@ def test_next_to_nothing_is_noise_once_every_visit_finds_it() -> None:
     assert compare(GOOD, touched, PastVisits(touches=NOISY - 1)) is PageChange.TOUCHED
     assert compare(GOOD, touched, PastVisits(touches=NOISY)) is PageChange.NOISE
     assert compare(GOOD, good("b", "0" * 32), PastVisits(touches=NOISY)) is PageChange.CHANGED
-    assert PageChange.NOISE.is_stored and not PageChange.NOISE.is_told
+    assert PageChange.NOISE.is_stored
+    assert not PageChange.NOISE.is_told
 
 
 @pytest.mark.parametrize("status", [404, 410])
@@ -60,7 +61,8 @@ def test_a_redirect_that_lasts_moves_a_page_at_once_and_another_when_it_is_seen_
 )
 def test_nothing_else_takes_the_place_of_a_good_page(found: PageContentMark) -> None:
     change = compare(GOOD, found, PastVisits(misses=0))
-    assert change in (PageChange.FAILED, PageChange.MISSED) and not change.is_stored
+    assert change in (PageChange.FAILED, PageChange.MISSED)
+    assert not change.is_stored
 
 
 def visited(*changes: PageChange, every: int = DAY_MS) -> VisitHistory:
@@ -88,7 +90,8 @@ def test_one_visit_decides_little() -> None:
 def test_a_page_may_change_its_ways() -> None:
     once_lively = visited(*[PageChange.CHANGED] * 200, *[PageChange.UNCHANGED] * 60)
     assert once_lively.rate < visited(*[PageChange.CHANGED] * 200).rate / 5
-    assert once_lively.visits == 260 and once_lively.changes == 200
+    assert once_lively.visits == 260
+    assert once_lively.changes == 200
 
 
 def test_intervals_stay_within_their_bounds() -> None:
@@ -100,15 +103,18 @@ def test_what_is_not_there_is_looked_for_again_soon_and_what_is_gone_seldom() ->
     still = [PageChange.UNCHANGED] * 5
     assert interval_of(visited(*still, PageChange.MISSED), 1.0, LEAST, MOST) == 6 * HOUR_MS
     gone = visited(*still, PageChange.MISSED, PageChange.GONE)
-    assert gone.gone_at == 7 * DAY_MS and interval_of(gone, 1.0, LEAST, MOST) == MOST
+    assert gone.gone_at == 7 * DAY_MS
+    assert interval_of(gone, 1.0, LEAST, MOST) == MOST
     back = gone.after(PageChange.CHANGED, 40 * DAY_MS)
-    assert back.gone_at is None and back.misses == 0
+    assert back.gone_at is None
+    assert back.misses == 0
 
 
 def test_failures_put_a_page_off_longer_and_longer_and_say_nothing_of_its_rate() -> None:
     first, second = visited(PageChange.FAILED), visited(PageChange.FAILED, PageChange.FAILED)
     assert [interval_of(one, 1.0, LEAST, MOST) for one in (first, second)] == [HOUR_MS, 2 * HOUR_MS]
-    assert first.rate == visited().rate and second.visited_at == 0
+    assert first.rate == visited().rate
+    assert second.visited_at == 0
     assert second.after(PageChange.UNCHANGED, DAY_MS).failures == 0
 
 
