@@ -161,7 +161,11 @@ async def test_sites_are_kept_apart_and_bounded(ground: Ground) -> None:
 
 
 async def test_settings_are_used_once_the_site_is_proven(ground: Ground) -> None:
-    settings = {"maxAge": 60, "staleWhileRevalidate": 3_600, "excludedPaths": ["/cart", "/*.pdf"]}
+    settings: dict[str, Any] = {
+        "maxAge": 60,
+        "staleWhileRevalidate": 3_600,
+        "excludedPaths": ["/cart", "/*.pdf"],
+    }
     await ground.register(**settings)
     await ground.rendering.keep(f"{ground.origin.url}/", age=600, sent=ground.key)
     await ground.rendering.keep(f"{ground.origin.url}/", age=600)
