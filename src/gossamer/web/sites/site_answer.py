@@ -73,7 +73,9 @@ class ShownSite(Struct, frozen=True, kw_only=True, rename="camel"):
     status_url: str
 
 
-class SiteList(Struct, frozen=True, rename="camel"):
+class SiteList(Struct, rename="camel"):
+    """Sites of yours."""
+
     sites: list[ShownSite]
     next_cursor: str | None = None
 
