@@ -51,7 +51,7 @@ class MonitorPages:
         listed = await self.monitors.list_monitors(exchange, MonitorQuery(cursor=query.cursor or None))
         return self.dashboard.render(
             exchange,
-            "monitors/monitors.html",
+            "automation/monitors.html",
             here="monitors",
             found=listed.monitors,
             when=describe,
@@ -61,7 +61,7 @@ class MonitorPages:
     async def show_new(self, exchange: Exchange, form: Form = NO_FORM) -> Response:
         return self.dashboard.render(
             exchange,
-            "monitors/new_monitor.html",
+            "automation/new_monitor.html",
             here="monitors",
             form=form,
             fields=list(fields_of(Timing).values()),
@@ -87,7 +87,7 @@ class MonitorPages:
         rules = msgspec.json.format(msgspec.json.encode(monitor.rules), indent=2).decode()
         return self.dashboard.render(
             exchange,
-            "monitors/monitor.html",
+            "automation/monitor.html",
             here="monitors",
             form=form,
             monitor=monitor,
@@ -113,7 +113,7 @@ class MonitorPages:
         shown = await self.found.get_change(exchange, id, change, DiffQuery())
         return self.dashboard.render(
             exchange,
-            "monitors/change.html",
+            "automation/change.html",
             here="monitors",
             form=form,
             monitor=monitor,

@@ -73,7 +73,7 @@ class SchedulePages:
         found = await self.schedules.list_schedules(exchange, ScheduleQuery(cursor=query.cursor or None))
         return self.dashboard.render(
             exchange,
-            "work/schedules.html",
+            "automation/schedules.html",
             here="schedules",
             found=found.schedules,
             kinds=KINDS,
@@ -108,7 +108,7 @@ class SchedulePages:
         proposed = Form(_typed(schedule)) if form.problem is None else form
         return self.dashboard.render(
             exchange,
-            "work/schedule.html",
+            "automation/schedule.html",
             here="schedules",
             form=form,
             change=proposed,
@@ -165,7 +165,7 @@ class SchedulePages:
     def _new(self, exchange: Exchange, form: Form, preview: TimingPreview | None = None) -> Response:
         return self.dashboard.render(
             exchange,
-            "work/new_schedule.html",
+            "automation/new_schedule.html",
             here="schedules",
             form=form,
             fields=list(fields_of(Timing).values()),

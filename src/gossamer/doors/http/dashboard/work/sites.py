@@ -53,7 +53,7 @@ class SitePages:
         found = await self.sites.list_sites(exchange, SiteQuery(cursor=shown.cursor or None))
         return self.dashboard.render(
             exchange,
-            "work/sites.html",
+            "automation/sites.html",
             here="sites",
             found=found.sites,
             form=form,
@@ -116,7 +116,7 @@ class SitePages:
         typed = form if form.problem is not None else Form({"name": site.name, "settings": settings})
         return self.dashboard.render(
             exchange,
-            "work/site.html",
+            "automation/site.html",
             here="sites",
             form=form,
             change=typed,
