@@ -254,6 +254,7 @@ class SyncClient:
     render = _blocking(Client.render)
     audit = _blocking(Client.audit)
     crawls = _blocking(Client.crawls)
+    import_crawl = _blocking(Client.import_crawl)
     add_schedule = _blocking(Client.add_schedule)
     schedules = _blocking(Client.schedules)
     schedule = _blocking(Client.schedule)

@@ -33,6 +33,7 @@ _TAGS: Final[Mapping[str, str]] = {
     "Schedules": "Crawls, batches and audits that start again and again.",
     "Monitors": "Watch pages, lists, crawls and searches, and be told what really changed.",
     "Sites": "Your own sites: their proof, how their pages are rendered and kept warm, and what robots get.",
+    "Webhooks": "Addresses that are told what happens, and what was sent to them.",
     "Jobs": "Long-running work: its progress and its result.",
     "People": "Sign in and out, and manage the people who may.",
     "Keys": "API keys and the tenants that they belong to.",
