@@ -8,7 +8,6 @@ from sqlalchemy import (
     ForeignKey,
     Index,
     Integer,
-    LargeBinary,
     PrimaryKeyConstraint,
     Table,
     Text,
@@ -28,7 +27,6 @@ sites: Final = Table(
     text_("token"),  # what a proof must show
     text_("proof"),  # how it was proven; empty: it is not
     Column("settings_json", Text, nullable=False),
-    Column("hook_sealed", LargeBinary, nullable=True),  # the secret of incoming webhooks
     time_("proven_at", nullable=True),
     time_("checked_at", nullable=True),
     Column("failures", Integer, nullable=False),  # of the last checks, in a row

@@ -30,7 +30,6 @@ class RegisteredSite:
     token: str
     proof: ProofMethod | None
     settings: SiteSettings
-    hook_sealed: bytes | None
     proven_at: int | None
     checked_at: int | None
     failures: int
@@ -121,10 +120,6 @@ async def change(
     if settings is not None:
         values["settings_json"] = _encode(settings)
     await connection.execute(update(sites).where(_rows.id == site_id).values(values))
-
-
-async def set_hook(connection: AsyncConnection, site_id: str, sealed: bytes) -> None:
-    await connection.execute(update(sites).where(_rows.id == site_id).values(hook_sealed=sealed))
 
 
 async def prove(

@@ -21,7 +21,6 @@ def upgrade() -> None:
         sa.Column("token", sa.String, nullable=False),
         sa.Column("proof", sa.String, nullable=False),
         sa.Column("settings_json", sa.Text, nullable=False),
-        sa.Column("hook_sealed", sa.LargeBinary, nullable=True),
         sa.Column("proven_at", sa.BigInteger, nullable=True),
         sa.Column("checked_at", sa.BigInteger, nullable=True),
         sa.Column("failures", sa.Integer, nullable=False),
