@@ -25,11 +25,12 @@ from gossamer.web.content.main.model import BlockModel
 from gossamer.web.content.main.structured import article_body, state_texts, to_element
 from gossamer.web.content.plain import outlined_text
 from gossamer.web.content.site_memory import SiteMemory
+from gossamer.web.html.elements.element import Element
 from gossamer.web.html.links import Addresses, Link, links_of
 from gossamer.web.html.metadata import Metadata
 from gossamer.web.html.metadata_reader import METADATA_SELECTOR, metadata_of
 from gossamer.web.html.resources import Resource, resources_of
-from gossamer.web.html.tree import Element, Tree, parse, release
+from gossamer.web.html.tree import Tree, parse, release
 from gossamer.web.html.vocabulary import tags
 from gossamer.web.markdown.images import image_of
 from gossamer.web.markdown.markdown import to_markdown

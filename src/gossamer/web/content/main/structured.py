@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any, Final
 
+from gossamer.web.html.elements.element import Element
 from gossamer.web.html.sanitise import is_light
-from gossamer.web.html.tree import Element, Tree, parse
+from gossamer.web.html.tree import Tree, parse
 
 MIN_BODY_CHARS: Final = 300  # a shorter one is a summary
 _MAX_DEPTH: Final = 6
