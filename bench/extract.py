@@ -3,7 +3,8 @@
 Every page goes through all contenders, one after the other and in turn, so that whatever else the machine
 does meets them alike. Gossamer's time is that of everything that `/fetch` does with a page (Markdown, text,
 cleaned HTML, metadata, links, and the judgement of its outcome); the others are asked for their text only,
-and htmldate for the date. As in a server, what was imported is frozen, for all alike. The row
+and htmldate for the date. The garbage collector is set as in the processes that read pages, for all alike.
+The row
 *cross-validated* is Gossamer with weights that were fitted to pages of other hosts: the shipped ones may have
 seen these.
 """
@@ -22,6 +23,7 @@ from typing import Any, Final
 from bench.block_training import cross_validated, fold_of, read_head, training_pages
 from bench.ground_truth import Sample, Score, by_shingles, count_lost, load, score
 from bench.table import Machine, save, table, this_machine
+from gossamer.flows.parsers.parser_process import GC_THRESHOLDS
 from gossamer.web.content.article import content_of
 from gossamer.web.content.main.content import whole_page
 from gossamer.web.content.main.model import BlockModel
@@ -75,6 +77,7 @@ def main() -> None:
             contender.extract(sample)
     gc.collect()
     gc.freeze()
+    gc.set_threshold(*GC_THRESHOLDS)
     for at, sample in enumerate(samples):
         for contender in contenders[at % len(contenders) :] + contenders[: at % len(contenders)]:
             contender.run(sample)

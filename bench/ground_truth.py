@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from re import findall, sub
 from typing import Any, Final
+from unicodedata import normalize
 
 from gossamer.web.html.charset import charset_of, decode
 from gossamer.web.html.tree import parse
@@ -103,7 +104,8 @@ def _shingles(text: str) -> Counter[tuple[str, ...]]:
 
 
 def _squeezed(text: str) -> str:
-    return sub(r"\s+", " ", text).strip()
+    """On one line, and composed: some passages write accents as characters of their own."""
+    return normalize("NFC", sub(r"\s+", " ", text).strip())
 
 
 def _articles(folder: Path) -> Iterator[Sample]:

@@ -1,6 +1,7 @@
 """Main content: what is kept and left out on pages of many kinds, and how sure the answer is."""
 
 import json
+from html import escape
 
 import pytest
 from tests.web.content.page_kinds import KnownPage, known_pages, paragraphs, sentences
@@ -8,6 +9,7 @@ from tests.web.content.page_kinds import KnownPage, known_pages, paragraphs, sen
 from gossamer.web.content.article import Article, extract
 from gossamer.web.content.content_warning import ContentWarning
 from gossamer.web.content.main.boilerplate import boilerplate_rank
+from gossamer.web.content.main.content import LOW_CONFIDENCE
 from gossamer.web.content.main.features import FEATURES
 from gossamer.web.content.main.model import shipped_model
 from gossamer.web.html.vocabulary import expand
@@ -102,6 +104,30 @@ def test_the_state_of_an_application_is_read_if_the_page_shows_nothing(text: str
     shell = of(f'<div id="__next"></div><script id="__NEXT_DATA__" type="application/json">{state}</script>')
     assert sentences(17, 5)[4] in shell.text
     assert "<p>" not in shell.text
+
+
+OUTDATED = "<p>Your browser is out of date. Please download a newer one to see what is on this page.</p>"
+
+
+def described(words: str, more: str = "") -> Article:
+    notes = OUTDATED + "<p>Another note, about the cookies that this site would like to keep for you.</p>" * 2
+    return of(f'<meta name="description" content="{words}">{notes}<nav>{"<a href=x>x</a> " * 9}</nav>{more}')
+
+
+def test_content_that_says_less_than_its_description_is_doubtful() -> None:
+    assert described("A page about browsers.").warning is None
+    shell = described(" ".join(sentences(19, 12)))
+    assert shell.warning is ContentWarning.UNCERTAIN
+    assert shell.confidence is not None
+    assert shell.confidence < LOW_CONFIDENCE
+
+
+def test_content_that_says_less_than_its_description_is_read_from_the_state() -> None:
+    state = escape(json.dumps({"steps": [{"text": one} for one in sentences(21, 12)]}))
+    small = "<div data-react-props='{&quot;a&quot;:1}'></div>" * 7
+    shell = described(" ".join(sentences(19, 12)), f'{small}<div data-react-props="{state}"></div>')
+    assert sentences(21, 12)[11] in shell.text
+    assert shell.warning is ContentWarning.FROM_DATA
 
 
 def test_the_same_page_gives_the_same_content() -> None:

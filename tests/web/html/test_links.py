@@ -118,3 +118,11 @@ def test_links_are_told_once_without_fragments_with_text_and_rel() -> None:
 def test_a_link_takes_its_text_from_where_it_has_some() -> None:
     html = "<a href=a><img src=i></a><a href=a>text</a><a href=b title=named></a>"
     assert [link.text for link in extract(html, URL).links] == ["text", "named"]
+
+
+def test_the_text_of_a_link_has_no_styles_and_scripts_of_what_it_draws() -> None:
+    html = (
+        "<a href=a><svg><style>.x{fill:red}</style><title>Logo</title></svg> Home</a>"
+        "<a href=b><style>.y{}</style></a><a href=c><script>f()</script>go <i>on</i></a>"
+    )
+    assert [link.text for link in extract(html, URL).links] == ["Logo Home", "", "go on"]

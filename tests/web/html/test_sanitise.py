@@ -5,8 +5,9 @@ from time import process_time
 import pytest
 
 from gossamer.web.content.article import extract
+from gossamer.web.html.elements.tree_builder import MAX_DEPTH
 from gossamer.web.html.sanitise import MAX_HTML_CHARS, MAX_LIGHT_TAGS, bound_html, is_light, max_elements
-from gossamer.web.html.tree import MAX_DEPTH, parse
+from gossamer.web.html.tree import parse
 
 URL = "https://bomb.example/"
 

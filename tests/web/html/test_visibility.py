@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.web.html.visibility import strip_invisible, style_hides, style_shrinks
+from gossamer.web.html.elements.visibility import strip_invisible, style_hides, style_shrinks
 from gossamer.web.pages.page import Page
 from gossamer.web.pages.reading import read
 from gossamer.web.pages.reading_options import ReadingOptions

@@ -8,7 +8,7 @@ from hatchling.builders.wheel import WheelBuilder
 from gossamer.web.content.main import boilerplate
 from gossamer.web.extract.schema.concepts import concept_of
 from gossamer.web.extract.value_spec import ValueSpec
-from gossamer.web.html.vocabulary import read_lines, read_sections
+from gossamer.web.html.vocabulary import any_of, read_lines, read_sections
 from gossamer.web.outcome import signs
 
 ROOT = Path(__file__).parents[3]
@@ -57,3 +57,11 @@ def test_tables_are_in_use() -> None:
     price = concept_of(ValueSpec(name="sale_price"))
     assert price is not None
     assert price.name == "price"
+
+
+def test_any_of_some_texts_is_found_and_nothing_else() -> None:
+    pattern = any_of(["read more", "read", "re(a)", "share", "© 20"])
+    found = [
+        bool(pattern.search(line)) for line in ("a reader", "re(a)", "rea", "to share", "© 19", "© 2024")
+    ]
+    assert found == [True, True, False, True, False, True]

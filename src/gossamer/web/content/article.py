@@ -25,11 +25,12 @@ from gossamer.web.content.main.model import BlockModel
 from gossamer.web.content.main.structured import article_body, state_texts, to_element
 from gossamer.web.content.plain import outlined_text
 from gossamer.web.content.site_memory import SiteMemory
+from gossamer.web.html.elements.element import Element
 from gossamer.web.html.links import Addresses, Link, links_of
 from gossamer.web.html.metadata import Metadata
 from gossamer.web.html.metadata_reader import METADATA_SELECTOR, metadata_of
 from gossamer.web.html.resources import Resource, resources_of
-from gossamer.web.html.tree import Element, Tree, parse, release
+from gossamer.web.html.tree import Tree, parse, release
 from gossamer.web.html.vocabulary import tags
 from gossamer.web.markdown.images import image_of
 from gossamer.web.markdown.markdown import to_markdown
@@ -37,6 +38,7 @@ from gossamer.web.search.passages import TextHeading
 
 MAX_EMPTY_CHARS: Final = 250  # on a page that shows next to nothing without scripts
 MIN_CONTENT_CHARS: Final = 100  # of main content; with less, the whole page is used if it has much more
+MIN_DESCRIBED: Final = 0.5  # of the characters of its description, that a page's content has at least
 MIN_SCRIPTS: Final = 2  # from files; with fewer, a page is hardly made by them
 _HTML_TAGS: Final = tags(
     "h1 h2 h3 h4 h5 h6 p a b strong i em u s del ins mark small sub sup code pre kbd samp var blockquote "
@@ -122,6 +124,19 @@ def content_of(
     content = find_content(tree, metadata.title, hints, model, memory)
     if content.size < MIN_CONTENT_CHARS and tree.body.text > 2 * content.size:
         return Content(tree.body, confidence=0.0, warning=ContentWarning.WHOLE_PAGE)
+    described = len(metadata.description or "")
+    if content.size < MIN_DESCRIBED * described:
+        return _doubt(content, described, body or state_texts(tree))
+    return content
+
+
+def _doubt(content: Content, described: int, data: str) -> Content:
+    """Judge content that says less than the page's own description: the page probably waits for a script to
+    show its text. If the page's data has it, it is taken from there."""
+    if data:
+        return Content(to_element(data), confidence=0.5, warning=ContentWarning.FROM_DATA)
+    content.confidence *= content.size / described
+    content.warning = content.warning or ContentWarning.UNCERTAIN
     return content
 
 

@@ -3,7 +3,7 @@
 from typing import Final
 
 from gossamer.web.content.main.content import Content
-from gossamer.web.html.tree import BLOCKS, Element
+from gossamer.web.html.elements.element import BLOCKS, Element
 from gossamer.web.html.vocabulary import tags
 from gossamer.web.search.passages import MARK, PERMALINKS, MarkedHeading, OutlinedText, take_marks
 

@@ -21,7 +21,7 @@ from gossamer.web.content.sections import (
     sections_of,
 )
 from gossamer.web.content.tokens import GAP, count, to_tokens, weigh
-from gossamer.web.html.visibility import strip_invisible
+from gossamer.web.html.elements.visibility import strip_invisible
 
 MAX_HEADING_CHARS: Final = 200
 ELLIPSIS: Final = "[…]"  # where a section is cut

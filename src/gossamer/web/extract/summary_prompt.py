@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from gossamer.web.extract.model_prompt import REMINDER, STRANGERS, ModelPrompt, closed_object, enclose
-from gossamer.web.html.visibility import strip_invisible
+from gossamer.web.html.elements.visibility import strip_invisible
 
 MAX_SUMMARY_CHARS: Final = 4_000
 _SYSTEM: Final = (

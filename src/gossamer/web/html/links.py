@@ -29,6 +29,7 @@ _PLAIN: Final = re.compile(
 )
 _FOLDERS: Final = re.compile(r"https?://[^/?#\\]+(/(?:[^?#]*/)?)")
 _ORIGIN: Final = re.compile(r"https?://[^/?#\\]+")
+_NOT_SHOWN: Final = frozenset(("style", "script"))
 _IGNORED: Final = re.compile(r"[\t\n\r]")  # like the URL standard, so `java\nscript:` is detected
 
 
@@ -139,6 +140,20 @@ def links_of(anchors: Iterable[LexborNode], addresses: Addresses) -> tuple[tuple
             continue
         if known is None and len(found) >= MAX_LINKS:
             return tuple(found.values()), True
-        text = " ".join((anchor.text() or "").split())[:300] or (attributes.get("title") or "").strip()
+        text = " ".join(_text_of(anchor).split())[:300] or (attributes.get("title") or "").strip()
         found[url] = Link(url, text, tuple((attributes.get("rel") or "").lower().split()))
     return tuple(found.values()), False
+
+
+def _text_of(anchor: LexborNode) -> str:
+    """Return the text of a link, without the styles and scripts of what it draws."""
+    only = anchor.first_child
+    if only is None or (only.next is None and only.is_text_node):
+        return (only.text_content or "") if only is not None else ""
+    return "".join(
+        [
+            node.text_content or ""
+            for node in anchor.traverse(include_text=True)
+            if node.is_text_node and (node.parent is None or node.parent.tag not in _NOT_SHOWN)
+        ]
+    )

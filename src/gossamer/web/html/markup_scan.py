@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from html import unescape
 from typing import Final
 
+from gossamer.web.html.elements.visibility import style_hides
 from gossamer.web.html.shadow import flatten_shadow_roots
-from gossamer.web.html.visibility import style_hides
 
 MAX_SCANNED_CHARS: Final = 2_000_000
 MAX_TAGS: Final = 50_000
@@ -64,17 +64,17 @@ _TOKEN: Final = re.compile(
     r"<!--|<[!?]|<(/?)([A-Za-z][^\s/>]*+)((?:[^>=]++|=\s*+(?:\"[^\"]*+\"|'[^']*+')?+)*+)>"
 )
 _ATTRIBUTE: Final = re.compile(r"([^\s=/\"'>]++)(?:\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"'>]++)))?+")
-_MAY_BE_HIDDEN: Final = re.compile(r"hidden|style", re.IGNORECASE)
 _MOUNT_IDS: Final = (
     "root", "app", "application", "app-root", "app-mount", "approot", "react-root", "react-app", "__next",
     "__nuxt", "___gatsby", "svelte", "q-app", "ember-app", "vue-app", "main-app", "mount", "content-root",
     "spa-root",
 )  # fmt: skip
 _MOUNT_ATTRIBUTES: Final = ("data-reactroot", "ng-app", "ng-version", "ng-view", "data-server-rendered")
+# Attributes are searched in lower case. What begins with a letter is found much faster than what begins with
+# the edge of a word, so that is asked for behind the word.
 _MOUNT: Final = re.compile(
-    rf"\bid\s*=\s*[\"']?(?:{'|'.join(_MOUNT_IDS)}|single-spa[\w:-]*)(?=[\"'\s>]|$)"
-    rf"|\b(?:{'|'.join(_MOUNT_ATTRIBUTES)})\b",
-    re.IGNORECASE,
+    rf"id(?<!\wid)\s*=\s*[\"']?(?:{'|'.join(_MOUNT_IDS)}|single-spa[\w:-]*)(?=[\"'\s>]|$)|"
+    + "|".join(rf"{name}(?<!\w{name})\b" for name in _MOUNT_ATTRIBUTES)
 )
 _MOUNT_NAMES: Final = frozenset(
     {"app-root", "my-app", "ion-app", "app-main", "app-shell", "root-app", "flutter-view"}
@@ -121,7 +121,7 @@ _INLINE: Final = frozenset(
         "sub", "sup", "time", "tt", "u", "var", "wbr",
     }
 )  # fmt: skip
-_LEADS_IN: Final = re.compile(r"log-?[io]n|sign-?[io]n|sso|saml|oauth|openid|shibboleth|adfs", re.IGNORECASE)
+_LEADS_IN: Final = re.compile(r"log-?[io]n|sign-?[io]n|sso|saml|oauth|openid|shibboleth|adfs")
 _HEADINGS: Final = frozenset({"h1", "h2"})
 _CLOSING: Final = {name: re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE) for name in _SKIPPED}
 _NOT_FILLED_IN: Final = frozenset({"hidden", "submit", "button", "image", "reset", "checkbox", "radio"})
@@ -287,7 +287,11 @@ class _MarkupScanner:
 
     def _leads_in(self, attributes: str) -> bool:
         """Whether one of the first links outside navigation leads to a log-in."""
-        return not self.around and len(self.labels) < MAX_LABELS and _LEADS_IN.search(attributes) is not None
+        return (
+            not self.around
+            and len(self.labels) < MAX_LABELS
+            and _LEADS_IN.search(attributes.lower()) is not None
+        )
 
     def _take_raw_text(self, name: str, content: str) -> None:
         if name == "title":
@@ -355,7 +359,7 @@ class _MarkupScanner:
 
 
 def _is_mount(name: str, attributes: str) -> bool:
-    return name in _MOUNT_NAMES or (name in _MAY_MOUNT and _MOUNT.search(attributes) is not None)
+    return name in _MOUNT_NAMES or (name in _MAY_MOUNT and _MOUNT.search(attributes.lower()) is not None)
 
 
 def _values(attributes: str) -> dict[str, str]:
@@ -366,7 +370,8 @@ def _values(attributes: str) -> dict[str, str]:
 
 
 def _hides(attributes: str) -> bool:
-    if _MAY_BE_HIDDEN.search(attributes) is None:
+    lowered = attributes.lower()
+    if "hidden" not in lowered and "style" not in lowered:
         return False
     values = _values(attributes)
     return "hidden" in values or style_hides(values.get("style", ""))

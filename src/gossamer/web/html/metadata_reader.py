@@ -13,9 +13,10 @@ from gossamer.web.html.byline.headline import Headline
 from gossamer.web.html.byline.published import find_published
 from gossamer.web.html.byline.titles import choose_title, own_name
 from gossamer.web.html.dates import is_later, iso_date
+from gossamer.web.html.elements.element import Element
 from gossamer.web.html.links import Addresses
 from gossamer.web.html.metadata import Metadata
-from gossamer.web.html.tree import Element, Tree
+from gossamer.web.html.tree import Tree
 
 METADATA_SELECTOR: Final = "meta[content], title, link[href], script[type*='ld+json']"
 MAX_VALUE_CHARS: Final = 5_000
@@ -91,7 +92,7 @@ def metadata_of(tree: Tree, nodes: Sequence[LexborNode], addresses: Addresses, h
     )
     language = _language(tree.source, head, articles)
     title = _title(tree, head, articles, site_name, host)
-    headline = Headline(tree.order, title)
+    headline = Headline(tree, title)
     published = _published(tree, head, headline, addresses.page, language or "")
     modified = _date(head, articles, "dateModified", _MODIFIED) or _modified_on_page(tree.source)
     return Metadata(
@@ -208,7 +209,7 @@ def _is_of(node: dict[str, Any], names: re.Pattern[str]) -> bool:
 def _title(
     tree: Tree, head: _MetadataHead, articles: list[dict[str, Any]], site_name: str | None, host: str
 ) -> str:
-    headings = [one for one in tree.order if one.tag == "h1" and one.text][:5]
+    headings = [one for one in tree.headings if one.tag == "h1"][:5]
     logos = [one.plain() for one in headings if _is_logo(one)]
     declared = [
         _first_text([one for one in articles if one.get("headline")], "headline"),

@@ -2,7 +2,8 @@
 
 import pkgutil
 import re
-from typing import Final
+from collections.abc import Iterable
+from typing import Any, Final
 
 _CONTINUED: Final = re.compile(r"\\\n\s*")
 _SECTION: Final = re.compile(r"\[([a-z_]+)\]")
@@ -52,3 +53,21 @@ def expand(pattern: str) -> list[str]:
             choices = [*choices, ""]
         found = [text + choice for text in found for choice in choices]
     return found
+
+
+def any_of(texts: Iterable[str]) -> re.Pattern[str]:
+    """Return a pattern that finds any of these texts. What several begin with is compared only once."""
+    root: dict[str, Any] = {}  # by letter: what may follow; "" where a text ends
+    for text in texts:
+        letters = root
+        for letter in text:
+            letters = letters.setdefault(letter, {})
+        letters[""] = {}
+    return re.compile(_alternatives(root))
+
+
+def _alternatives(letters: dict[str, Any]) -> str:
+    if "" in letters:  # a longer text is found by the shorter one that it begins with
+        return ""
+    found = [re.escape(letter) + _alternatives(following) for letter, following in letters.items()]
+    return found[0] if len(found) == 1 else f"(?:{'|'.join(found)})"

@@ -4,8 +4,8 @@ import re
 from typing import Final, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
+from gossamer.web.html.elements.element import Element
 from gossamer.web.html.links import Addresses
-from gossamer.web.html.tree import Element
 
 _PLAYERS: Final = (  # the address of a player, and that of the page of what it plays
     (

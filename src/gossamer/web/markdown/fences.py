@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from gossamer.web.html.tree import Element
+from gossamer.web.html.elements.element import Element
 from gossamer.web.html.vocabulary import tags
 
 _LINE_END: Final = "\x1f"

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from gossamer.web.html.elements.element import Element
 from gossamer.web.html.links import Addresses
-from gossamer.web.html.tree import Element
 
 _LAZY: Final = (
     "data-src",

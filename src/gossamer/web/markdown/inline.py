@@ -4,8 +4,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
+from gossamer.web.html.elements.element import BLOCKS, Element
 from gossamer.web.html.links import Addresses
-from gossamer.web.html.tree import BLOCKS, Element
 from gossamer.web.markdown.embeds import embed_of
 from gossamer.web.markdown.emphasis import BREAK, InlinePiece, mark, merge_pieces, split_paragraphs
 from gossamer.web.markdown.escape import escape, escape_quotes, escape_text
@@ -22,7 +22,7 @@ _NOTE_MARK: Final = re.compile(r"\[\^[^\]\s]+\]")
 _BRACKETED_MARKS: Final = re.compile(r"\[((?:\[\^[^\]\s]+\][,;\s]*+)++)\](?!\()")
 _WORD: Final = re.compile(r"\w")
 _WORDLESS: Final = re.compile(r"\W+")
-_SPACES: Final = re.compile(r"[ \t\n\r\f\xa0]+")
+_SPACES: Final = re.compile(r"[ \t\n\r\f\xa0]{2,}|[\t\n\r\f\xa0]")  # that one space does not write alike
 _BRACKETS: Final = re.compile(r"\\.|`[^`]*`|[\[\]]")
 _AROUND_BREAK: Final = re.compile(r" *\x1e *")
 _SELF_LINKS: Final = frozenset(("", "¶", "#", "§", "🔗", "⚓", "\uf0c1", "link", "permalink", "anchor"))
@@ -44,7 +44,9 @@ class Inline:
 
     def render(self, nodes: "list[Element | str]") -> str:
         """Return the nodes as one run of text, stripped; line breaks are still `BREAK`."""
-        text = tidy(self._write(self._pieces(nodes, "")))
+        alone = nodes[0] if len(nodes) == 1 else None
+        text = escape_text(alone) if isinstance(alone, str) else self._write(self._pieces(nodes, ""))
+        text = tidy(text)
         return _BRACKETED_MARKS.sub(_unwrap_marks, text) if "[[^" in text else text
 
     def label(self, nodes: "list[Element | str]") -> str:
@@ -168,7 +170,9 @@ def tidy(text: str) -> str:
 
 
 def tidy_inside(text: str) -> str:
-    return _AROUND_BREAK.sub(BREAK, _SPACES.sub(" ", text))
+    if "  " in text or not text.isprintable():  # of white space, only the space is printable
+        text = _SPACES.sub(" ", text)
+    return _AROUND_BREAK.sub(BREAK, text) if BREAK in text else text
 
 
 def code_span(text: str) -> str:

@@ -3,7 +3,7 @@
 import re
 from typing import Final, NamedTuple
 
-from gossamer.web.html.tree import Element
+from gossamer.web.html.elements.element import Element
 
 _MARKER: Final = re.compile(r"(?:\d+)?([-*.)])(?= |$)", re.M)
 _FOLLOWS_TEXT: Final = re.compile(r"(?:[-*]|1[.)]) \S")  # a list that needs no empty line after a paragraph

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlsplit
 
+from gossamer.web.html.elements.element import BLOCKS, Element
 from gossamer.web.html.links import Addresses
-from gossamer.web.html.tree import BLOCKS, Element
 from gossamer.web.markdown.emphasis import BREAK
 from gossamer.web.markdown.escape import escape, escape_heading, escape_line, escape_pipes
 from gossamer.web.markdown.fences import code_of, fence, language_of

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from gossamer.web.html.tree import Element
+from gossamer.web.html.elements.element import Element
 
 MAX_COLUMNS: Final = 100
 MAX_CELLS: Final = 50_000

@@ -8,7 +8,8 @@ import re
 from itertools import accumulate
 from typing import Final
 
-from gossamer.web.html.tree import BLOCKS, Element, Tree
+from gossamer.web.html.elements.element import BLOCKS, Element
+from gossamer.web.html.tree import Tree
 
 MIN_SENTENCE_CHARS: Final = 40
 MAX_LINKED: Final = 0.4  # share of a sentence's text

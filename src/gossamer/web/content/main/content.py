@@ -4,7 +4,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from gossamer.web.content.content_warning import ContentWarning
-from gossamer.web.html.tree import Element, Tree
+from gossamer.web.html.elements.element import Element
+from gossamer.web.html.tree import Tree
 
 LOW_CONFIDENCE: Final = 0.5
 MIN_KEPT: Final = 0.1  # of the page's sentences

@@ -15,7 +15,7 @@ from gossamer.web.content.main.boilerplate import (
     asks_reader,
     speaks_of_rights,
 )
-from gossamer.web.html.tree import Element
+from gossamer.web.html.elements.element import Element
 from gossamer.web.html.vocabulary import words
 
 FEATURES: Final = words(
@@ -93,16 +93,16 @@ class _FeatureReader:
         self.body = " ".join(facts.body.split())
 
     def read(self, at: int, block: TextBlock) -> list[float]:
-        context = self.contexts[block.holder]
-        row = self._text(block)
-        row += self._membership(at)
-        row += self._position(at)
-        row += self._neighbours(at)
-        row += self._structure(at, block)
-        row += context
-        return row
+        return [
+            *self._text(block),
+            *self._membership(at),
+            *self._position(at),
+            *self._neighbours(at),
+            *self._structure(at, block),
+            *self.contexts[block.holder],
+        ]
 
-    def _text(self, block: TextBlock) -> list[float]:
+    def _text(self, block: TextBlock) -> tuple[float, ...]:
         text, size, tag = block.text, block.size, block.tag
         spoken = text.split()
         capitals = sum([word[0].isupper() for word in spoken])
@@ -110,7 +110,7 @@ class _FeatureReader:
         if len(text) < _MAX_ASKING:
             line = text.lower()
             rights, request = speaks_of_rights(line), asks_reader(line)
-        return [
+        return (
             size / _MAX_LENGTH if size < _MAX_LENGTH else 1.0,
             not block.linked,
             block.linked,
@@ -127,7 +127,7 @@ class _FeatureReader:
             tag in ("td", "th"),
             tag == "div",
             tag == "figcaption",
-        ]
+        )
 
     def _membership(self, at: int) -> tuple[float, ...]:
         walk, votes, run = self.candidates.walk[at], self.candidates.votes[at], self.candidates.run[at]

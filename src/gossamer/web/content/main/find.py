@@ -21,7 +21,8 @@ from gossamer.web.content.main.votes import elect
 from gossamer.web.content.main.walk import Walk, walk
 from gossamer.web.content.recurring import leave_out_recurring
 from gossamer.web.content.site_memory import SiteMemory
-from gossamer.web.html.tree import Element, Tree
+from gossamer.web.html.elements.element import Element
+from gossamer.web.html.tree import Tree
 
 _MIN_BLOCKS: Final = 6  # with fewer, there is little to choose, and short ones count
 _MIN_CHANCE: Final = 0.5
@@ -154,7 +155,7 @@ def _decide_followers(page: PageBlocks, kept: list[bool]) -> None:
 
 
 def _heading_before(tree: Tree, root: Element) -> Element | None:
-    headings = [one for one in tree.order if one.tag == "h1" and one.text]
+    headings = [one for one in tree.headings if one.tag == "h1"]
     if len(headings) != 1 or any(above is root for above in headings[0].above()):
         return None
     return headings[0]

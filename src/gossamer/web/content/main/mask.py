@@ -3,7 +3,7 @@
 from typing import Final
 
 from gossamer.web.content.main.blocks import PageBlocks, TextBlock
-from gossamer.web.html.tree import Element
+from gossamer.web.html.elements.element import Element
 
 _PARTS: Final = frozenset(("li", "dt", "dd", "tr", "thead", "tbody", "tfoot"))  # of a list or table
 

@@ -10,7 +10,7 @@ from gossamer.web.content.main.boilerplate import (
     is_part_of_article,
     kinds_of,
 )
-from gossamer.web.html.tree import Element
+from gossamer.web.html.elements.element import Element
 
 _SURE: Final = int(PartKind.SURELY_BESIDE)
 _MAYBE: Final = int(PartKind.BESIDE)

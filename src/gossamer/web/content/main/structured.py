@@ -5,12 +5,23 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any, Final
 
+from selectolax.lexbor import LexborNode
+
+from gossamer.web.html.elements.element import Element
 from gossamer.web.html.sanitise import is_light
-from gossamer.web.html.tree import Element, Tree, parse
+from gossamer.web.html.tree import Tree, parse
 
 MIN_BODY_CHARS: Final = 300  # a shorter one is a summary
 _MAX_DEPTH: Final = 6
-_STATES: Final = "script#__NEXT_DATA__, script#__NUXT_DATA__, script[type='application/json']"
+_STATE_ATTRIBUTES: Final = ("data-react-props", "data-props", "data-page")  # of react-rails and Inertia
+_STATES: Final = ", ".join(
+    (
+        "script#__NEXT_DATA__",
+        "script#__NUXT_DATA__",
+        "script[type='application/json']",
+        *(f"[{name}^='{{']" for name in _STATE_ATTRIBUTES),
+    )
+)
 _MAX_STATES: Final = 5
 _MAX_STATE_CHARS: Final = 2_000_000
 _MAX_STATE_DEPTH: Final = 25
@@ -27,12 +38,19 @@ def article_body(json_ld: list[dict[str, Any]]) -> str:
 def state_texts(tree: Tree) -> str:
     """Return the sentences in the data that the page's application begins with, or nothing."""
     seen: dict[str, None] = {}
-    for script in tree.source.css(_STATES)[:_MAX_STATES]:
-        text = script.text() or ""
-        if len(text) <= _MAX_STATE_CHARS:
-            seen.update(dict.fromkeys(islice(_sentences(_decode(text)), _MAX_TEXTS)))
+    states = [text for text in map(_state_in, tree.source.css(_STATES)) if len(text) <= _MAX_STATE_CHARS]
+    largest = sorted(range(len(states)), key=lambda at: len(states[at]))[-_MAX_STATES:]
+    for state in [states[at] for at in sorted(largest)]:  # smaller ones are of buttons and menus
+        seen.update(dict.fromkeys(islice(_sentences(_decode(state)), _MAX_TEXTS)))
     found = "\n\n".join(seen)
     return found if len(found) >= MIN_BODY_CHARS else ""
+
+
+def _state_in(node: LexborNode) -> str:
+    if node.tag == "script":
+        return node.text() or ""
+    attributes = node.attributes
+    return next((state for name in _STATE_ATTRIBUTES if (state := attributes.get(name))), "")
 
 
 def to_element(text: str) -> Element:

@@ -9,7 +9,7 @@ from typing import Final
 from gossamer.web.content.main.blocks import PageBlocks
 from gossamer.web.content.main.boilerplate import PartKind
 from gossamer.web.content.main.names import rank_as_article
-from gossamer.web.html.tree import Element
+from gossamer.web.html.elements.element import Element
 
 _MIN_CHARS: Final = 25
 _PARTS: Final = (1, 2, 6, 9, 12)  # what the parent, the grandparent and so on get of a vote: 1/1, 1/2, …

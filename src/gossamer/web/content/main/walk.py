@@ -20,7 +20,7 @@ from gossamer.web.content.main.boilerplate import (
     is_part_of_article,
 )
 from gossamer.web.content.main.names import rank_as_article
-from gossamer.web.html.tree import BLOCKS, Element
+from gossamer.web.html.elements.element import BLOCKS, Element
 from gossamer.web.html.vocabulary import tags
 
 MIN_PROSE_CHARS: Final = 150  # of prose that must be left
@@ -97,8 +97,10 @@ def _set_aside(body: Element) -> set[int]:
     found: set[int] = set()
     waiting = [body]
     while waiting:
-        for element in waiting.pop().elements:
-            if element.tag not in _STRUCTURE and _is_boilerplate(element, element.prose, body.prose):
+        for element in waiting.pop().children:
+            if isinstance(element, str):
+                continue
+            if _may_be_boilerplate(element) and _is_boilerplate(element, element.prose, body.prose):
                 found.add(id(element))
                 for above in element.above() if element.prose else ():
                     above.prose -= element.prose
@@ -109,6 +111,13 @@ def _set_aside(body: Element) -> set[int]:
             ):  # syntax highlighting uses such names
                 waiting.append(element)
     return found
+
+
+def _may_be_boilerplate(element: Element) -> bool:
+    """Whether it has a role by its tag, or names that tell one."""
+    if element.attributes:
+        return element.tag not in _STRUCTURE
+    return has_boilerplate_role(element.tag, "")
 
 
 def _is_boilerplate(element: Element, held: float, all_prose: float) -> bool:

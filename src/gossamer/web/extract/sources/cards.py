@@ -13,7 +13,8 @@ from typing import Final, NamedTuple
 from gossamer.web.extract.record import MAX_VALUE_CHARS
 from gossamer.web.extract.schema.words import key, words
 from gossamer.web.extract.sources.labels import HEADINGS, Labels, labels_of
-from gossamer.web.html.tree import BLOCKS, Element, Tree
+from gossamer.web.html.elements.element import BLOCKS, Element
+from gossamer.web.html.tree import Tree
 from gossamer.web.html.vocabulary import tags
 
 MAX_GROUPS: Final = 40  # on a page; those with the most text

@@ -5,8 +5,9 @@ from typing import Final
 
 from gossamer.web.extract.record import MAX_VALUE_CHARS, Leaf
 from gossamer.web.extract.schema.words import label_key
+from gossamer.web.html.elements.element import Element
 from gossamer.web.html.links import Addresses
-from gossamer.web.html.tree import Element, Tree
+from gossamer.web.html.tree import Tree
 from gossamer.web.markdown.tables import Grid, grid_of, is_layout
 
 MAX_TABLES: Final = 50

@@ -7,7 +7,7 @@ from typing import Final
 
 from gossamer.web.extract.record import MAX_VALUE_CHARS, Leaf
 from gossamer.web.extract.schema.words import label_key
-from gossamer.web.html.tree import Element
+from gossamer.web.html.elements.element import Element
 from gossamer.web.markdown.tables import grid_of, is_layout
 
 MAX_LABELS: Final = 2_000

@@ -7,8 +7,9 @@ from html import unescape
 from typing import Final
 
 from gossamer.web.html.byline.headline import Headline
-from gossamer.web.html.tree import Element, Tree
-from gossamer.web.html.vocabulary import read_sections
+from gossamer.web.html.elements.element import Element
+from gossamer.web.html.tree import Tree
+from gossamer.web.html.vocabulary import read_sections, tags
 
 MAX_NAME_CHARS: Final = 80
 MAX_NAMES: Final = 8
@@ -32,16 +33,13 @@ _PERSON: Final = re.compile(
     r"[^\W\d_a-zß-öø-ÿ][\w'\u2019.-]*(?:\s+(?:(?:von|van|de|der|den|del|di|da|dos|la|le|al|el|bin|ten|zu|y|e|v\.)\s+){0,2}"
     r"[^\W\d_a-zß-öø-ÿ][\w'\u2019.-]*){1,3}"
 )
-_CLASSES: Final = re.compile(
-    r"(?:^|[\s_-])(?:author|authors|byline|autor|autoren|auteur|p-author|fn|writer|verfasser)(?:$|[\s_-])",
-    re.I,
-)
+_BYLINES: Final = tags("author authors byline autor autoren auteur fn writer verfasser")
 
 
 def find_authors(tree: Tree, headline: Headline, site_names: frozenset[str]) -> list[str]:
     """Return those that the page marks up, then those in an element named after authors, then a line that
     begins with `By` beside the headline."""
-    for candidates in (_marked_up(tree.order), _named(tree.order), _written(headline)):
+    for candidates in (_marked_up(tree), _named(tree), _written(headline)):
         texts = (one for one in candidates if not headline.is_elsewhere(one))
         first = next((names for one in texts if (names := people([one.plain()], site_names))), None)
         if first:
@@ -76,10 +74,9 @@ def fold(text: str) -> str:
     return "".join(character for character in text.casefold() if character.isalnum())
 
 
-def _marked_up(order: Sequence[Element]) -> Iterator[Element]:
-    for element in order:
-        attributes = element.attributes
-        if ("rel" in attributes or "itemprop" in attributes) and _is_author(element):
+def _marked_up(tree: Tree) -> Iterator[Element]:
+    for element in tree.lines.marked_up:
+        if _is_author(element):
             yield element.find("span", "a") or element if element.text > MAX_NAME_CHARS else element
 
 
@@ -87,15 +84,15 @@ def _is_author(element: Element) -> bool:
     return "author" in f"{element.get('rel')} {element.get('itemprop')}".split()
 
 
-def _named(order: Sequence[Element]) -> Iterator[Element]:
-    for element in order:
+def _named(tree: Tree) -> Iterator[Element]:
+    for element in tree.lines.named:
         if 2 < element.text <= MAX_NAME_CHARS and "class" in element.attributes and _is_byline(element.hints):
             yield element
 
 
 @lru_cache(maxsize=4096)  # a page has few different classes
 def _is_byline(hints: str) -> bool:
-    return _CLASSES.search(hints) is not None
+    return not _BYLINES.isdisjoint(hints.lower().replace("-", " ").replace("_", " ").split())
 
 
 def _written(headline: Headline) -> Iterator[Element]:

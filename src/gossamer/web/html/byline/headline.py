@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 from typing import Final
 
-from gossamer.web.html.tree import Element
+from gossamer.web.html.elements.element import Element
+from gossamer.web.html.tree import Tree
 
 _ELSEWHERE: Final = re.compile(
     r"comment|kommentar|related|similar|recommend|popular|copyright|review|event|termin|breadcrumb|calendar"
@@ -20,14 +21,16 @@ _OTHER_TYPES: Final = re.compile(r"Comment|Review|Product|Event|Answer")
 class Headline:
     """The heading that is the title, else the first of the highest level. It is found when needed."""
 
-    def __init__(self, order: Sequence[Element], title: str) -> None:
-        self._order = order
+    def __init__(self, tree: Tree, title: str) -> None:
+        self._tree = tree
+        self._order = tree.order
         self._title = title
 
     @cached_property
     def at(self) -> int | None:
         """Its position among the elements."""
-        return _position(self._order, self._title)
+        found = _find(self._tree.headings, self._title)
+        return None if found is None else self._order.index(found)
 
     @cached_property
     def around(self) -> frozenset[int]:
@@ -54,15 +57,12 @@ class Headline:
         return False
 
 
-def _position(order: Sequence[Element], title: str) -> int | None:
-    found: dict[str, int] = {}
+def _find(headings: Sequence[Element], title: str) -> Element | None:
     wanted = title.casefold()
-    for at, element in enumerate(order):
-        if element.tag in ("h1", "h2") and element.text:
-            if element.plain().casefold() == wanted:
-                return at
-            found.setdefault(element.tag, at)
-    return found.get("h1", found.get("h2"))
+    for heading in headings:
+        if heading.plain().casefold() == wanted:
+            return heading
+    return min(headings, key=lambda heading: heading.tag, default=None)
 
 
 @lru_cache(maxsize=4096)  # a page has few different classes

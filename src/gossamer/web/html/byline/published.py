@@ -6,7 +6,7 @@ stays without.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
@@ -14,13 +14,13 @@ from selectolax.lexbor import LexborHTMLParser
 
 from gossamer.web.html.byline.headline import Headline
 from gossamer.web.html.dates import date_beside, iso_date
-from gossamer.web.html.tree import Element, Tree
+from gossamer.web.html.elements.element import Element
+from gossamer.web.html.tree import MAX_LINE_CHARS, Tree
 from gossamer.web.html.vocabulary import read_sections
 
 BEFORE: Final = 30  # elements before a headline
 AFTER: Final = 60  # and after it
 BESIDE: Final = 10  # elements from a headline; so near, an aside with a date belongs to it
-MAX_DATELINE_CHARS: Final = 120
 MAX_SCRIPT_CHARS: Final = 300_000
 ENOUGH: Final = 3  # points of a text with a date
 
@@ -35,10 +35,9 @@ _URL_DATE: Final = re.compile(
     r"|/(0[1-9]|[12]\d|3[01])(0[1-9]|1[0-2])(20[012]\d)(?!\d)"
 )
 _YEAR: Final = re.compile(r"(?<!\d)(?:19[89]\d|20[0-4]\d)(?!\d)|\d[./-]\s?\d\d?[./-]\s?\d\d(?!\d)")
-_DATED: Final = re.compile(
+_DATED: Final = re.compile(  # all begin with a letter, which is found fast
     r"date|datum|dato(?![a-z])|fecha|pub(?:lish|lic)|posted|submitted|time|erschienen|meta|byline|author|info|subline"
-    r"|kicker|details?|caption|category|(?:^|[\s_-])data(?:$|[\s_-])",
-    re.I,
+    r"|kicker|details?|caption|category|data(?<![^\s_-]data)(?![^\s_-])"
 )
 _HOURS: Final = re.compile(  # from when to when something takes place
     r"(?<![\d./-])\d{1,2}[:.]\d\d\s*(?:[ap]\.?m\.?|[^\W\d_]{1,4})?\s*(?:[-\u2013\u2014]|to|bis|until)"
@@ -60,7 +59,7 @@ def find_published(tree: Tree, headline: Headline, url: str, language: str) -> s
         date_in_url(url)
         or _marked_up(tree, headline)
         or _best(headline.beside(BEFORE, AFTER), headline, language)
-        or _named(tree.order, headline, language)
+        or _named(tree, headline, language)
         or _in_scripts(tree.source)
     )
 
@@ -84,10 +83,7 @@ def _marked_up(tree: Tree, headline: Headline) -> str | None:
     """Return the date of an element that is marked up as such, or the only one of all `time` elements."""
     times: dict[str, str] = {}
     aside: dict[str, str] = {}
-    for element in tree.order:
-        attributes = element.attributes
-        if element.tag != "time" and "itemprop" not in attributes and "property" not in attributes:
-            continue
+    for element in tree.lines.marked_up:
         declared = _is_declared(element)
         if not (declared or element.tag == "time") or not (found := _machine_date(element)):
             continue
@@ -115,14 +111,14 @@ def _machine_date(element: Element) -> str | None:
     for name in ("datetime", "content", "title"):
         if found := iso_date(element.get(name)):
             return found
-    return iso_date(element.plain()) if element.text <= MAX_DATELINE_CHARS else None
+    return iso_date(element.plain()) if element.text <= MAX_LINE_CHARS else None
 
 
 # Text.
 
 
-def _named(order: Sequence[Element], headline: Headline, language: str) -> str | None:
-    named = ((one, AFTER) for one in order if 5 < one.text <= MAX_DATELINE_CHARS and _is_dated(one.hints))
+def _named(tree: Tree, headline: Headline, language: str) -> str | None:
+    named = ((one, AFTER) for one in tree.lines.named if one.text > 5 and _is_dated(one.hints))
     return _best(named, headline, language)
 
 
@@ -141,11 +137,11 @@ def _dateline(element: Element) -> str:
     for child in element.children:
         if not isinstance(child, str):
             continue
-        if len(child) > MAX_DATELINE_CHARS:
+        if len(child) > MAX_LINE_CHARS:
             begins = _BEGINS_WITH_DATE.match(child)
             return begins[0] if begins else ""
         if _YEAR.search(child):
-            return element.plain() if element.text <= MAX_DATELINE_CHARS else child.strip()
+            return element.plain() if element.text <= MAX_LINE_CHARS else child.strip()
     return ""
 
 
@@ -166,7 +162,7 @@ def _above(element: Element, most: int) -> list[Element]:
 
 @lru_cache(maxsize=4096)
 def _is_dated(hints: str) -> bool:
-    return _DATED.search(hints) is not None
+    return _DATED.search(hints.lower()) is not None
 
 
 # Scripts.

@@ -34,6 +34,8 @@ class Formula(NamedTuple):
 
 def formula_of(node: LexborNode, tag: str, attributes: dict[str, str | None]) -> Formula | None:
     """Return the formula that an element shows, or None if it shows something else."""
+    if tag in ("span", "div"):
+        return _of_part(node, attributes) if attributes else None
     if tag == "math":
         return Formula(_tidy(_of_math(node, attributes)), _is_display(node, attributes))
     if tag == "script":
@@ -41,10 +43,11 @@ def formula_of(node: LexborNode, tag: str, attributes: dict[str, str | None]) ->
         return Formula(_tidy(node.text()), "display" in kind) if kind.startswith("math/tex") else None
     if tag == "mjx-container":
         return _of_mathjax(node, attributes)
-    if tag == "img":
-        return _of_image(node, attributes)
-    if not attributes:
-        return None
+    return _of_image(node, attributes)
+
+
+def _of_part(node: LexborNode, attributes: dict[str, str | None]) -> Formula | None:
+    """Return the formula of an element that a script fills, or has filled."""
     named = attributes.get("class") or ""
     if not _SOURCES.isdisjoint(attributes) and (source := _source_of(attributes)):
         return Formula(_tidy(source), _DISPLAY.search(named) is not None)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from gossamer.web.html.tree import BLOCKS, Element
+from gossamer.web.html.elements.element import BLOCKS, Element
 from gossamer.web.markdown.notes.marks import MAX_MARK_CHARS, label_of
 from gossamer.web.markdown.tables import cells_of, rows_of
 

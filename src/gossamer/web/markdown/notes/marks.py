@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 from urllib.parse import unquote
 
-from gossamer.web.html.tree import Element
+from gossamer.web.html.elements.element import Element
 
 MAX_MARK_CHARS: Final = 12
 _LABEL: Final = re.compile(

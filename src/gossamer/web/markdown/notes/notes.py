@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from gossamer.web.html.tree import BLOCKS, Element
+from gossamer.web.html.elements.element import BLOCKS, Element
 from gossamer.web.markdown.notes.holders import holder_of, split_notes
 from gossamer.web.markdown.notes.marks import (
     MAX_MARK_CHARS,
