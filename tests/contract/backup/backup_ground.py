@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Boolean, Integer, LargeBinary, Table, insert, select
+from sqlalchemy import Boolean, Float, Integer, LargeBinary, Table, insert, select
 from tests.servers.postgres import PostgresServer
 from tests.servers.s3 import BUCKET, Moto
 
@@ -69,6 +69,7 @@ GIVEN: Mapping[str, Mapping[str, Any]] = {
     "orders": {"kind": "batch", "pages": 2, "done": 1},
     "ended_work": {"kind": "crawl"},
     "webhook_subscriptions": {"kind": "crawl"},
+    "memory_entries": {"format": "json"},
 }
 
 
@@ -160,6 +161,8 @@ def row_of(table: Table, given: Mapping[str, Any]) -> dict[str, Any]:
             values[column.name] = b"\x00\xff"
         elif isinstance(column.type, Integer):
             values[column.name] = 7
+        elif isinstance(column.type, Float):
+            values[column.name] = 0.1
         else:
             values[column.name] = HASH[: getattr(column.type, "length", None) or 4]
     return {**values, **given}

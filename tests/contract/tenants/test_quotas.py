@@ -186,4 +186,8 @@ async def test_left_lists_every_quota(stage: QuotaGround) -> None:
         Quota.BATCHES: (None, 0),
         Quota.SCHEDULES: (None, 0),
         Quota.SITES: (None, 0),
+        Quota.MONITORS: (None, 0),
+        Quota.WEBHOOKS: (None, 0),
+        Quota.MEMORY_ENTRIES: (None, 0),
+        Quota.MEMORY_BYTES: (None, 0),
     }
