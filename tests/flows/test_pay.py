@@ -192,7 +192,7 @@ async def test_a_settlement_is_told_also_when_it_cannot_be_written_down(
 ) -> None:
     payment = signed()
 
-    async def away(*_: Any) -> bool:
+    async def away(*_: Any, **__: Any) -> bool:
         raise Unavailable("database", "gone fishing")
 
     with monkeypatch.context() as patched:

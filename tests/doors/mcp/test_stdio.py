@@ -158,7 +158,7 @@ async def test_python_2_starts_it(tmp_path: Path, ground: Ground, mode: Any) -> 
         env=environ(tmp_path),
     )
     async with Client(started, mode=mode) as client:
-        assert len((await client.list_tools()).tools) == 9
+        assert len((await client.list_tools()).tools) == 12
         fetched = await client.call_tool("fetch", {"url": ground.page(), "render": "never"})
         assert not fetched.is_error
 
@@ -167,7 +167,7 @@ async def test_python_1_starts_it(tmp_path: Path, ground: Ground) -> None:
     program = (sys.executable, "-m", "gossamer", "mcp", "--server", ground.address, "--key", ADMIN_KEY)
     settings = {"PYTHONPATH": environ(tmp_path)["PYTHONPATH"]}
     answer = await ask(clients_python(), HERE / "client_1x.py", "stdio", ground.page(), *program, **settings)
-    assert len(answer["tools"]) == 9
+    assert len(answer["tools"]) == 12
     assert "Worth it" in answer["text"]
 
 
@@ -175,7 +175,7 @@ async def test_typescript_starts_the_engine(tmp_path: Path, ground: Ground, node
     program = (sys.executable, "-m", "gossamer", "mcp")
     answer = await ask("node", node / "client.mjs", "stdio", ground.page(), *program, **environ(tmp_path))
     assert answer["problems"] == []
-    assert len(answer["tools"]) == 9
+    assert len(answer["tools"]) == 12
     assert "Worth it" in str(answer["fetched"])
     assert answer["reported"][-1] == 100
 
@@ -184,7 +184,7 @@ async def test_the_inspector_starts_the_engine(tmp_path: Path, node: Path) -> No
     inspector = ("node", node / "node_modules" / ".bin" / "mcp-inspector", "--cli")
     program = (sys.executable, "-m", "gossamer", "mcp")
     listed = await ask(*inspector, *program, "--method", "tools/list", **environ(tmp_path))
-    assert len(listed["tools"]) == 9
+    assert len(listed["tools"]) == 12
 
 
 @pytest.mark.parametrize("client", CLIENTS)

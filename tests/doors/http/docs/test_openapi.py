@@ -14,7 +14,7 @@ from gossamer import problems
 from gossamer.app import Service
 from gossamer.assembly import api
 from gossamer.doors.http.core.exchange import Exchange
-from gossamer.doors.http.core.routing import Route, path_parameters
+from gossamer.doors.http.core.routing import Route, path_parameters, path_template
 from gossamer.doors.http.docs import openapi
 from gossamer.doors.http.docs.pages import DocsEndpoints
 from gossamer.state.tenants.tenants import Role
@@ -141,7 +141,7 @@ async def test_no_reference_dangles_and_no_component_is_unused(document: Documen
 
 async def test_every_route_declares_each_of_its_problems(routes: list[Route], document: Document) -> None:
     for route in routes:
-        responses = document["paths"][route.path][route.method.lower()]["responses"]
+        responses = document["paths"][path_template(route.path)][route.method.lower()]["responses"]
         for kind in openapi.kinds(route):
             content = responses[str(kind.status)]["content"][problems.MEDIA_TYPE]
             assert content["schema"] == {"$ref": "#/components/schemas/Problem"}
@@ -197,7 +197,7 @@ async def test_parameters_are_described(routes: list[Route], document: Document)
         for parameter in operation["parameters"]:
             assert parameter["description"], f"{name}: {parameter['name']}"
     for route in routes:
-        declared = document["paths"][route.path][route.method.lower()]["parameters"]
+        declared = document["paths"][path_template(route.path)][route.method.lower()]["parameters"]
         assert [p["name"] for p in declared if p["in"] == "path"] == path_parameters(route.path)
 
 

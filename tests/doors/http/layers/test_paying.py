@@ -35,6 +35,7 @@ from x402.http.utils import decode_payment_required_header, encode_payment_signa
 from x402.schemas import parse_payment_payload, parse_payment_requirements
 
 from gossamer.assembly.api import routes
+from gossamer.doors.http.core.routing import path_template
 from gossamer.doors.http.docs.discovery import MAX_BYTES, extensions
 from gossamer.flows.pages.caching import Caching
 from gossamer.flows.pay.quotes import Prices
@@ -214,11 +215,11 @@ async def test_discovery_shows_an_answer_of_every_priced_route(shop: Shop) -> No
             assert (output["type"], output["example"]) == ("text", route.example)
             continue
         assert output["type"] == "json"
-        responses = document["paths"][route.path][route.method.lower()]["responses"]
+        responses = document["paths"][path_template(route.path)][route.method.lower()]["responses"]
         schema = responses[str(route.status)]["content"]["application/json"]["schema"]
         whole = {**schema, "components": document["components"]}
         assert list(Draft202012Validator(whole).iter_errors(output["example"])) == [], route.path
-        if route.order is None:
+        if route.order is None and route.tag != "Memory":  # whose answers are what was stored, and no more
             assert set(output["example"]) >= {"requestId"}, route.path  # a whole one
         assert {json.dumps(one["outputSchema"]["output"]) for one in probed.json()["accepts"]} == {
             json.dumps(output)

@@ -153,6 +153,11 @@ def _type_hints(function: Handler) -> Mapping[str, Any]:
     return get_type_hints(function)
 
 
+def path_template(path: str) -> str:
+    """The path as OpenAPI spells it, which knows no parameter with slashes in it."""
+    return path.replace("*}", "}")
+
+
 def path_parameters(path: str) -> list[str]:
     return re.findall(r"\{(\w+)\*?\}", path)
 

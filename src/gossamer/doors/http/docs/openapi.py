@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from gossamer import __version__, problems
-from gossamer.doors.http.core.routing import Other, Route, path_parameters
+from gossamer.doors.http.core.routing import Other, Route, path_parameters, path_template
 from gossamer.doors.http.docs import problem_example
 from gossamer.problems import ProblemKind
 from gossamer.state.tenants.tenants import Role
@@ -229,7 +229,7 @@ def document(routes: Iterable[Route], public_url: str, version: str = __version_
     paths: dict[str, dict[str, Any]] = {}
     for route, name in zip(routes, _names(routes), strict=True):
         operation = {"operationId": name, **_operation(route, shapes, public_url)}
-        paths.setdefault(route.path, {})[route.method.lower()] = operation
+        paths.setdefault(path_template(route.path), {})[route.method.lower()] = operation
     return {
         "openapi": "3.1.0",
         "info": {

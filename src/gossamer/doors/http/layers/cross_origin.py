@@ -23,7 +23,7 @@ _CROSS_ORIGIN: Final = (
     (b"access-control-expose-headers", ", ".join(_EXPOSED).encode()),
 )
 _PREFLIGHT: Final = {
-    "Access-Control-Allow-Methods": "GET, POST, PATCH, DELETE",
+    "Access-Control-Allow-Methods": "GET, POST, PUT, PATCH, DELETE",
     "Access-Control-Allow-Headers": "Authorization, Content-Type, Idempotency-Key, If-None-Match"
     ", Last-Event-ID, PAYMENT-SIGNATURE, X-PAYMENT",
     "Access-Control-Max-Age": "600",
