@@ -19,7 +19,8 @@ FACETS: Final = (
 _FACETS: Final = {
     "sqlite": "(SELECT facets FROM search_words WHERE search_words.rowid = search_pages.id)",
     "postgresql": "(SELECT string_agg(substr(lexeme, 2), ' ') FROM search_words, unnest(words)"
-    " WHERE search_words.id = search_pages.id AND lexeme LIKE '@%')",
+    # Without the runs of ids, which are of that database alone.
+    " WHERE search_words.id = search_pages.id AND lexeme LIKE '@%' AND lexeme !~ '^@r[0-9]')",
 }
 # A blob of a crawl is named once here, and once by each page in it.
 _BLOBS: Final = """

@@ -47,6 +47,10 @@ def test_the_command_has_the_flags_that_people_know() -> None:
         "ignore_trailing_slash": "--ignore-trailing-slash",
         "traps": "--traps",
         "trap_exceptions": "--trap-exception",
+        "refresh": "--refresh",
+        "refresh_budget": "--refresh-budget",
+        "refresh_least": "--refresh-least",
+        "refresh_most": "--refresh-most",
         "headers": "--header",
         "name": "--name",
     }

@@ -73,6 +73,12 @@ async def test_usage_lists_quotas_of_users_and_none_of_admins(visiting: Visiting
             "bytes": 0,
             "jobs": 0,
             "batches": 0,
+            "webhooks": 0,
+            "schedules": 0,
+            "memory_entries": 0,
+            "memory_bytes": 0,
+            "monitors": 0,
+            "sites": 0,
         }
         assert next(one for one in quotas if one["quota"] == "crawls")["limit"] == 3
         assert (await get(visit, "/api/usage"))["quotas"] == []

@@ -51,7 +51,7 @@ async def test_a_monitor_is_made_shown_changed_snoozed_and_deleted(visiting: Vis
         ({"watch": WATCH, "rules": [{"kind": "number", "below": 1}]}, "selector"),
         ({"watch": WATCH, "rules": [{"kind": "selector", "selector": "a["}]}, ""),
         ({"watch": WATCH, "rules": [{"kind": "appearance"}]}, "browser"),
-        ({"watch": WATCH, "timing": {"every": "1s"}}, "timing"),
+        ({"watch": WATCH, "timing": {"every": "1s"}}, "at least 1m"),
         ({"watch": {"kind": "search", "query": "x"}, "rules": [{"kind": "status"}]}, "needs a page"),
         ({"watch": {"kind": "crawl", "crawlId": "0" * 26}}, "no crawl"),
         ({"watch": {"kind": "page", "url": "http://10.0.0.1/"}}, ""),
