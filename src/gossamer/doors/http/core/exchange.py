@@ -110,6 +110,7 @@ class Exchange:
         "caller",
         "client",
         "concluding",
+        "deciding",
         "denial",
         "dialect",
         "error",
@@ -162,6 +163,7 @@ class Exchange:
         self.outcome = ""  # of the target's answer, if there was one; only "ok" is charged
         self.paid: tuple[str, int] | None = None  # the network, and the amount in atomic units
         self.unpaid = False  # there is an answer that is not paid for yet
+        self.deciding: set[bytes] = set()  # names of header fields that the answer may depend on: those read
         self.concluding: AsyncExitStack | None = None  # callbacks for when the payment is settled or given up
         self.cache_hit: bool | None = None
         self.hot_page: tuple[HotPage, RenderRequest] | None = (
@@ -188,6 +190,7 @@ class Exchange:
 
     def header(self, name: bytes) -> str | None:
         """The value of a request header. Refuses a second value where only one is allowed."""
+        self.deciding.add(name)
         values = [value for key, value in self.scope["headers"] if key == name]
         if len(values) > 1 and name in _ONCE_ONLY:
             raise problems.validation_error(
