@@ -457,6 +457,7 @@ class Service:
         return HitFastPath(
             self.hot,
             self.render_service,
+            self.cache,
             self.admission,
             self.limits,
             self.log,

@@ -24,9 +24,8 @@ from gossamer.state.tenants.limits import LimitStatus
 
 if TYPE_CHECKING:
     from gossamer.doors.http.core.dialect import Dialect
+    from gossamer.doors.http.core.repeating import RepeatableAnswer, RepeatableRender
     from gossamer.doors.http.core.routing import Route
-    from gossamer.flows.render.serve import HotPage
-    from gossamer.web.render.request import RenderRequest
 
 T = TypeVar("T")
 Headers = list[tuple[bytes, bytes]]
@@ -116,7 +115,6 @@ class Exchange:
         "error",
         "handover",
         "headers",
-        "hot_page",
         "is_arriving",
         "limit_statuses",
         "max_body",
@@ -127,6 +125,7 @@ class Exchange:
         "path",
         "problem",
         "remember",
+        "repeatable",
         "request_id",
         "route",
         "scope",
@@ -166,9 +165,8 @@ class Exchange:
         self.deciding: set[bytes] = set()  # names of header fields that the answer may depend on: those read
         self.concluding: AsyncExitStack | None = None  # callbacks for when the payment is settled or given up
         self.cache_hit: bool | None = None
-        self.hot_page: tuple[HotPage, RenderRequest] | None = (
-            None  # served from the hot tier, for this request
-        )
+        # What the answer was made from, if it may be given again while that is the same.
+        self.repeatable: RepeatableRender | RepeatableAnswer | None = None
         self.remember: Remember = _nothing_to_remember
         self.is_arriving = False  # its body is being received
         self._receive = receive

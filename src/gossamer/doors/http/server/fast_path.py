@@ -21,26 +21,27 @@ from typing import Any, Final, NamedTuple
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from gossamer.doors.http.core.exchange import Exchange, Headers, new_request_id
+from gossamer.doors.http.core.repeating import GappedBody, RepeatableAnswer, RepeatableRender
 from gossamer.doors.http.layers.clients import Network, subject
 from gossamer.doors.http.layers.limiting import limit_lines
 from gossamer.doors.http.server.request_shape import OF_CONNECTION, PlainRequest, RequestShape, shape_of
-from gossamer.flows.render.serve import HotPage, RenderService
+from gossamer.flows.render.serve import RenderService
 from gossamer.flows.tenants.admit import Admission, Caller, key_record
 from gossamer.observe.logs import Log
 from gossamer.observe.metrics import Metrics
+from gossamer.state.cache import START_BYTES, Cache, CachedAnswer
 from gossamer.state.kv.hot import HitFacts, HitQuestion, Hot
 from gossamer.state.pages.cached_page import EDITION_BYTES
 from gossamer.state.pages.hot_pages import hot_name
 from gossamer.state.tenants.activity import Via
 from gossamer.state.tenants.limits import Limits, LimitStatus, tightest
 from gossamer.state.tenants.tenants import key_hash
-from gossamer.web.render.request import RenderRequest
 
 MAX_PREPARED: Final = 4_096
 MAX_PREPARED_BYTES: Final = 64_000_000  # of their bodies
 MAX_DOORS: Final = 256
 CHANGING: Final = frozenset(
-    {b"date", b"x-request-id", b"x-processing-time", b"x-cache-age"}
+    {b"date", b"content-length", b"x-request-id", b"x-processing-time", b"x-cache-age"}
     | {b"ratelimit", b"x-ratelimit-limit", b"x-ratelimit-remaining", b"x-ratelimit-reset"}
 )
 
@@ -54,11 +55,10 @@ class PreparedAnswer(NamedTuple):
     secret_hash: str
     caller: Caller
     limits: Sequence[tuple[str, str]]  # the policies that it counts under, each with its subject
-    page: HotPage
-    request: RenderRequest
+    repeatable: RepeatableRender | RepeatableAnswer
     question: HitQuestion
     head: bytes  # of the answer, without the fields that change
-    body: bytes
+    body: GappedBody
     log: Callable[[str, float, str], None]  # writes the line, given the request's id, milliseconds and client
 
 
@@ -84,6 +84,7 @@ class HitFastPath:
 
     hot: Hot
     render_service: RenderService
+    cache: Cache
     admission: Admission
     limits: Limits
     log: Log
@@ -107,13 +108,13 @@ class HitFastPath:
 
     def prepare(self, request: PlainRequest, exchange: Exchange, headers: Headers, body: bytes) -> None:
         """Keep what the ordinary path has just answered, if it was a page from the hot tier."""
-        if exchange.hot_page is None or exchange.header(b"idempotency-key") is not None:
+        if exchange.repeatable is None or exchange.header(b"idempotency-key") is not None:
             return
         if exchange.caller.via is not Via.KEY:  # a session may end at any moment
             return
         shape = shape_of(request, self._decide_by(request.door, exchange.deciding))
         self.discard(shape)
-        self._prepared[shape] = self._prepare(exchange, *exchange.hot_page, headers, body)
+        self._prepared[shape] = self._prepare(exchange, exchange.repeatable, headers, body)
         self._bytes += len(body)
         while len(self._prepared) > MAX_PREPARED or self._bytes > MAX_PREPARED_BYTES:
             self.discard(next(iter(self._prepared)))
@@ -133,8 +134,17 @@ class HitFastPath:
             self._bytes -= len(prepared.body)
 
     def _prepare(
-        self, exchange: Exchange, page: HotPage, request: RenderRequest, headers: Headers, body: bytes
+        self,
+        exchange: Exchange,
+        repeatable: RepeatableRender | RepeatableAnswer,
+        headers: Headers,
+        body: bytes,
     ) -> PreparedAnswer:
+        if isinstance(repeatable, RepeatableRender):
+            page, start, gapped = hot_name(repeatable.page.name), EDITION_BYTES, GappedBody([body])
+        else:
+            page, start = repeatable.part.stored, START_BYTES
+            gapped = GappedBody.of(body, exchange.request_id, repeatable)
         limits = [(status.policy.name, status.subject) for status in exchange.limit_statuses]
         secret_hash = key_hash(exchange.secret)
         lasting = [b"%b: %b\r\n" % header for header in headers if header[0] not in CHANGING]
@@ -145,13 +155,10 @@ class HitFastPath:
             secret_hash=secret_hash,
             caller=exchange.caller,
             limits=limits,
-            page=page,
-            request=request,
-            question=self.hot.hit_question(
-                self.limits.windows(limits), key_record(secret_hash), hot_name(page.name), EDITION_BYTES
-            ),
+            repeatable=repeatable,
+            question=self.hot.hit_question(self.limits.windows(limits), key_record(secret_hash), page, start),
             head=b"".join([STATUS_LINE[exchange.status], *lasting]),
-            body=body,
+            body=gapped,
             log=self.log.requests(
                 endpoint=exchange.path,
                 method=exchange.method,
@@ -171,6 +178,17 @@ class HitFastPath:
     def client(self, peer: str, request: PlainRequest) -> str:
         forwarded = b",".join(request.values(b"x-forwarded-for")) if self.trusted_proxies else b""
         return subject(peer, forwarded.decode("latin-1"), self.trusted_proxies)
+
+    def serve_again(self, prepared: PreparedAnswer, start: bytes | None) -> float | None:
+        """The age of what the answer was made from, if that is fresh and Hot still has it: `start` is how it
+        begins there."""
+        repeatable = prepared.repeatable
+        if isinstance(repeatable, RepeatableRender):
+            page, request = repeatable
+            return self.render_service.serve_again(prepared.caller, request, page, start)
+        part = repeatable.part
+        kept = CachedAnswer(part.since or 0.0, part.until or 0.0, b"")
+        return self.cache.serve_again(part.stored, kept, repeatable.max_age, start)
 
     def look_up(self, lookup: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(lookup)
@@ -222,23 +240,28 @@ class _Attempt:
 
     def _answer(self, caller: Caller | None, facts: HitFacts) -> FastAnswer | Fallback:
         path, prepared, statuses = self.path, self.prepared, self.statuses
-        age = None
-        if caller == prepared.caller:
-            age = path.render_service.serve_again(
-                prepared.caller, prepared.request, prepared.page, facts.page_start
-            )
+        age = path.serve_again(prepared, facts.page_start) if caller == prepared.caller else None
         if age is None:
             return Fallback(statuses)
         request_id = new_request_id()
         seconds = time.perf_counter() - self.started
         path.metrics.request(prepared.endpoint, prepared.method, prepared.status, seconds)
         prepared.log(request_id, seconds * 1000, path.client(self.peer, self.request))
-        if prepared.page.on_answer is not None:
-            prepared.page.on_answer(seconds * 1000)
-        changing = b"x-request-id: %b\r\nx-processing-time: %d\r\nx-cache-age: %d\r\n" % (
+        repeatable = prepared.repeatable
+        if isinstance(repeatable, RepeatableRender):
+            body, own = prepared.body.pieces[0], b"x-cache-age: %d\r\n" % age
+            if repeatable.page.on_answer is not None:
+                repeatable.page.on_answer(seconds * 1000)
+        else:
+            body, own = (
+                prepared.body.fill(request_id, age, repeatable.boundary and repeatable.boundary[1]),
+                b"",
+            )
+        changing = b"content-length: %d\r\nx-request-id: %b\r\nx-processing-time: %d\r\n%b" % (
+            len(body),
             request_id.encode(),
             round(seconds * 1000),
-            age,
+            own,
         )
         head = prepared.head + changing + limit_lines(tightest(statuses), statuses)
-        return FastAnswer(head, prepared.body)
+        return FastAnswer(head, body)
