@@ -390,6 +390,31 @@ async def test_the_client_behind_a_trusted_proxy_is_logged(visiting: Visiting) -
     assert logged == ["192.0.2.0", "192.0.2.1", "192.0.2.2"]
 
 
+def asked_by_robot(*fields: str) -> bytes:
+    head = [f"GET /prerender/{URL} HTTP/1.1", "Host: a.example", f"X-Prerender-Token: {ADMIN_KEY}", *fields]
+    return "\r\n".join(head).encode() + b"\r\n\r\n"
+
+
+async def test_a_robot_at_the_door_for_clients_of_prerender_is_answered_at_once(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched = Watched(served.fast_path, monkeypatch)
+    line = await served.line()
+    first, *others = [
+        await line.ask(asked_by_robot("User-Agent: bot/1", f"traceparent: 00-{number:032x}-{number:016x}-01"))
+        for number in range(1, 5)
+    ]
+    assert (watched.answered, watched.fell_back) == (3, 0)
+    assert {answer.body for answer in others} == {first.body}
+    assert all(lasting(answer.fields) == lasting(first.fields) for answer in others)
+    assert set(others[0].fields) == set(first.fields)  # none of our own
+    assert left(await line.ask(asked()), "hits-pro") == 5_995
+    await served.keep(HTML.replace(b"A shop", b"Another shop"))
+    assert b"Another shop" in (await line.ask(asked_by_robot("User-Agent: bot/1"))).body
+    assert watched.fell_back == 1
+    assert left(await line.ask(asked(maxAge=1_000)), "hits-pro") == 5_993  # it was counted once
+
+
 async def test_a_body_sent_apart_from_its_head_takes_the_fast_path(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:

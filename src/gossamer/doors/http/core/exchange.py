@@ -124,6 +124,7 @@ class Exchange:
         "parameters",
         "path",
         "problem",
+        "relayed",
         "remember",
         "repeatable",
         "request_id",
@@ -165,6 +166,7 @@ class Exchange:
         self.deciding: set[bytes] = set()  # names of header fields that the answer may depend on: those read
         self.concluding: AsyncExitStack | None = None  # callbacks for when the payment is settled or given up
         self.cache_hit: bool | None = None
+        self.relayed: Exchange | None = None  # the call in this process that the answer is a translation of
         # What the answer was made from, if it may be given again while that is the same.
         self.repeatable: RepeatableRender | RepeatableAnswer | None = None
         self.remember: Remember = _nothing_to_remember

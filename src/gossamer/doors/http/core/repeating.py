@@ -26,7 +26,8 @@ class RepeatableAnswer:
 
     part: CachePart
     max_age: float | None
-    boundary: tuple[str, NewText] | None = None  # in the body: the one used, and what makes the next
+    boundary: str = ""  # in the body
+    new_boundary: NewText | None = None
 
 
 class Gap(Enum):
@@ -51,8 +52,8 @@ class GappedBody:
         places = [
             (found.span(), Gap.REQUEST_ID) for found in re.finditer(re.escape(request_id.encode()), body)
         ]
-        if repeatable.boundary is not None:
-            used = re.escape(repeatable.boundary[0].encode())
+        if repeatable.boundary:
+            used = re.escape(repeatable.boundary.encode())
             places += [(found.span(), Gap.BOUNDARY) for found in re.finditer(used, body)]
         about = b'"cache":{"hit":true,"key":"%b","age":' % repeatable.part.key.encode()
         at = body.rfind(about)

@@ -55,6 +55,7 @@ class PreparedAnswer(NamedTuple):
     secret_hash: str
     caller: Caller
     limits: Sequence[tuple[str, str]]  # the policies that it counts under, each with its subject
+    is_bare: bool  # without our own header fields
     repeatable: RepeatableRender | RepeatableAnswer
     question: HitQuestion
     head: bytes  # of the answer, without the fields that change
@@ -110,7 +111,7 @@ class HitFastPath:
         """Keep what the ordinary path has just answered, if it was a page from the hot tier."""
         if exchange.repeatable is None or exchange.header(b"idempotency-key") is not None:
             return
-        if exchange.caller.via is not Via.KEY:  # a session may end at any moment
+        if (exchange.relayed or exchange).caller.via is not Via.KEY:  # a session may end at any moment
             return
         shape = shape_of(request, self._decide_by(request.door, exchange.deciding))
         self.discard(shape)
@@ -145,16 +146,18 @@ class HitFastPath:
         else:
             page, start = repeatable.part.stored, START_BYTES
             gapped = GappedBody.of(body, exchange.request_id, repeatable)
-        limits = [(status.policy.name, status.subject) for status in exchange.limit_statuses]
-        secret_hash = key_hash(exchange.secret)
+        admitted = exchange.relayed or exchange
+        limits = [(status.policy.name, status.subject) for status in admitted.limit_statuses]
+        secret_hash = key_hash(admitted.secret)
         lasting = [b"%b: %b\r\n" % header for header in headers if header[0] not in CHANGING]
         return PreparedAnswer(
             method=exchange.method,
             endpoint=exchange.endpoint,
             status=exchange.status,
             secret_hash=secret_hash,
-            caller=exchange.caller,
+            caller=admitted.caller,
             limits=limits,
+            is_bare=exchange.dialect is not None and not exchange.dialect.adds_headers,
             repeatable=repeatable,
             question=self.hot.hit_question(self.limits.windows(limits), key_record(secret_hash), page, start),
             head=b"".join([STATUS_LINE[exchange.status], *lasting]),
@@ -164,7 +167,7 @@ class HitFastPath:
                 method=exchange.method,
                 status=exchange.status,
                 cache_hit=True,
-                caller=exchange.caller.name,
+                caller=admitted.caller.name,
             ),
         )
 
@@ -253,15 +256,10 @@ class _Attempt:
             if repeatable.page.on_answer is not None:
                 repeatable.page.on_answer(seconds * 1000)
         else:
-            body, own = (
-                prepared.body.fill(request_id, age, repeatable.boundary and repeatable.boundary[1]),
-                b"",
-            )
-        changing = b"content-length: %d\r\nx-request-id: %b\r\nx-processing-time: %d\r\n%b" % (
-            len(body),
-            request_id.encode(),
-            round(seconds * 1000),
-            own,
-        )
-        head = prepared.head + changing + limit_lines(tightest(statuses), statuses)
+            body, own = prepared.body.fill(request_id, age, repeatable.new_boundary), b""
+        head = prepared.head + b"content-length: %d\r\n" % len(body)
+        if not prepared.is_bare:
+            head += b"x-request-id: %b\r\n" % request_id.encode()
+            head += b"x-processing-time: %d\r\n%b" % (round(seconds * 1000), own)
+            head += limit_lines(tightest(statuses), statuses)
         return FastAnswer(head, body)

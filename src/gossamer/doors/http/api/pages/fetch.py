@@ -78,7 +78,8 @@ class FetchEndpoints:
         boundary = self._reader.boundary()
         shown = ReadReply(read, part).to_answer(request, exchange.request_id, boundary, self._reader.clock())
         if isinstance(exchange.repeatable, RepeatableAnswer):
-            exchange.repeatable.boundary = boundary, self._reader.boundary
+            exchange.repeatable.boundary = boundary
+            exchange.repeatable.new_boundary = self._reader.boundary
         headers = {"X-Cache-Status": status}
         if exchange.method != "POST":
             exchange.repeatable = None  # its Cache-Control changes
