@@ -1,4 +1,8 @@
-"""Hot hits through `gossamer serve` as fast as they are answered, beside nginx serving the same file."""
+"""Hot hits through `gossamer serve` as fast as they are answered, beside nginx serving the same files.
+
+Equal requests have the same bytes each time, as a load generator sends them. Varied ones are what a proxy
+sends: several pages, keys and robots, each request with an address, a trace and an id of its own.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -17,18 +21,50 @@ from bench.load import CONNECTIONS, Measurement, load, middle
 from bench.servers import Cores, Server
 from bench.table import table
 
-CODINGS: Final = {"identity": {}, "gzip": {"Accept-Encoding": "gzip"}}
+CODINGS: Final[dict[str, dict[str, str]]] = {"identity": {}, "gzip": {"Accept-Encoding": "gzip"}}
+EQUAL: Final = "equal"
+TRAFFIC: Final = (EQUAL, "varied")
 NGINX: Final = "nginx, static file"
 # fmt: off
 COLUMNS: Final = (
     "hot hits", "page", "kB sent", "per second", "p50 ms", "p99 ms", "CPU µs", "rate / nginx", "p99 / nginx",
 )
 # fmt: on
-RENDER: Final = """wrk.method = "POST"
-wrk.path = "/api/render"
-wrk.body = '{body}'
-wrk.headers["Authorization"] = "Bearer {key}"
-wrk.headers["Content-Type"] = "application/json"
+PAGES: Final = 8  # of each size
+KEYS: Final = 4
+PAGE_NUMBERS: Final = range(1, PAGES + 1)
+VARIED: Final = 1_999  # different requests, which are sent in turn
+ROBOTS: Final = (
+    "Googlebot/2.1",
+    "bingbot/2.0",
+    "GPTBot/1.2",
+    "ClaudeBot/1.0",
+    "PerplexityBot/1.0",
+    "Applebot/0.1",
+)
+# Requests are made before the load begins, so that making them takes no time of it.
+REQUESTS: Final = """local requests = {}
+function init(args)
+  math.randomseed(7)
+  for number = 1, %(number)d do
+    local headers = %(headers)s
+    if %(varied)s then
+      headers["User-Agent"] = "Mozilla/5.0 (compatible; " .. %(robots)s[number %% %(robot_count)d + 1] .. ")"
+      headers["X-Forwarded-For"] = string.format("198.51.100.%%d, 192.0.2.%%d", number %% 250, number %% 7)
+      headers["X-Request-Id"] = string.format("%%08x%%08x", math.random(0, 2^31), math.random(0, 2^31))
+      headers["traceparent"] = string.format("00-%%08x%%08x%%08x%%08x-%%08x%%08x-01", math.random(0, 2^31),
+        math.random(0, 2^31), math.random(0, 2^31), number, math.random(0, 2^31), number)
+    end
+    local path, body = %(paths)s, %(bodies)s
+    headers["Authorization"] = %(keys)s
+    requests[number] = wrk.format(%(method)s, path, headers, body)
+  end
+end
+local sent = 0
+function request()
+  sent = sent + 1
+  return requests[sent %% #requests + 1]
+end
 """
 
 
@@ -39,16 +75,17 @@ class Case:
     size: int
     coding: str
     bytes: int  # as it is sent
+    traffic: str = EQUAL
 
     def __str__(self) -> str:
-        return f"{self.size // 1000} kB, {self.coding}"
+        return f"{self.size // 1000} kB, {self.coding}, {self.traffic}"
 
 
 @dataclass(frozen=True, slots=True)
 class Contender:
     name: str
     server: Server
-    scripts: Mapping[int, Path]  # by size; none is a GET of the file
+    scripts: Mapping[tuple[int, str, str], Path]  # by size, coding and traffic
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,14 +142,32 @@ def start(
         _gossamer(stack, scratch / "hits-valkey", "Gossamer, Valkey", valkey, origin, cores, files),
         _gossamer(stack, scratch / "hits-memory", "Gossamer, embedded", {}, origin, cores, files),
     ]
-    ready = f"/{cache_pages.SIZES[0]}.html"
+    ready = f"/{cache_pages.SIZES[0]}-1.html"
     nginx = stack.enter_context(site.serving(files, ready=ready, cores=cores.server))
     cases = [
-        Case(size, coding, (files / f"{size}.html{'.gz' if coding == 'gzip' else ''}").stat().st_size)
+        Case(
+            size,
+            coding,
+            (files / f"{size}-1.html{'.gz' if coding == 'gzip' else ''}").stat().st_size,
+            traffic,
+        )
         for size in cache_pages.SIZES
         for coding in CODINGS
+        for traffic in TRAFFIC
     ]
-    return [Contender(NGINX, nginx, {}), *ours], cases
+    scripts = {
+        case: _script(
+            scratch,
+            f"nginx-{number}",
+            case[1],
+            case[2],
+            "GET",
+            [(f"/{case[0]}-{page}.html", "") for page in PAGE_NUMBERS],
+            [""],
+        )
+        for number, case in enumerate(_cases())
+    }
+    return [Contender(NGINX, nginx, scripts), *ours], cases
 
 
 def report(rows: Sequence[Row], rounds: int, seconds: int) -> str:
@@ -153,28 +208,81 @@ def _gossamer(
     key = new_key()
     server = stack.enter_context(servers.gossamer(folder, {**settings(key), **more}, cores=cores.server))
     caller = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
-    scripts = {}
+    asking = Caller(server.address, caller)
+    new = json.dumps({"label": "bench"}).encode()
+    issued = [json.loads(asking.ask(Request("POST", "/api/keys", new, status=201))) for _ in range(KEYS - 1)]
+    keys = [key, *(one["key"] for one in issued)]
+    bodies = {}
     for size in cache_pages.SIZES:
-        url = origin.address + cache_pages.path(size, 1)
-        wait = json.dumps({"url": url, "wait": 60}).encode()
-        body = json.dumps({"url": url})
-        Caller(server.address, caller).ask(Request("POST", "/api/render", wait, cache="MISS"))
-        hit = Request("POST", "/api/render", body.encode(), cache="HIT")
-        (files / f"{size}.html").write_bytes(Caller(server.address, caller).ask(hit))
-        compressed = Caller(server.address, {**caller, **CODINGS["gzip"]}).ask(hit)
-        (files / f"{size}.html.gz").write_bytes(compressed)
-        scripts[size] = folder / f"{size}.lua"
-        scripts[size].write_text(RENDER.format(body=body, key=key))
+        urls = [origin.address + cache_pages.path(size, page) for page in PAGE_NUMBERS]
+        bodies[size] = [("/api/render", json.dumps({"url": url})) for url in urls]
+        for page, url in zip(PAGE_NUMBERS, urls, strict=True):
+            wait = json.dumps({"url": url, "wait": 60}).encode()
+            asking.ask(Request("POST", "/api/render", wait, cache="MISS"))
+            hit = Request("POST", "/api/render", json.dumps({"url": url}).encode(), cache="HIT")
+            (files / f"{size}-{page}.html").write_bytes(asking.ask(hit))
+            compressed = Caller(server.address, {**caller, **CODINGS["gzip"]}).ask(hit)
+            (files / f"{size}-{page}.html.gz").write_bytes(compressed)
+    scripts = {
+        case: _script(folder, f"hits-{number}", case[1], case[2], "POST", bodies[case[0]], keys)
+        for number, case in enumerate(_cases())
+    }
     return Contender(name, server, scripts)
+
+
+def _cases() -> list[tuple[int, str, str]]:
+    return [
+        (size, coding, traffic) for size in cache_pages.SIZES for coding in CODINGS for traffic in TRAFFIC
+    ]
+
+
+def _script(
+    folder: Path,
+    name: str,
+    coding: str,
+    traffic: str,
+    method: str,
+    targets: Sequence[tuple[str, str]],
+    keys: Sequence[str],
+) -> Path:
+    """What wrk sends: paths and bodies, and keys, in turn if the traffic is varied."""
+    varied = traffic != EQUAL
+    targets, keys = (targets, keys) if varied else (targets[:1], keys[:1])
+
+    def in_turn(values: Sequence[str]) -> str:
+        return f"({_lua(values)})[number % {len(values)} + 1]"
+
+    headers = dict(CODINGS[coding]) | ({"Content-Type": "application/json"} if method == "POST" else {})
+    path = folder / f"{name}.lua"
+    path.write_text(
+        REQUESTS
+        % {
+            "number": VARIED if varied else 1,
+            "varied": str(varied).lower(),
+            "headers": "{"
+            + ", ".join(f"[{json.dumps(name)}] = {json.dumps(value)}" for name, value in headers.items())
+            + "}",
+            "robots": f"({_lua(ROBOTS)})",
+            "robot_count": len(ROBOTS),
+            "paths": in_turn([path for path, _ in targets]),
+            "bodies": in_turn([body for _, body in targets]) if method == "POST" else "nil",
+            "keys": in_turn([f"Bearer {key}" for key in keys]),
+            "method": json.dumps(method),
+        }
+    )
+    return path
+
+
+def _lua(values: Sequence[str]) -> str:
+    return "{" + ", ".join(json.dumps(value) for value in values) + "}"
 
 
 def _ask(contender: Contender, case: Case, seconds: int, cores: Cores) -> Measurement:
     return load(
-        f"{contender.server.address}/{case.size}.html",
+        contender.server.address,
         seconds=seconds,
-        headers=CODINGS[case.coding],
         cores=cores.load,
-        script=contender.scripts.get(case.size),
+        script=contender.scripts[case.size, case.coding, case.traffic],
         size=case.bytes,
     )
 

@@ -454,7 +454,16 @@ class Service:
         return open_crawl_worker(self)
 
     def fast_path(self) -> HitFastPath:
-        return HitFastPath(self.hot, self.render_service, self.admission, self.limits, self.log, self.metrics)
+        return HitFastPath(
+            self.hot,
+            self.render_service,
+            self.cache,
+            self.admission,
+            self.limits,
+            self.log,
+            self.metrics,
+            self.settings.trusted_proxies,
+        )
 
     def app(self, more: Iterable[Route] = ()) -> ASGIApp:
         return asgi(self, more)

@@ -105,19 +105,20 @@ class Log:
         )
         self._emit(line, fields)
 
-    def requests(self, *, status: int, **common: Any) -> Callable[[str, float], None]:
-        """A function that logs requests which differ only in their id and duration."""
-        form = b"" if self._readable else _json(_request(_GAP, _GAP, _GAP, status=status, **common))
+    def requests(self, *, status: int, **common: Any) -> Callable[[str, float, str], None]:
+        """A function that logs requests which differ only in their id, duration and client."""
+        gaps = (_GAP, _GAP, _GAP)
+        form = b"" if self._readable else _json(_request(*gaps, status=status, client=_GAP, **common))
         parts = form.split(b"\0")
-        if len(parts) != 4 or not self._logs_status(status):
-            return lambda request_id, duration: self.request(
-                request_id=request_id, duration=duration, status=status, **common
+        if len(parts) != 5 or not self._logs_status(status):
+            return lambda request_id, duration, client: self.request(
+                request_id=request_id, duration=duration, client=client, status=status, **common
             )
-        first, second, third, last = (part.replace(b"%", b"%%") for part in parts)
-        form = b'%b"%%b"%b"%%b"%b%%a%b\n' % (first, second, third, last)
+        form = b'%b"%%b"%b"%%b"%b%%a%b%%b%b\n' % tuple(part.replace(b"%", b"%%") for part in parts)
 
-        def write_line(request_id: str, duration: float) -> None:
-            self._put(form % (self._timestamp().encode(), request_id.encode(), round(duration, 3)))
+        def write_line(request_id: str, duration: float, client: str) -> None:
+            at = self._timestamp().encode()
+            self._put(form % (at, request_id.encode(), round(duration, 3), _json_text(client)))
 
         return write_line
 
@@ -256,7 +257,7 @@ def _request(
     payment_network: str | None = None,
     payment_amount: str | None = None,
     error: str | None = None,
-    client: str | None = None,
+    client: str | msgspec.Raw | None = None,
     caller: str | None = None,
 ) -> Fields:
     return {
@@ -272,7 +273,7 @@ def _request(
         "paymentNetwork": payment_network and _familiar(payment_network),
         "paymentAmount": payment_amount and _familiar(payment_amount),
         "error": error and _familiar(error),
-        "client": client and _familiar(client),
+        "client": _familiar(client) if client and isinstance(client, str) else client,
         "caller": caller and _familiar(caller),
     }
 
@@ -346,6 +347,11 @@ _encode: Final = msgspec.json.Encoder().encode
 _UNSAFE: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff]")
 
 
+@lru_cache(maxsize=4096)
+def _json_text(text: str) -> bytes:
+    return _escaped(_encode(_familiar(text)))
+
+
 def _json(line: Fields) -> bytes:
     encoded = _encode(line)
     if len(encoded) > MAX_LINE_BYTES:
@@ -355,6 +361,10 @@ def _json(line: Fields) -> bytes:
             if name in line
         }
         encoded = _encode({**kept, "truncated": len(encoded)})
+    return _escaped(encoded)
+
+
+def _escaped(encoded: bytes) -> bytes:
     if encoded.isascii() and b"\x7f" not in encoded:
         return encoded
     return _escape(encoded.decode()).encode()

@@ -18,15 +18,21 @@ from gossamer.problems import KINDS, SERVICE_UNAVAILABLE, Problem, Unavailable
 from gossamer.state.kv.hot import Claim, Hot, claim_or_wait, hand_over
 
 MIN_LEASE_SECONDS: Final = 15.0  # a process that holds the claim for longer is believed to be dead
+START_BYTES: Final = 32
 NO_CLAIM: Final = Claim("")
 
 
 class CachedAnswer(msgspec.Struct, frozen=True, array_like=True, tag=True):
-    """An answer, when it was kept, and until when it is fresh; times in Unix seconds."""
+    """When an answer was kept, until when it is fresh, and the answer; times in Unix seconds."""
 
-    value: bytes
     since: float
     until: float
+    value: bytes
+
+    @property
+    def start(self) -> bytes:
+        """Its first bytes where it is kept, by which it is told from others of its name."""
+        return msgspec.msgpack.encode(CachedAnswer(self.since, self.until, b""))[:START_BYTES]
 
     def is_fresh(self, now: float, max_age: float | None = None) -> bool:
         return now < self.until and (max_age is None or now - self.since <= max_age)
@@ -90,17 +96,28 @@ class Cache:
         except Unavailable:
             return None
 
+    def serve_again(
+        self, key: str, kept: CachedAnswer, max_age: float | None, start: bytes | None
+    ) -> float | None:
+        """The age of an answer that was a hit before, if it is fresh and Hot still has it; `start` is what
+        Hot has under `key`. If so, it counts as a hit."""
+        now = self._clock()
+        if start != kept.start or not kept.is_fresh(now, max_age):
+            return None
+        self._count(key.partition(":")[0], "hit")
+        return max(0.0, now - kept.since)
+
     async def put(self, key: str, value: bytes, ttl: float) -> CachedAnswer:
         """The answer as it was kept; without any time to live if it could not be."""
         now = self._clock()
-        kept = CachedAnswer(value, now, now + ttl)
+        kept = CachedAnswer(now, now + ttl, value)
         try:
             await self._hot.keep_page(key, msgspec.msgpack.encode(kept))
         except Unavailable as away:
             self._log.warning(
                 "cache_error", "an answer could not be kept", code="CACHE_ERROR", why=away.detail
             )
-            return CachedAnswer(value, now, now)
+            return CachedAnswer(now, now, value)
         return kept
 
     async def get_or(

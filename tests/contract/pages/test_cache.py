@@ -86,7 +86,7 @@ class Maker:
         await self.gate.wait()
         if self._keeps:
             return await self._cache.put(self._key, b"made %d" % self.runs, 60)
-        return CachedAnswer(b"made %d" % self.runs, NOON, NOON)
+        return CachedAnswer(NOON, NOON, b"made %d" % self.runs)
 
 
 NO_LUCK = Problem(
@@ -121,7 +121,7 @@ async def test_what_was_never_kept_is_none(cache: Cache) -> None:
 
 async def test_what_is_kept_comes_back_with_its_times(cache: Cache) -> None:
     kept = await cache.put("a", b"\x00value\xff", 60)
-    assert kept == CachedAnswer(b"\x00value\xff", NOON, NOON + 60) == await cache.get("a")
+    assert kept == CachedAnswer(NOON, NOON + 60, b"\x00value\xff") == await cache.get("a")
     assert await cache.get("b") is None
 
 
@@ -162,7 +162,7 @@ async def test_what_is_of_another_shape_is_not_there(cache: Cache, hot: Hot, bod
     await hot.keep_page("a", body)
     assert await cache.get("a") is None
     assert await cache.get_or("a", None, await open_maker(cache)) == (
-        CachedAnswer(b"made 1", NOON, NOON + 60),
+        CachedAnswer(NOON, NOON + 60, b"made 1"),
         False,
     )
 
@@ -337,7 +337,7 @@ async def test_without_the_store_everything_is_made_and_nothing_is_said_to_be_ke
     maker = await open_maker(cache)
     for run in (1, 2):
         kept, hit = await cache.get_or("a", None, maker)
-        assert (kept, hit) == (CachedAnswer(b"made %d" % run, NOON, NOON), False)
+        assert (kept, hit) == (CachedAnswer(NOON, NOON, b"made %d" % run), False)
     assert stream.getvalue().count("CACHE_ERROR") == 2
     own_valkey.start()
     async with asyncio.timeout(60):

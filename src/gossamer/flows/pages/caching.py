@@ -105,7 +105,7 @@ async def get_or_make(
         made = await make()
         if made.good:
             return await cache.put(key.stored, made.value, caching.ttl)
-        return CachedAnswer(made.value, made.at, made.at)
+        return CachedAnswer(made.at, made.at, made.value)
 
     kept, hit = await cache.get_or(key.stored, caching.max_age, keep, flight=key.flight, patience=patience)
     answer = _decode(kept, shape)
@@ -114,7 +114,7 @@ async def get_or_make(
         answer = msgspec.msgpack.decode(kept.value, type=shape)
     if kept.until <= kept.since:
         return answer, CachePart(key=key.shown)
-    return answer, CachePart(hit, kept.since, kept.until, key.shown)
+    return answer, CachePart(hit, kept.since, kept.until, key.shown, key.stored)
 
 
 def _decode(kept: CachedAnswer, shape: type[T]) -> T | None:

@@ -49,6 +49,7 @@ class CachePart:
     since: float | None = None  # Unix seconds; None where nothing was kept
     until: float | None = None
     key: str = ""  # as answers show it
+    stored: str = ""  # the key that it is kept under
 
 
 class CacheMetadata(msgspec.Struct, frozen=True, rename="camel"):

@@ -23,6 +23,7 @@ from gossamer.doors.http.server.fast_path import (
     PreparedAnswer,
 )
 from gossamer.doors.http.server.fast_path_protocol import fast_path_protocol
+from gossamer.doors.http.server.request_shape import PlainRequest
 from gossamer.doors.http.server.server import server
 from gossamer.flows.render.render import page_key
 from gossamer.flows.tenants import keys
@@ -145,9 +146,9 @@ class Watched:
     def __init__(self, fast_path: HitFastPath, monkeypatch: pytest.MonkeyPatch) -> None:
         self.answered = self.fell_back = 0
         self._answer = fast_path.answer
-        monkeypatch.setattr(HitFastPath, "answer", lambda _, prepared, done: self._watch(prepared, done))
+        monkeypatch.setattr(HitFastPath, "answer", lambda _, *arguments: self._watch(*arguments))
 
-    def _watch(self, prepared: PreparedAnswer, done: Done) -> None:
+    def _watch(self, prepared: PreparedAnswer, peer: str, request: PlainRequest, done: Done) -> None:
         def count(answer: FastAnswer | Fallback) -> None:
             if isinstance(answer, FastAnswer):
                 self.answered += 1
@@ -155,7 +156,7 @@ class Watched:
                 self.fell_back += 1
             done(answer)
 
-        self._answer(prepared, count)
+        self._answer(prepared, peer, request, count)
 
 
 @pytest.mark.parametrize("coding", ["identity", "gzip"])
@@ -361,8 +362,114 @@ async def test_the_limit_holds(visiting: Visiting) -> None:
     assert report.totals.hits == 3  # what was refused was not served
 
 
-async def test_other_bytes_take_the_ordinary_path(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only exactly the bytes that were answered before take the fast path."""
+async def test_fields_that_the_answer_does_not_depend_on_do_not_matter(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every proxy adds some of its own, with another value for each request."""
+    watched = Watched(served.fast_path, monkeypatch)
+    first = await (await served.line()).ask(asked())
+    for number in range(10):
+        line = await served.line()
+        fields = (
+            f"X-Request-Id: {number}",
+            f"User-Agent: bot/{number}",
+            f"X-Forwarded-For: 192.0.2.{number}",
+        )
+        answer = await line.ask(asked(ADMIN_KEY, *fields[: number % 4]))
+        assert (answer.status, answer.body) == (200, first.body)
+        assert lasting(answer.fields) == lasting(first.fields)
+    assert (watched.answered, watched.fell_back) == (10, 0)
+
+
+async def test_the_client_behind_a_trusted_proxy_is_logged(visiting: Visiting) -> None:
+    async with visiting(trusted_proxies="127.0.0.0/8") as visit, serving(visit) as served:
+        line = await served.line()
+        for number in range(3):
+            await line.ask(asked(ADMIN_KEY, f"X-Forwarded-For: 192.0.2.{number}"))
+        logged = [entry["client"] for entry in visit.logged("request") if entry["endpoint"] == "/api/render"]
+    assert logged == ["192.0.2.0", "192.0.2.1", "192.0.2.2"]
+
+
+def asked_by_robot(*fields: str) -> bytes:
+    head = [f"GET /prerender/{URL} HTTP/1.1", "Host: a.example", f"X-Prerender-Token: {ADMIN_KEY}", *fields]
+    return "\r\n".join(head).encode() + b"\r\n\r\n"
+
+
+async def test_a_robot_at_the_door_for_clients_of_prerender_is_answered_at_once(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched = Watched(served.fast_path, monkeypatch)
+    line = await served.line()
+    first, *others = [
+        await line.ask(asked_by_robot("User-Agent: bot/1", f"traceparent: 00-{number:032x}-{number:016x}-01"))
+        for number in range(1, 5)
+    ]
+    assert (watched.answered, watched.fell_back) == (3, 0)
+    assert {answer.body for answer in others} == {first.body}
+    assert all(lasting(answer.fields) == lasting(first.fields) for answer in others)
+    assert set(others[0].fields) == set(first.fields)  # none of our own
+    assert left(await line.ask(asked()), "hits-pro") == 5_995
+    await served.keep(HTML.replace(b"A shop", b"Another shop"))
+    assert b"Another shop" in (await line.ask(asked_by_robot("User-Agent: bot/1"))).body
+    assert watched.fell_back == 1
+    assert left(await line.ask(asked(maxAge=1_000)), "hits-pro") == 5_993  # it was counted once
+
+
+async def test_a_body_sent_apart_from_its_head_takes_the_fast_path(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched = Watched(served.fast_path, monkeypatch)
+    monkeypatch.setattr("gossamer.doors.http.server.fast_path_protocol.REST_SECONDS", 30.0)
+    line = await served.line()
+    head, _, body = asked().partition(b"\r\n\r\n")
+    for _ in range(2):
+        line.writer.write(head + b"\r\n\r\n")
+        await line.writer.drain()
+        await asyncio.sleep(0.01)
+        line.writer.write(body)
+        assert (await line.answer()).body == HTML
+    assert watched.answered == 1
+
+
+async def test_a_body_that_does_not_come_at_once_is_awaited_by_the_parser(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gossamer.doors.http.server.fast_path_protocol.REST_SECONDS", 0.0)
+    monkeypatch.setattr("gossamer.doors.http.server.protocol.BODY_SECONDS", 0.2)
+    line = await served.line()
+    line.writer.write(asked().partition(b"\r\n\r\n")[0] + b"\r\n\r\n")
+    answer = await line.answer()
+    assert (answer.status, json.loads(answer.body)["code"]) == (408, "REQUEST_TIMEOUT")
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        "X-Odd : 1",
+        " X-Folded: 1",
+        "X-Odd: 1\n X-Folded: 2",
+        "X-Odd: \x00",
+        "No colon",
+        "Transfer-Encoding: chunked",
+        "Content-Length: 1",
+        "Authorization: Bearer another",
+        "Host: another.example",
+    ],
+)
+async def test_a_head_that_can_be_read_in_two_ways_is_refused(served: Served, field: str) -> None:
+    known = await served.line()
+    assert [(await known.ask(asked())).status for _ in range(2)] == [200, 200]
+    line = await served.line()
+    assert (await line.ask(asked(ADMIN_KEY, field))).status == 400
+
+
+async def test_more_fields_than_are_allowed_are_refused(served: Served) -> None:
+    line = await served.line()
+    assert [(await line.ask(asked())).status for _ in range(2)] == [200, 200]
+    assert (await line.ask(asked(ADMIN_KEY, *["X: 1"] * 120))).status == 431
+
+
+async def test_another_shape_takes_the_ordinary_path(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     watched = Watched(served.fast_path, monkeypatch)
     line = await served.line()
     first = await line.ask(asked())
@@ -468,8 +575,8 @@ async def test_prepared_answers_are_bounded(served: Served, monkeypatch: pytest.
     monkeypatch.setattr("gossamer.doors.http.server.fast_path.MAX_PREPARED", 3)
     line = await served.line()
     for number in range(6):
-        await line.ask(asked(ADMIN_KEY, f"X-Number: {number}"))
+        await line.ask(asked(maxAge=1_000 + number))
     watched = Watched(served.fast_path, monkeypatch)
     for number in (0, 5):
-        await line.ask(asked(ADMIN_KEY, f"X-Number: {number}"))
+        await line.ask(asked(maxAge=1_000 + number))
     assert watched.answered == 1

@@ -24,9 +24,8 @@ from gossamer.state.tenants.limits import LimitStatus
 
 if TYPE_CHECKING:
     from gossamer.doors.http.core.dialect import Dialect
+    from gossamer.doors.http.core.repeating import RepeatableAnswer, RepeatableRender
     from gossamer.doors.http.core.routing import Route
-    from gossamer.flows.render.serve import HotPage
-    from gossamer.web.render.request import RenderRequest
 
 T = TypeVar("T")
 Headers = list[tuple[bytes, bytes]]
@@ -110,12 +109,12 @@ class Exchange:
         "caller",
         "client",
         "concluding",
+        "deciding",
         "denial",
         "dialect",
         "error",
         "handover",
         "headers",
-        "hot_page",
         "is_arriving",
         "limit_statuses",
         "max_body",
@@ -125,7 +124,9 @@ class Exchange:
         "parameters",
         "path",
         "problem",
+        "relayed",
         "remember",
+        "repeatable",
         "request_id",
         "route",
         "scope",
@@ -162,11 +163,12 @@ class Exchange:
         self.outcome = ""  # of the target's answer, if there was one; only "ok" is charged
         self.paid: tuple[str, int] | None = None  # the network, and the amount in atomic units
         self.unpaid = False  # there is an answer that is not paid for yet
+        self.deciding: set[bytes] = set()  # names of header fields that the answer may depend on: those read
         self.concluding: AsyncExitStack | None = None  # callbacks for when the payment is settled or given up
         self.cache_hit: bool | None = None
-        self.hot_page: tuple[HotPage, RenderRequest] | None = (
-            None  # served from the hot tier, for this request
-        )
+        self.relayed: Exchange | None = None  # the call in this process that the answer is a translation of
+        # What the answer was made from, if it may be given again while that is the same.
+        self.repeatable: RepeatableRender | RepeatableAnswer | None = None
         self.remember: Remember = _nothing_to_remember
         self.is_arriving = False  # its body is being received
         self._receive = receive
@@ -188,6 +190,7 @@ class Exchange:
 
     def header(self, name: bytes) -> str | None:
         """The value of a request header. Refuses a second value where only one is allowed."""
+        self.deciding.add(name)
         values = [value for key, value in self.scope["headers"] if key == name]
         if len(values) > 1 and name in _ONCE_ONLY:
             raise problems.validation_error(

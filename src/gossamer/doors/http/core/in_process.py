@@ -1,7 +1,7 @@
 """InProcess: calls to the API within the process, through the same layers as every request."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Final
@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope
 from gossamer.client.transport import Call, Reply, StreamedReply
 from gossamer.doors.http.core.exchange import Exchange, Handover
 from gossamer.flows.tenants.admit import Caller
+from gossamer.state.tenants.limits import LimitStatus
 
 _WAITING_PIECES: Final = 4  # of a body, before the application has to wait
 
@@ -37,10 +38,13 @@ class InProcess:
         async def keep(message: Message) -> None:
             messages.append(message)
 
-        await self.app(self._scope(call), _receiving(call), keep)
+        scope = self._scope(call)
+        await self.app(scope, _receiving(call), keep)
         if not messages:
             raise RuntimeError(f"{call.method} {call.path} got no answer")
         body = b"".join(message.get("body", b"") for message in messages[1:])
+        if self.outer is not None:
+            self.outer.relayed = scope[Handover.KEY].exchange
         return Reply(messages[0]["status"], _joined(messages[0]["headers"]), body)
 
     @asynccontextmanager
@@ -74,6 +78,13 @@ class InProcess:
     async def close(self) -> None:
         """The application is closed by its owner."""
 
+    def _handover(self) -> Handover:
+        """What the fast path has counted for the outer request is counted for the first call."""
+        counted: Sequence[LimitStatus] = ()
+        if self.outer is not None:
+            counted, self.outer.handover.limit_statuses = self.outer.handover.limit_statuses, ()
+        return Handover(caller=self.caller, outer=self.outer, resource=self.resource, limit_statuses=counted)
+
     def _scope(self, call: Call) -> Scope:
         raw_path, _, query = call.path.partition("?")
         headers = {"host": "localhost", **_lowered(self.headers), **_lowered(call.headers)}
@@ -93,7 +104,7 @@ class InProcess:
             "headers": [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()],
             "client": outer.get("client", ("127.0.0.1", 0)),
             "server": outer.get("server", ("127.0.0.1", 0)),
-            Handover.KEY: Handover(caller=self.caller, outer=self.outer, resource=self.resource),
+            Handover.KEY: self._handover(),
         }
 
 

@@ -23,8 +23,8 @@ _PASSED_ON: Final = (
     "payment-signature",
     "x-payment",
     "origin",
-    "traceparent",
 )
+_TRACE: Final = b"traceparent"  # read without `Exchange.header`: no answer depends on it
 _KINDS: Final = {kind.code: kind for kind in problems.KINDS.values()}
 _SHAPE: Final = frozenset(
     {
@@ -69,6 +69,9 @@ class Relay:
         """`resource` is what the sender buys, in the terms of the protocol that it speaks."""
         assert self._app is not None  # noqa: S101  (requests come after `reach`)
         passed = {name: value for name in _PASSED_ON if (value := exchange.header(name.encode())) is not None}
+        passed |= {
+            _TRACE.decode(): value.decode() for name, value in exchange.scope["headers"] if name == _TRACE
+        }
         dialect = exchange.dialect
         if dialect is not None:
             if (secret := dialect.secret(exchange)) is not None:

@@ -1,53 +1,49 @@
-"""Answers repeated requests for a page of the hot tier without parsing them or running the layers.
+"""Answers repeated requests for a page of the hot tier without running the layers.
 
-Bots, and the proxies in front of them, send the same bytes again and again. The first such request takes the
-ordinary path through all the layers. If it is answered with a page from the hot tier, a `PreparedAnswer` is
-kept under the bytes of the request. The next time, one prepared question to Hot checks what may have changed:
-is the key still good, is the caller within its limits, and is this still the page, and fresh? If anything is
-unusual, the request takes the ordinary path after all, and is not counted twice.
+The first request takes the ordinary path through all the layers. If it is answered with a page from the hot
+tier, a `PreparedAnswer` is kept under the shape of the request: the part of it that the answer depends on.
+For the next request of that shape, one prepared question to Hot checks what may have changed: is the key
+still good, is the caller within its limits, and is this still the page, and fresh? If anything is unusual,
+the request takes the ordinary path after all, and is not counted twice.
 
 The fast path decides nothing by itself: the head of the answer is the one that the ordinary path sent, with
 the fields of `CHANGING` written again. A prepared answer is useless without the key's secret, because the
-secret is part of the bytes.
+secret is part of the shape.
 """
 
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from gossamer.doors.http.core.exchange import Exchange, Headers, new_request_id
+from gossamer.doors.http.core.repeating import GappedBody, RepeatableAnswer, RepeatableRender
+from gossamer.doors.http.layers.clients import Network, subject
 from gossamer.doors.http.layers.limiting import limit_lines
-from gossamer.flows.render.serve import HotPage, RenderService
+from gossamer.doors.http.server.request_shape import OF_CONNECTION, PlainRequest, RequestShape, shape_of
+from gossamer.flows.render.serve import RenderService
 from gossamer.flows.tenants.admit import Admission, Caller, key_record
 from gossamer.observe.logs import Log
 from gossamer.observe.metrics import Metrics
+from gossamer.state.cache import START_BYTES, Cache, CachedAnswer
 from gossamer.state.kv.hot import HitFacts, HitQuestion, Hot
 from gossamer.state.pages.cached_page import EDITION_BYTES
 from gossamer.state.pages.hot_pages import hot_name
 from gossamer.state.tenants.activity import Via
 from gossamer.state.tenants.limits import Limits, LimitStatus, tightest
 from gossamer.state.tenants.tenants import key_hash
-from gossamer.web.render.request import RenderRequest
 
 MAX_PREPARED: Final = 4_096
 MAX_PREPARED_BYTES: Final = 64_000_000  # of their bodies
-MAX_REQUEST_BYTES: Final = 4_096
+MAX_DOORS: Final = 256
 CHANGING: Final = frozenset(
-    {b"date", b"x-request-id", b"x-processing-time", b"x-cache-age"}
+    {b"date", b"content-length", b"x-request-id", b"x-processing-time", b"x-cache-age"}
     | {b"ratelimit", b"x-ratelimit-limit", b"x-ratelimit-remaining", b"x-ratelimit-reset"}
 )
-
-
-class RawRequest(NamedTuple):
-    """The bytes of a whole request, and the address that sent them."""
-
-    peer: str
-    data: bytes
 
 
 class PreparedAnswer(NamedTuple):
@@ -59,12 +55,12 @@ class PreparedAnswer(NamedTuple):
     secret_hash: str
     caller: Caller
     limits: Sequence[tuple[str, str]]  # the policies that it counts under, each with its subject
-    page: HotPage
-    request: RenderRequest
+    is_bare: bool  # without our own header fields
+    repeatable: RepeatableRender | RepeatableAnswer
     question: HitQuestion
     head: bytes  # of the answer, without the fields that change
-    body: bytes
-    log: Callable[[str, float], None]  # writes the log line, given the request's id and its milliseconds
+    body: GappedBody
+    log: Callable[[str, float, str], None]  # writes the line, given the request's id, milliseconds and client
 
 
 class FastAnswer(NamedTuple):
@@ -85,77 +81,117 @@ Done = Callable[[FastAnswer | Fallback], None]
 
 @dataclass(slots=True)
 class HitFastPath:
-    """Prepared answers by the bytes of their requests; the least recently used ones leave first."""
+    """Prepared answers by the shapes of their requests; the least recently used ones leave first."""
 
     hot: Hot
     render_service: RenderService
+    cache: Cache
     admission: Admission
     limits: Limits
     log: Log
     metrics: Metrics
-    _prepared: OrderedDict[RawRequest, PreparedAnswer] = field(default_factory=OrderedDict)
+    trusted_proxies: tuple[Network, ...] | str = ()
+    _deciding: dict[bytes, frozenset[bytes]] = field(default_factory=dict)  # fields that decide, by door
+    _prepared: OrderedDict[RequestShape, PreparedAnswer] = field(default_factory=OrderedDict)
     _bytes: int = 0  # of the bodies
     _lookups: set[asyncio.Task[None]] = field(default_factory=set)  # of keys that Hot has forgotten
 
-    def find(self, request: RawRequest) -> PreparedAnswer | None:
-        prepared = self._prepared.get(request)
-        if prepared is not None:
-            self._prepared.move_to_end(request)
-        return prepared
+    def find(self, request: PlainRequest) -> tuple[RequestShape, PreparedAnswer] | None:
+        names = self._deciding.get(request.door)
+        if names is None:
+            return None
+        shape = shape_of(request, names)
+        prepared = self._prepared.get(shape)
+        if prepared is None:
+            return None
+        self._prepared.move_to_end(shape)
+        return shape, prepared
 
-    def prepare(self, request: RawRequest, exchange: Exchange, headers: Headers, body: bytes) -> None:
+    def prepare(self, request: PlainRequest, exchange: Exchange, headers: Headers, body: bytes) -> None:
         """Keep what the ordinary path has just answered, if it was a page from the hot tier."""
-        if exchange.hot_page is None or exchange.header(b"idempotency-key") is not None:
+        if exchange.repeatable is None or exchange.header(b"idempotency-key") is not None:
             return
-        if exchange.caller.via is not Via.KEY:  # a session may end at any moment
+        if (exchange.relayed or exchange).caller.via is not Via.KEY:  # a session may end at any moment
             return
-        self.discard(request)
-        self._prepared[request] = self._prepare(exchange, *exchange.hot_page, headers, body)
+        shape = shape_of(request, self._decide_by(request.door, exchange.deciding))
+        self.discard(shape)
+        self._prepared[shape] = self._prepare(exchange, exchange.repeatable, headers, body)
         self._bytes += len(body)
         while len(self._prepared) > MAX_PREPARED or self._bytes > MAX_PREPARED_BYTES:
             self.discard(next(iter(self._prepared)))
 
-    def discard(self, request: RawRequest) -> None:
-        prepared = self._prepared.pop(request, None)
+    def _decide_by(self, door: bytes, read: Set[bytes]) -> frozenset[bytes]:
+        """All fields that were read for any answer of this door. More than an answer needs do no harm."""
+        known = self._deciding.get(door, OF_CONNECTION)
+        if not read <= known:
+            if len(self._deciding) >= MAX_DOORS:
+                self._deciding.clear()  # their answers are found again when they are prepared again
+            known = self._deciding[door] = known | read
+        return known
+
+    def discard(self, shape: RequestShape) -> None:
+        prepared = self._prepared.pop(shape, None)
         if prepared is not None:
             self._bytes -= len(prepared.body)
 
     def _prepare(
-        self, exchange: Exchange, page: HotPage, request: RenderRequest, headers: Headers, body: bytes
+        self,
+        exchange: Exchange,
+        repeatable: RepeatableRender | RepeatableAnswer,
+        headers: Headers,
+        body: bytes,
     ) -> PreparedAnswer:
-        limits = [(status.policy.name, status.subject) for status in exchange.limit_statuses]
-        secret_hash = key_hash(exchange.secret)
+        if isinstance(repeatable, RepeatableRender):
+            page, start, gapped = hot_name(repeatable.page.name), EDITION_BYTES, GappedBody([body])
+        else:
+            page, start = repeatable.part.stored, START_BYTES
+            gapped = GappedBody.of(body, exchange.request_id, repeatable)
+        admitted = exchange.relayed or exchange
+        limits = [(status.policy.name, status.subject) for status in admitted.limit_statuses]
+        secret_hash = key_hash(admitted.secret)
         lasting = [b"%b: %b\r\n" % header for header in headers if header[0] not in CHANGING]
         return PreparedAnswer(
             method=exchange.method,
             endpoint=exchange.endpoint,
             status=exchange.status,
             secret_hash=secret_hash,
-            caller=exchange.caller,
+            caller=admitted.caller,
             limits=limits,
-            page=page,
-            request=request,
-            question=self.hot.hit_question(
-                self.limits.windows(limits), key_record(secret_hash), hot_name(page.name), EDITION_BYTES
-            ),
+            is_bare=exchange.dialect is not None and not exchange.dialect.adds_headers,
+            repeatable=repeatable,
+            question=self.hot.hit_question(self.limits.windows(limits), key_record(secret_hash), page, start),
             head=b"".join([STATUS_LINE[exchange.status], *lasting]),
-            body=body,
+            body=gapped,
             log=self.log.requests(
                 endpoint=exchange.path,
                 method=exchange.method,
                 status=exchange.status,
                 cache_hit=True,
-                client=exchange.client,
-                caller=exchange.caller.name,
+                caller=admitted.caller.name,
             ),
         )
 
-    def answer(self, prepared: PreparedAnswer, done: Done) -> None:
+    def answer(self, prepared: PreparedAnswer, peer: str, request: PlainRequest, done: Done) -> None:
         """Ask Hot, and call `done` once: before this returns, or when Hot has replied.
 
         Callbacks instead of a task: a task costs a turn of the event loop and a tenth of the whole answer.
         """
-        prepared.question(_Attempt(self, prepared, done, time.perf_counter()).receive)
+        prepared.question(_Attempt(self, prepared, peer, request, done, time.perf_counter()).receive)
+
+    def client(self, peer: str, request: PlainRequest) -> str:
+        forwarded = b",".join(request.values(b"x-forwarded-for")) if self.trusted_proxies else b""
+        return subject(peer, forwarded.decode("latin-1"), self.trusted_proxies)
+
+    def serve_again(self, prepared: PreparedAnswer, start: bytes | None) -> float | None:
+        """The age of what the answer was made from, if that is fresh and Hot still has it: `start` is how it
+        begins there."""
+        repeatable = prepared.repeatable
+        if isinstance(repeatable, RepeatableRender):
+            page, request = repeatable
+            return self.render_service.serve_again(prepared.caller, request, page, start)
+        part = repeatable.part
+        kept = CachedAnswer(part.since or 0.0, part.until or 0.0, b"")
+        return self.cache.serve_again(part.stored, kept, repeatable.max_age, start)
 
     def look_up(self, lookup: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(lookup)
@@ -169,6 +205,8 @@ class _Attempt:
 
     path: HitFastPath
     prepared: PreparedAnswer
+    peer: str
+    request: PlainRequest
     done: Done
     started: float
     statuses: Sequence[LimitStatus] = ()
@@ -205,23 +243,23 @@ class _Attempt:
 
     def _answer(self, caller: Caller | None, facts: HitFacts) -> FastAnswer | Fallback:
         path, prepared, statuses = self.path, self.prepared, self.statuses
-        age = None
-        if caller == prepared.caller:
-            age = path.render_service.serve_again(
-                prepared.caller, prepared.request, prepared.page, facts.page_start
-            )
+        age = path.serve_again(prepared, facts.page_start) if caller == prepared.caller else None
         if age is None:
             return Fallback(statuses)
         request_id = new_request_id()
         seconds = time.perf_counter() - self.started
         path.metrics.request(prepared.endpoint, prepared.method, prepared.status, seconds)
-        prepared.log(request_id, seconds * 1000)
-        if prepared.page.on_answer is not None:
-            prepared.page.on_answer(seconds * 1000)
-        changing = b"x-request-id: %b\r\nx-processing-time: %d\r\nx-cache-age: %d\r\n" % (
-            request_id.encode(),
-            round(seconds * 1000),
-            age,
-        )
-        head = prepared.head + changing + limit_lines(tightest(statuses), statuses)
-        return FastAnswer(head, prepared.body)
+        prepared.log(request_id, seconds * 1000, path.client(self.peer, self.request))
+        repeatable = prepared.repeatable
+        if isinstance(repeatable, RepeatableRender):
+            body, own = prepared.body.pieces[0], b"x-cache-age: %d\r\n" % age
+            if repeatable.page.on_answer is not None:
+                repeatable.page.on_answer(seconds * 1000)
+        else:
+            body, own = prepared.body.fill(request_id, age, repeatable.new_boundary), b""
+        head = prepared.head + b"content-length: %d\r\n" % len(body)
+        if not prepared.is_bare:
+            head += b"x-request-id: %b\r\n" % request_id.encode()
+            head += b"x-processing-time: %d\r\n%b" % (round(seconds * 1000), own)
+            head += limit_lines(tightest(statuses), statuses)
+        return FastAnswer(head, body)

@@ -1,23 +1,27 @@
-"""A connection that tries the fast path first: it passes whole requests to it, and writes its answers."""
+"""A connection that tries the fast path first: it passes plain requests to it, and writes its answers."""
 
+import asyncio
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from uvicorn.server import ServerState
 
-from gossamer.doors.http.server.fast_path import (
-    MAX_REQUEST_BYTES,
-    Fallback,
-    FastAnswer,
-    HitFastPath,
-    RawRequest,
-)
+from gossamer.doors.http.server.fast_path import Fallback, FastAnswer, HitFastPath
 from gossamer.doors.http.server.protocol import Protocol
+from gossamer.doors.http.server.request_shape import (
+    MAX_REQUEST_BYTES,
+    PlainRequest,
+    RequestShape,
+    awaits_body,
+    read_plain,
+)
+
+REST_SECONDS: Final = 0.02  # to wait for the body of a plain head: most clients send it apart, right after it
 
 
 class FastPathProtocol(Protocol):
-    """A request that came in one piece may take the fast path, if nothing else is under way."""
+    """A plain request may take the fast path, if nothing else is under way."""
 
     def __init__(self, *arguments: Any, fast_path: HitFastPath, writes: "WriteBatcher", **more: Any) -> None:
         super().__init__(*arguments, **more)
@@ -27,6 +31,8 @@ class FastPathProtocol(Protocol):
         self._begun = 0  # requests that began in the bytes being read
         self._on_fast_path = False  # there is a request on it
         self._held: list[bytes] = []  # bytes that arrived meanwhile
+        self._head = b""  # of a plain request whose body is awaited
+        self._body_timer: asyncio.TimerHandle | None = None
         self._shut_down_later = False  # when that request has been answered
         self._idle_since = 0.0  # when the last answer of the fast path was written
 
@@ -35,37 +41,60 @@ class FastPathProtocol(Protocol):
             self._held.append(data)
             self.flow.pause_reading()
             return
-        request = self._whole_request(data)
-        prepared = self._fast_path.find(request) if request is not None else None
-        if request is None or prepared is None:
+        if self._head:
+            data = self._take_head() + data
+        request = self._plain_request(data)
+        if request is None:
+            self._take_ordinary_path(data, None)
+        elif awaits_body(request):
+            self._head = data
+            self._body_timer = self.loop.call_later(REST_SECONDS, self._stop_waiting)
+        elif (found := self._fast_path.find(request)) is None:
             self._take_ordinary_path(data, request)
         else:
             self._on_fast_path = True
-            self._fast_path.answer(prepared, partial(self._end_fast_path, request))
+            shape, prepared = found
+            done = partial(self._end_fast_path, data, request, shape)
+            self._fast_path.answer(prepared, self.client[0] if self.client else "", request, done)
 
-    def _whole_request(self, data: bytes) -> RawRequest | None:
-        """Bytes that may be a whole request, and the only one under way."""
-        alone = self._between and self._idle() and not self._unparsed and not self.flow.write_paused
-        alone = alone and not self._refused and not self._stopping.has_begun
-        if not alone or len(data) > MAX_REQUEST_BYTES or not self.client:
+    def _plain_request(self, data: bytes) -> PlainRequest | None:
+        """A plain request that is the only one under way."""
+        if len(data) > MAX_REQUEST_BYTES or not self._between or not self._idle() or self._unparsed:
             return None
-        return RawRequest(self.client[0], data)
+        if self.flow.write_paused or self._refused or self._stopping.has_begun or not self.client:
+            return None
+        return read_plain(data)
 
-    def _take_ordinary_path(self, data: bytes, request: RawRequest | None) -> None:
-        """Parse, and run the layers. A request that was whole and alone may take the fast path next time."""
+    def _take_head(self) -> bytes:
+        head, self._head = self._head, b""
+        if self._body_timer is not None:
+            self._body_timer.cancel()
+            self._body_timer = None
+        return head
+
+    def _stop_waiting(self) -> None:
+        """The body does not come at once: the parser waits for it, within its own deadlines."""
+        head = self._take_head()
+        if head and not self.transport.is_closing():
+            self._take_ordinary_path(head, None)
+
+    def _take_ordinary_path(self, data: bytes, request: PlainRequest | None) -> None:
+        """Parse, and run the layers. A request that was plain and alone may take the fast path next time."""
         self._begun = 0
         super().data_received(data)
         if request is not None and self._begun == 1 and self._between and self.handover is not None:
             self.handover.on_answer = partial(self._fast_path.prepare, request)
 
-    def _end_fast_path(self, request: RawRequest, answer: FastAnswer | Fallback) -> None:
+    def _end_fast_path(
+        self, data: bytes, request: PlainRequest, shape: RequestShape, answer: FastAnswer | Fallback
+    ) -> None:
         if isinstance(answer, FastAnswer):
             self._writes.add(self, answer)
             return
         self._on_fast_path = False
-        self._fast_path.discard(request)
+        self._fast_path.discard(shape)
         if not self.transport.is_closing():
-            self._take_ordinary_path(request.data, request)
+            self._take_ordinary_path(data, request)
             if self.handover is not None:
                 self.handover.limit_statuses = answer.statuses
             self._read_held()
@@ -113,7 +142,13 @@ class FastPathProtocol(Protocol):
         super().on_message_complete()
         self._between = True
 
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._take_head()
+        super().connection_lost(exc)
+
     def shutdown(self) -> None:
+        if self._head:
+            self._stop_waiting()
         if self._on_fast_path:
             self._shut_down_later = True
         else:

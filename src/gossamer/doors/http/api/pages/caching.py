@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Meta
 
 from gossamer.doors.http.core.exchange import Exchange
+from gossamer.doors.http.core.repeating import RepeatableAnswer
 from gossamer.flows.pages.caching import Admit, Caching
 from gossamer.web.pages.cache_options import CacheOptions, CachePart
 
@@ -33,4 +34,6 @@ async def through_cache(
     caching = Caching.of(body, exchange.caller)
     made, part = await exchange.unless_gone(get_or_make(caching, exchange.admit_work))
     exchange.cache_hit = part.hit
+    if part.hit and part.stored:
+        exchange.repeatable = RepeatableAnswer(part, caching.max_age)
     return made, part, "HIT" if part.hit else "MISS"

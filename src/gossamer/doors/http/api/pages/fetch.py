@@ -12,6 +12,7 @@ from gossamer.doors.http.api.pages.caching import CacheQuery, through_cache
 from gossamer.doors.http.api.pages.get_fetch_query import GetFetchQuery
 from gossamer.doors.http.core.exchange import Exchange, answer_by_pieces
 from gossamer.doors.http.core.negotiation import is_known
+from gossamer.doors.http.core.repeating import RepeatableAnswer
 from gossamer.doors.http.core.routing import Handler, Other, Peek, Price, Route
 from gossamer.doors.http.layers.limiting import within_limits
 from gossamer.flows.pages.caching import Caching
@@ -74,11 +75,14 @@ class FetchEndpoints:
         )
         read, part, status = await within_limits(exchange, self._upgrade_url, work)
         exchange.outcome = Outcome.EMPTY if _lacks_something(request, read) else read.outcome
-        shown = ReadReply(read, part).to_answer(
-            request, exchange.request_id, self._reader.boundary(), self._reader.clock()
-        )
+        boundary = self._reader.boundary()
+        shown = ReadReply(read, part).to_answer(request, exchange.request_id, boundary, self._reader.clock())
+        if isinstance(exchange.repeatable, RepeatableAnswer):
+            exchange.repeatable.boundary = boundary
+            exchange.repeatable.new_boundary = self._reader.boundary
         headers = {"X-Cache-Status": status}
         if exchange.method != "POST":
+            exchange.repeatable = None  # its Cache-Control changes
             headers |= _kept(part, self._reader.clock(), bare=bare)
             if is_known(exchange.header(b"if-none-match"), headers.get("ETag", "")):
                 return Response(status_code=304, headers=headers)

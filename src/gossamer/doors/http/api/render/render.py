@@ -17,6 +17,7 @@ from gossamer.doors.http.api.render.robot_visit import MAX_ROBOT_CHARS, ROBOT, R
 from gossamer.doors.http.api.render.served_page import HEADERS, page_answer
 from gossamer.doors.http.core import timestamps
 from gossamer.doors.http.core.exchange import Exchange, answer
+from gossamer.doors.http.core.repeating import RepeatableRender
 from gossamer.doors.http.core.routing import Other, Route
 from gossamer.doors.http.layers.limiting import count_also, within_limits
 from gossamer.flows.render.pace import RenderPace
@@ -120,7 +121,8 @@ class RenderEndpoints:
                 visit.note(outcome)
             if outcome.is_ordinary and exchange.caller.via is not Via.WALLET:
                 hot_page = HotPage(outcome.name, outcome.edition, outcome.page.rendered_at)
-                exchange.hot_page = (hot_page if visit is None else visit.follow(hot_page)), body
+                followed = hot_page if visit is None else visit.follow(hot_page)
+                exchange.repeatable = RepeatableRender(followed, body)
             if visit is None:
                 return await page_answer(exchange, outcome)
             return await page_answer(exchange, outcome, visit.settings.keeps_header)

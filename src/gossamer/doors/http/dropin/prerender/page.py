@@ -53,6 +53,7 @@ class PageForRobots:
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
     content_type: str = _HTML
+    is_rendered: bool = False
 
     async def answer(self, exchange: Exchange) -> Response:
         headers = dict(self.headers)
@@ -63,6 +64,8 @@ class PageForRobots:
             body = self._encode(zipped=zipped)
         else:
             body = await asyncio.to_thread(self._encode, zipped=zipped)
+        if self.is_rendered and exchange.relayed is not None:
+            exchange.repeatable = exchange.relayed.repeatable
         return Response(body, self.status, {**headers, "content-type": self.content_type})
 
     def _encode(self, *, zipped: bool) -> bytes:
@@ -95,7 +98,7 @@ async def page_for_robots(
 def _rendered(reply: Reply) -> PageForRobots:
     headers = {name: reply.headers[name] for name in HEADERS if name in reply.headers}
     status = _with_body(int(reply.headers["x-page-status"]), leads_on="location" in headers)
-    return PageForRobots(reply.body.decode("utf-8", "replace"), status, headers)
+    return PageForRobots(reply.body.decode("utf-8", "replace"), status, headers, is_rendered=True)
 
 
 async def page_of_origin(api: RelayedApi, url: str, *, declared: int = 0, **options: Any) -> PageForRobots:
