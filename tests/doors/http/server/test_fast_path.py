@@ -312,6 +312,22 @@ async def test_a_connection_stays_open_as_long_after_a_fast_answer_as_after_any_
         assert time.monotonic() - answered_at > 0.9
 
 
+async def test_a_connection_whose_first_request_takes_the_fast_path_is_not_taken_for_silent(
+    visiting: Visiting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with visiting() as visit, serving(visit) as served:
+        await (await served.line()).ask(asked())
+        monkeypatch.setattr("gossamer.doors.http.server.protocol.HEAD_SECONDS", 0.2)
+        watched = Watched(served.fast_path, monkeypatch)
+        line = await served.line()
+        await line.ask(asked())
+        assert watched.answered == 1
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.5):
+                await line.reader.read()
+        assert (await line.ask(asked())).status == 200
+
+
 async def test_a_deleted_page_is_gone_and_a_new_one_is_served(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:

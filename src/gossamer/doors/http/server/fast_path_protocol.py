@@ -53,6 +53,7 @@ class FastPathProtocol(Protocol):
             self._take_ordinary_path(data, request)
         else:
             self._on_fast_path = True
+            self._unwatch()  # the first request of the connection has come
             shape, prepared = found
             done = partial(self._end_fast_path, data, request, shape)
             self._fast_path.answer(prepared, self.client[0] if self.client else "", request, done)
