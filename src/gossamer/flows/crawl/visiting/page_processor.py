@@ -15,7 +15,7 @@ from gossamer.flows.crawl.plan import CrawlPlan
 from gossamer.flows.crawl.seeds import new_url
 from gossamer.flows.crawl.visiting.known_urls import KnownUrls
 from gossamer.flows.crawl.visiting.page_parser import ERROR, ParsedPage, is_redirect, is_sitemap
-from gossamer.flows.crawl.visiting.sitemap_reading import is_known_sitemap, read_hints
+from gossamer.flows.crawl.visiting.sitemap_reading import is_known_sitemap, newest_first, read_hints
 from gossamer.flows.crawl.visiting.trap_watch import PageWeight, TrapWatch
 from gossamer.flows.crawl.visiting.visit import Visited, VisitEnd, again, blocked, is_to_be_tried_again
 from gossamer.problems import Problem
@@ -209,7 +209,8 @@ class PageProcessor:
             discovery = SitemapDiscovery(task.depth, task.hops + 1, most, host=task.host, priority=LOW)
             plan.nested[task.host] += self._admit(visited, entries.urls, rules, discovery)
         else:
-            plan.room -= self._admit(visited, entries.urls, rules, Discovery(task.depth + 1, most=plan.room))
+            urls = entries.urls if task.known is None else newest_first(entries)
+            plan.room -= self._admit(visited, urls, rules, Discovery(task.depth + 1, most=plan.room))
 
     def _add_sitemaps(self, visited: Visited, rules: Robots) -> None:
         """Add the sitemaps of a host when a crawl first comes to one of its pages."""

@@ -28,6 +28,11 @@ def is_known_sitemap(task: CrawlTask, page: Page) -> bool:
     return bool(task.known.mark.content_hash) and task.known.mark.content_hash == _hash(page)
 
 
+def newest_first(entries: Entries) -> list[str]:
+    """The URLs of a sitemap that is read again. There may be room for few, and most are known."""
+    return [entry.url for entry in sorted(entries.entries, key=lambda entry: entry.modified, reverse=True)]
+
+
 def read_hints(task: CrawlTask, plan: CrawlPlan, entries: Entries) -> list[PageHint]:
     """What a sitemap says of pages on its own host. It has no say about others."""
     hints: dict[str, PageHint] = {}
