@@ -11,11 +11,11 @@ from gossamer.web.crawl.refresh.sitemap_hints import (
     MOST_PATIENCE,
     HintRecord,
     SaidTime,
-    read_hint,
+    read_frequency,
     read_time,
 )
 from gossamer.web.crawl.refresh.visit_history import DAY_MS, HOUR_MS, VisitHistory
-from gossamer.web.robots.sitemap import SitemapEntry, read
+from gossamer.web.robots.sitemap import read
 
 NOW = 1_767_225_600_000  # 2026-01-01
 MOST_MS = 30 * DAY_MS
@@ -49,21 +49,15 @@ def test_a_lastmod_is_a_time_or_any_time_of_a_day(text: str, first: int, last: i
 )
 def test_what_names_no_day_or_lies_ahead_says_nothing(text: str) -> None:
     assert read_time(text, NOW) is None
-    assert read_hint(SitemapEntry("https://a.example/", text), "x", NOW) is None
 
 
-def test_a_changefreq_is_a_hint_of_its_own() -> None:
-    hint = read_hint(SitemapEntry("https://a.example/", frequency=" Daily "), "x", NOW)
-    assert hint is not None
-    assert hint.said is None
-    rates = [
-        VisitHistory(visited_at=0, prior_days=found.prior_days).rate
-        for word in ("hourly", "daily", "weekly", "never")
-        if (found := read_hint(SitemapEntry("", frequency=word), "x", NOW)) and found.prior_days
-    ]
+def test_a_changefreq_is_a_rate_to_begin_with() -> None:
+    days = [read_frequency(word) for word in ("hourly", " Daily ", "weekly", "never")]
+    rates = [VisitHistory(visited_at=0, prior_days=each).rate for each in days if each]
+    assert len(rates) == 4
     assert rates == sorted(rates, reverse=True)
     assert 0.8 < rates[1] < 1.2
-    assert read_hint(SitemapEntry("https://a.example/", frequency="often"), "x", NOW) is None
+    assert read_frequency("often") is None
 
 
 def test_sitemaps_are_read_with_both() -> None:

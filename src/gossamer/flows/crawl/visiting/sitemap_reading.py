@@ -12,12 +12,13 @@ from gossamer.problems import Problem
 from gossamer.state.crawl.refresh.fresh_pages import PageVisit
 from gossamer.state.crawl.settling import CrawlTask
 from gossamer.web.crawl.refresh.page_change import GONE_STATUSES, NOT_MODIFIED, PageChange
-from gossamer.web.crawl.refresh.sitemap_hints import PageHint, read_hint
+from gossamer.web.crawl.refresh.sitemap_hints import PageHint, read_frequency, read_time
 from gossamer.web.crawl.refresh.visit_history import DAY_MS, HOUR_MS
 from gossamer.web.pages.page import Page
 from gossamer.web.robots.sitemap import Entries
 from gossamer.web.url.url import Url
 
+LOOKED_BACK_MS: Final = 7 * DAY_MS  # since sitemaps may be written late
 _ERROR: Final = 400
 
 
@@ -34,23 +35,37 @@ def newest_first(entries: Entries) -> list[str]:
 
 
 def read_hints(task: CrawlTask, plan: CrawlPlan, entries: Entries) -> list[PageHint]:
-    """What a sitemap says of pages on its own host. It has no say about others."""
+    """What a sitemap says of pages on its own host. It has no say about others. What it said long before it
+    was read the last time is known."""
     hints: dict[str, PageHint] = {}
-    now = round(time.time() * 1_000)
+    now, since = round(time.time() * 1_000), _known_since(task)
     for entry in () if entries.is_index else entries.entries:
-        if not entry.modified and not entry.frequency:
+        said = read_time(entry.modified, now) if entry.modified else None
+        if since and (said is None or said.last < since):
             continue
-        try:
-            url = Url.parse(entry.url)
-        except Problem:
-            continue
-        if url.site != task.host:
-            continue
-        named = url if plan.traps is None else plan.traps.of(url.site).identify(url).named
-        hint = read_hint(entry, new_url(named, plan.spec).url_hash, now)
-        if hint is not None:
-            hints[hint.url_hash] = hint
+        prior = read_frequency(entry.frequency)
+        if (said is not None or prior is not None) and (found := _identify(entry.url, task, plan)):
+            hints[found] = PageHint(found, said, prior)
     return list(hints.values())
+
+
+def _known_since(task: CrawlTask) -> int:
+    """0: nothing is known of what it says."""
+    if task.known is None or not task.known.mark.content_hash:
+        return 0
+    return task.known.history.visited_at - LOOKED_BACK_MS
+
+
+def _identify(text: str, task: CrawlTask, plan: CrawlPlan) -> str:
+    """The hash of a page on the host of the sitemap; empty if it is none."""
+    try:
+        url = Url.parse(text)
+    except Problem:
+        return ""
+    if url.site != task.host:
+        return ""
+    named = url if plan.traps is None else plan.traps.of(url.site).identify(url).named
+    return new_url(named, plan.spec).url_hash
 
 
 def sitemap_visit(visited: Visited, answer: Page | None, randomness: float) -> PageVisit:

@@ -14,7 +14,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gossamer.web.crawl.refresh.visit_history import DAY_MS
-from gossamer.web.robots.sitemap import SitemapEntry
 
 ENOUGH: Final = 8  # cases, before anything is concluded
 TRIED_AT_ONCE: Final = 20  # hints of one reading that are followed before that
@@ -57,11 +56,9 @@ class SaidTime(Struct, frozen=True):
         return self.last > visited_at and self.last != said_before
 
 
-def read_hint(entry: SitemapEntry, url_hash: str, now: int) -> PageHint | None:
-    """None: it says nothing of use."""
-    said = read_time(entry.modified, now)
-    prior = _PRIOR_DAYS.get(entry.frequency.strip().lower())
-    return None if said is None and prior is None else PageHint(url_hash, said, prior)
+def read_frequency(text: str) -> float | None:
+    """The days of a `changefreq`; None: it is none."""
+    return _PRIOR_DAYS.get(text.strip().lower()) if text else None
 
 
 def read_time(text: str, now: int) -> SaidTime | None:
