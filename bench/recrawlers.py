@@ -6,7 +6,13 @@ from typing import Final, NamedTuple
 from bench.recrawl_site import Lastmod, SitePage
 from gossamer.web.crawl.refresh.importance import importances
 from gossamer.web.crawl.refresh.page_change import NOT_MODIFIED, PageContentMark, compare
-from gossamer.web.crawl.refresh.revisit import gain_of, interval_of, is_worth_a_hint, patience_of
+from gossamer.web.crawl.refresh.revisit import (
+    gain_of,
+    interval_of,
+    is_fresh_by,
+    is_worth_a_hint,
+    patience_of,
+)
 from gossamer.web.crawl.refresh.sitemap_hints import TRIED_AT_ONCE, HintRecord
 from gossamer.web.crawl.refresh.visit_history import DAY_MS, HOUR_MS, VisitHistory
 
@@ -85,7 +91,8 @@ class GossamerRecrawler(FixedRecrawler):
             self._marks[number] = found
         if change.is_evidence:
             if number in self._hinted:
-                self.record = self.record.after_hint(changed=change.is_change)
+                expected = 1 - is_fresh_by(before, at)
+                self.record = self.record.after_hint(changed=change.is_change, expected=expected)
             elif change.is_change and number in self._said:
                 self._unjudged.setdefault(number, (at, before.visited_at))
             self._hinted.discard(number)

@@ -95,6 +95,12 @@ def test_hints_count_until_most_are_wrong() -> None:
     liar = record(100, 5)
     assert liar.rightness < BELIEVED
     assert not liar.is_believed
+    lucky = HintRecord()
+    for number in range(100):  # of pages that change all the time, so every hint is right
+        lucky = lucky.after_hint(changed=number % 10 > 0, expected=0.9)
+    for _ in range(20):  # and of some that do not
+        lucky = lucky.after_hint(changed=False)
+    assert not lucky.is_believed
     for _ in range(400):  # it has changed its ways
         liar = liar.after_hint(changed=True)
     assert liar.is_believed

@@ -21,7 +21,7 @@ from gossamer.state.db.database import clock
 from gossamer.web.crawl.refresh.freshness import FreshnessSums
 from gossamer.web.crawl.refresh.importance import weight_of
 from gossamer.web.crawl.refresh.page_change import PageChange, PageContentMark
-from gossamer.web.crawl.refresh.revisit import next_visit, patience_of
+from gossamer.web.crawl.refresh.revisit import is_fresh_by, next_visit, patience_of
 from gossamer.web.crawl.refresh.sitemap_hints import HintRecord
 from gossamer.web.crawl.refresh.visit_history import DAY_MS, VisitHistory
 
@@ -177,7 +177,7 @@ async def record(connection: AsyncConnection, visited: Sequence[VisitedPage], no
         record = records.get(place) if known.said_at is not None else None
         rows.append(_row(one, known, record, at))
         if record is not None:
-            records[place] = _judged(record, known, one.visit.change)
+            records[place] = _judged(record, known, one.visit.change, at)
         if one.visit.change is not PageChange.NEW:
             sums.setdefault(place, Counter()).update(_counts(one))
     await _STORE(connection, None, sorted(rows))
@@ -232,10 +232,10 @@ def _row(one: VisitedPage, known: VisitsBefore, record: HintRecord | None, at: i
     )
 
 
-def _judged(record: HintRecord, known: VisitsBefore, change: PageChange) -> HintRecord:
+def _judged(record: HintRecord, known: VisitsBefore, change: PageChange, at: int) -> HintRecord:
     if known.hinted_at is None or not change.is_evidence:
         return record
-    return record.after_hint(changed=change.is_change)
+    return record.after_hint(changed=change.is_change, expected=1 - is_fresh_by(known.history, at))
 
 
 async def _stored(

@@ -94,5 +94,8 @@ hint_records: Final = Table(
     metadata,
     id_("crawl_id", primary_key=True),
     Column("host", String, primary_key=True),
-    *(Column(name, Float, nullable=False) for name in ("followed", "confirmed", "changes", "announced")),
+    *(
+        Column(name, Float, nullable=False)
+        for name in ("followed", "confirmed", "expected", "changes", "announced")
+    ),
 )

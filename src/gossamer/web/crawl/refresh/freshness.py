@@ -28,6 +28,9 @@ class ShownHints(Struct, frozen=True, rename="camel"):
     host: str
     followed: Annotated[float, Meta(description="Hints (a newer `lastmod`) after which a page was visited.")]
     confirmed: Annotated[float, Meta(description="Those of them that were changes.")]
+    expected: Annotated[
+        float, Meta(description="Those that were to be expected anyway, by how often the pages change.")
+    ]
     changes: Annotated[float, Meta(description="Changes of pages that a sitemap lists with a `lastmod`.")]
     announced: Annotated[float, Meta(description="Those of them of which it told.")]
     believed: Annotated[bool, Meta(description="Whether hints make pages due.")]

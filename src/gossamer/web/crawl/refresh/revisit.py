@@ -20,17 +20,20 @@ _MOST_AGE: Final = 3.0  # changes that are expected; by then a page is almost ce
 _HALVINGS: Final = 30
 _MISSED_MS: Final = 6 * HOUR_MS  # until a page that was not there is looked for again
 _FIRST_RETRY_MS: Final = HOUR_MS
+_AGE_WORTH: Final = 0.5  # days of freshness that are worth a day of age
 _SHARE: Final = 0.1  # of the interval, by which visits are spread
 
 
 def gain_of(
     history: VisitHistory, weight: float, now: int, *, patience: float = 1.0, changed: float = 0.0
 ) -> float:
-    """What a visit now would bring, in weighted days. `changed` is how likely a hint is right, if there is
-    one."""
+    """What a visit now would bring, in weighted days: of freshness, and of age, so that a page of which no
+    visit keeps fresh for long has its turn too. `changed` is how likely a hint is right, if there is one."""
     rate = history.rate
-    age = rate * max(0, now - history.visited_at) / DAY_MS
-    return weight * max(_gain(age / patience), changed) / rate
+    days = max(0, now - history.visited_at) / DAY_MS
+    age = rate * days / patience
+    stale = days - (1 - math.exp(-age)) * days / age if age else 0.0
+    return weight * (max(_gain(age), changed) / rate + _AGE_WORTH * stale)
 
 
 def is_worth_a_hint(history: VisitHistory, weight: float, record: HintRecord) -> bool:

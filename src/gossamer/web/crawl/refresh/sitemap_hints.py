@@ -2,9 +2,9 @@
 
 `lastmod` tells that a page has changed, `changefreq` how often it may. A `changefreq` is as good as one
 visit, so it matters until there are a few. A `lastmod` is measured by host, in two ways: how often a page
-with a newer one had changed, and how many of the changes were announced. A site that always says "today"
-fails the first, one that never says anything the second. Hints of a site that fails are noted and measured,
-but not followed.
+with a newer one had changed, beyond what was to be expected of it anyway, and how many of the changes were
+announced. A site that always says "today" fails the first, one that never says anything the second. Hints of
+a site that fails are noted and measured, but not followed.
 """
 
 from datetime import UTC, datetime
@@ -17,7 +17,7 @@ from gossamer.web.crawl.refresh.visit_history import DAY_MS
 
 ENOUGH: Final = 8  # cases, before anything is concluded
 TRIED_AT_ONCE: Final = 20  # hints of one reading that are followed before that
-BELIEVED: Final = 0.3  # share of right hints, at least
+BELIEVED: Final = 0.3  # share of hints that are right, beyond chance, at least
 COMPLETE: Final = 0.8  # share of announced changes, at least, for silence to mean anything
 MOST_PATIENCE: Final = 5.0
 _WINDOW: Final = 200  # cases, after which their weight is halved: sites change their ways
@@ -83,22 +83,28 @@ class HintRecord(Struct, frozen=True, kw_only=True):
 
     followed: float = 0.0  # hints after which the page was visited,
     confirmed: float = 0.0  # those of them that were changes,
+    expected: float = 0.0  # those that would have been without a hint, by the rates of the pages,
     changes: float = 0.0  # changes that were found,
     announced: float = 0.0  # and those of them of which the sitemap told
 
     @property
     def rightness(self) -> float:
-        """How likely a hint is right."""
-        return (self.confirmed + 1) / (self.followed + 2)
+        """How likely a hint is right about a page that would not have changed by itself."""
+        return max(0.0, self.confirmed - self.expected + 1) / (self._telling + 2)
 
     @property
     def is_believed(self) -> bool:
-        return self.followed < ENOUGH or self.rightness >= BELIEVED
+        return self.is_tried or self.rightness >= BELIEVED
 
     @property
     def is_tried(self) -> bool:
         """Whether too little is known to follow all hints."""
-        return self.followed < ENOUGH
+        return self._telling < ENOUGH
+
+    @property
+    def _telling(self) -> float:
+        """The hints that tell anything: a page that changes all the time makes every hint right."""
+        return max(0.0, self.followed - self.expected)
 
     @property
     def patience(self) -> float:
@@ -108,10 +114,16 @@ class HintRecord(Struct, frozen=True, kw_only=True):
         silent = 1 - self.announced / (self.changes + 1)
         return min(1 / silent, MOST_PATIENCE) if silent <= 1 - COMPLETE else 1.0
 
-    def after_hint(self, *, changed: bool) -> "HintRecord":
+    def after_hint(self, *, changed: bool, expected: float = 0.0) -> "HintRecord":
+        """`expected` is how likely the page had changed without one."""
         faded = self._faded(self.followed)
         found = faded.after_change(announced=True) if changed else faded
-        return replace(found, followed=faded.followed + 1, confirmed=faded.confirmed + changed)
+        return replace(
+            found,
+            followed=faded.followed + 1,
+            confirmed=faded.confirmed + changed,
+            expected=faded.expected + expected,
+        )
 
     def after_change(self, *, announced: bool) -> "HintRecord":
         faded = self._faded(self.changes)

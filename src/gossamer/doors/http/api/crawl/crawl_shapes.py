@@ -80,6 +80,7 @@ def _hints(host: str, record: HintRecord) -> ShownHints:
         host=host,
         followed=round(record.followed, 1),
         confirmed=round(record.confirmed, 1),
+        expected=round(record.expected, 1),
         changes=round(record.changes, 1),
         announced=round(record.announced, 1),
         believed=record.is_believed,

@@ -34,6 +34,7 @@ def upgrade() -> None:
         sa.Column("host", sa.String, nullable=False),
         sa.Column("followed", sa.Float, nullable=False),
         sa.Column("confirmed", sa.Float, nullable=False),
+        sa.Column("expected", sa.Float, nullable=False),
         sa.Column("changes", sa.Float, nullable=False),
         sa.Column("announced", sa.Float, nullable=False),
         sa.PrimaryKeyConstraint("crawl_id", "host"),
