@@ -16,9 +16,10 @@ from gossamer.flows.crawl.reading.crawl_graphs import GIVE_WAY, page_id_of
 from gossamer.flows.crawl.reading.kept_links import KeptLinks
 from gossamer.observe.logs import Log
 from gossamer.problems import Unavailable
+from gossamer.state.crawl import crawl_counts
 from gossamer.state.crawl.crawl_counts import CrawlsGone
 from gossamer.state.crawl.crawls import Crawl
-from gossamer.state.crawl.refresh import page_weights
+from gossamer.state.crawl.refresh import due_pages, page_weights
 from gossamer.state.db.database import Database
 from gossamer.web.crawl.graph.crawl_graph import GraphBuilder
 from gossamer.web.crawl.graph.ranking import link_matrix, page_rank
@@ -57,6 +58,11 @@ class ImportanceWeigher:
             return 0
 
     async def _weigh(self, crawl: Crawl) -> int:
+        are_more = True
+        while are_more:
+            async with self.database.write() as connection:
+                are_more = await due_pages.enrol(connection, crawl.id)
+                await crawl_counts.lock_all(connection, [crawl.id])  # it is there to stay
         builder = await self._read(crawl)
         found = await asyncio.to_thread(_rank, builder)
         for first in range(0, len(found), WRITTEN_AT_ONCE):

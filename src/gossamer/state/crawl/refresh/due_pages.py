@@ -51,7 +51,7 @@ SELECT page.crawl_id, page.url_hash, page.host, 2, '', '', page.crawled_at, page
 FROM crawled_pages AS page LEFT JOIN fresh_pages AS known
     ON known.crawl_id = page.crawl_id AND known.url_hash = page.url_hash
 WHERE page.crawl_id = {{crawl_id}} AND known.crawl_id IS NULL LIMIT {ENROLLED_AT_ONCE}
-ON CONFLICT (crawl_id, url_hash) DO NOTHING""",
+ON CONFLICT (crawl_id, url_hash) DO NOTHING RETURNING url_hash""",
     values={"crawl_id": "text"},
 )
 _ENROL_SITEMAPS: Final = bulk(
@@ -76,6 +76,11 @@ WHERE fresh_pages.crawl_id = given.crawl_id AND fresh_pages.url_hash = given.url
 )
 
 
+async def enrol(connection: AsyncConnection, crawl_id: str) -> bool:
+    """Know the pages that were stored before the crawl was kept fresh; returns whether there are more."""
+    return len(await _ENROL(connection, None, crawl_id=crawl_id)) >= ENROLLED_AT_ONCE
+
+
 async def put(
     connection: AsyncConnection,
     crawl_id: str,
@@ -87,7 +92,7 @@ async def put(
     """Put the due pages of a crawl into the frontier, the most valuable first; returns how many. `early`:
     also those that are not due. Raises `CrawlsGone`."""
     at = int(await connection.scalar(select(clock(now))) or 0)
-    await _ENROL(connection, None, crawl_id=crawl_id)
+    await enrol(connection, crawl_id)
     await _ENROL_SITEMAPS(connection, None, crawl_id=crawl_id)
     await visits.forget_days(connection, crawl_id, at // DAY_MS - DAYS_KEPT)
     left = _Budget(spec.refresh_budget, await visits.planned_today(connection, crawl_id, at))
