@@ -32,7 +32,7 @@ from bench.servers import say
 from bench.table import Machine, save, table, this_machine
 from gossamer.web.crawl.refresh.visit_history import DAY_MS, HOUR_MS
 
-PAGES: Final = 2_000
+PAGES: Final = 800
 SEEDS: Final = (1, 2, 3)
 WARM_UP: Final = 10  # days that are not measured, in which rates are learned
 DAYS: Final = 30  # that are

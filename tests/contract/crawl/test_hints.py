@@ -165,6 +165,7 @@ async def test_sitemaps_are_read_again_before_pages_and_within_the_budget(ground
     await settle(ground, lease, [*ends, read_map(sitemap, PageChange.CHANGED, "hash")], later)
     [day] = [row for row in await ground.rows(refresh_days) if row.visits]
     assert (day.planned, day.visits, day.sitemaps, day.bytes, day.changed) == (5, 4, 1, 70, 0)
+    assert await put(ground, crawl, later + HOUR_MS, early=True) == 0  # the budget is spent
     async with ground.database.read() as connection:
         counts = await due_pages.count(connection, crawl.id, now=later)
     assert (counts.pages, counts.due) == (6, 2)
@@ -177,6 +178,17 @@ async def test_sitemaps_are_read_again_before_pages_and_within_the_budget(ground
     assert sitemap.known is not None
     assert sitemap.known.mark.content_hash == "hash"
     await ground.check_counts()
+
+
+async def test_many_sitemaps_do_not_take_the_place_of_pages(ground: Ground) -> None:
+    maps = [replace(MAP, url=f"{MAP.url}?{n}", url_hash=f"{n:064}") for n in range(5)]
+    crawl = await ground.crawls.create(ground.tenant, SPEC, urls=[*urls("a:80", 6), *maps], now=NOW)
+    lease, tasks = await take(ground, NOW)
+    ends = [read_map(t, PageChange.NEW) if t.as_sitemap else ended(t, PageChange.NEW, "x") for t in tasks]
+    await settle(ground, lease, ends, NOW)
+    assert await put(ground, await again(ground, crawl), NOW + 10 * DAY_MS) == 4
+    _, tasks = await take(ground, NOW + 10 * DAY_MS)
+    assert sum(task.as_sitemap for task in tasks) == 1
 
 
 async def test_sitemaps_that_were_read_before_a_crawl_was_kept_fresh_are_read_again(ground: Ground) -> None:

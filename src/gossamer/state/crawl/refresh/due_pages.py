@@ -37,6 +37,7 @@ WAITING_MS: Final = DAY_MS  # until a page that was put is due again, whatever b
 DAYS_KEPT: Final = 90
 MONTH: Final = 30  # days
 SITEMAPS_AT_ONCE: Final = 200
+SITEMAPS_SHARE: Final = 4  # they may take one part in four of a budget
 SAMPLE: Final = 1_000  # pages by which freshness is estimated
 
 _rows: Final = fresh_pages.c
@@ -95,8 +96,9 @@ async def put(
     await enrol(connection, crawl_id)
     await _ENROL_SITEMAPS(connection, None, crawl_id=crawl_id)
     await visits.forget_days(connection, crawl_id, at // DAY_MS - DAYS_KEPT)
-    left = _Budget(spec.refresh_budget, await visits.planned_today(connection, crawl_id, at))
-    sitemaps = [row for row in await _sitemaps(connection, crawl_id, at, early=early) if left.takes(row.host)]
+    left = _Budget(spec.refresh_budget, await visits.spent_today(connection, crawl_id, at))
+    read_again = await _sitemaps(connection, crawl_id, at, early=early)
+    sitemaps = [row for row in read_again if left.takes_sitemap(row.host)]
     rows = await _candidates(connection, crawl_id, at, early=early)
     records = await hint_rows.read(connection, {(crawl_id, row.host) for row in rows})
     pages = _choose(rows, records, left, at)
@@ -140,9 +142,17 @@ async def _sitemaps(connection: AsyncConnection, crawl_id: str, at: int, *, earl
 class _Budget:
     """Requests that may still be sent to each host today."""
 
-    def __init__(self, most: int, planned: dict[str, int]) -> None:
+    def __init__(self, most: int, spent: dict[str, tuple[int, int]]) -> None:
         self._most = most
-        self._planned = Counter(planned)
+        self._planned = Counter({host: planned for host, (planned, _) in spent.items()})
+        self._sitemaps = Counter({host: sitemaps for host, (_, sitemaps) in spent.items()})
+
+    def takes_sitemap(self, host: str) -> bool:
+        """The same for a sitemap. Some sites have thousands, which must not take the place of all pages."""
+        if self._sitemaps[host] >= max(1, self._most // SITEMAPS_SHARE) or not self.takes(host):
+            return False
+        self._sitemaps[host] += 1
+        return True
 
     def takes(self, host: str) -> bool:
         """Whether there is room for one more, which is then taken."""

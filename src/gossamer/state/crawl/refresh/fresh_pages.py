@@ -276,10 +276,11 @@ async def count_planned(connection: AsyncConnection, crawl_id: str, planned: Cou
     await _COUNT(connection, None, rows)
 
 
-async def planned_today(connection: AsyncConnection, crawl_id: str, at: int) -> dict[str, int]:
-    """By host."""
-    query = select(_days.host, _days.planned).where(_days.crawl_id == crawl_id, _days.day == at // DAY_MS)
-    return {row.host: row.planned for row in await connection.execute(query)}
+async def spent_today(connection: AsyncConnection, crawl_id: str, at: int) -> dict[str, tuple[int, int]]:
+    """By host: the visits that were planned, and the sitemaps that were read."""
+    query = select(_days.host, _days.planned, _days.sitemaps)
+    rows = await connection.execute(query.where(_days.crawl_id == crawl_id, _days.day == at // DAY_MS))
+    return {row.host: (row.planned, row.sitemaps) for row in rows}
 
 
 async def sums_since(connection: AsyncConnection, crawl_id: str, day: int) -> FreshnessSums:
