@@ -52,6 +52,7 @@ from gossamer.flows.crawl.reading.crawl_graphs import CrawlGraphs
 from gossamer.flows.crawl.reading.kept_links import KeptLinks
 from gossamer.flows.crawl.reading.results import CrawlResults
 from gossamer.flows.crawl.reading.site_memories import SiteMemories
+from gossamer.flows.crawl.refreshing.importance_weigher import ImportanceWeigher
 from gossamer.flows.crawl.refreshing.refresher import CrawlRefresher
 from gossamer.flows.crawl.seeds import Seeder
 from gossamer.flows.crawl.visiting.fetch import CrawlFetcher
@@ -283,6 +284,7 @@ class Service:
         self.crawl_refresher = CrawlRefresher(self.frontier, self.quotas, self.crawl_results)
         self.kept_links = KeptLinks(self.database, self.blobs, self.parsers)
         self.crawl_graphs = CrawlGraphs(self.kept_links)
+        self.importance_weigher = ImportanceWeigher(self.database, self.kept_links, log)
         self.crawl_importer = CrawlImporter(
             self.database,
             self.crawls,

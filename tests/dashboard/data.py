@@ -13,9 +13,8 @@ async def fill(stage: Stage) -> dict[str, str]:
         body = {"email": "team@lantern.example", "label": label, "tier": tier}
         (await client.post("/api/admin/keys", json=body)).raise_for_status()
     await stage.person("grace@lantern.example")
-    crawl = await _post(
-        stage, "/api/crawls", {"seeds": [f"{shop}/"], "name": "Lantern Books", "maxPages": 60}
-    )
+    shelf = {"seeds": [f"{shop}/"], "name": "Lantern Books", "maxPages": 60, "refresh": "auto"}
+    crawl = await _post(stage, "/api/crawls", shelf)
     pictured = await _post(
         stage, "/api/crawls", {"seeds": [f"{shop}/"], "name": "Pictures", "maxPages": 3, "screenshots": True}
     )
@@ -62,7 +61,9 @@ async def fill(stage: Stage) -> dict[str, str]:
         "crawl-new": "/app/crawls/new",
         "crawl": f"/app/crawls/{slow['crawlId']}",
         "crawl-done": f"/app/crawls/{crawl['crawlId']}",
+        "crawl-freshness": f"/app/crawls/{crawl['crawlId']}/freshness",
         "page": f"/app/crawls/{crawl['crawlId']}/pages/{_page_id(pages)}",
+        "page-versions": f"/app/crawls/{crawl['crawlId']}/pages/{_page_id(pages)}/versions",
         "page-links": f"{linked}?view=links&links_in=yes#screenshot",
         "pages": "/app/pages",
         "domains": "/app/domains",

@@ -35,6 +35,7 @@ from gossamer.doors.http.dashboard.work.crawl import CrawlPages
 from gossamer.doors.http.dashboard.work.crawl_graph import GraphPages
 from gossamer.doors.http.dashboard.work.crawl_list import CrawlListPages
 from gossamer.doors.http.dashboard.work.domains import DomainPages
+from gossamer.doors.http.dashboard.work.freshness import FreshnessPages
 from gossamer.doors.http.dashboard.work.schedules import SchedulePages
 from gossamer.doors.http.dashboard.work.sites import SitePages
 from gossamer.doors.http.dashboard.work.stored_page import StoredPagePages
@@ -99,7 +100,8 @@ def _work(dashboard: Dashboard, api: Api) -> list[Endpoints]:
         CrawlListPages(dashboard, api.crawls, api.crawl_preview),
         CrawlPages(dashboard, api.crawls, api.crawl_pages, api.crawl_events, api.stats, api.frontier),
         GraphPages(dashboard, api.crawls, api.crawl_graph),
-        StoredPagePages(dashboard, api.crawl_pages, api.page_links),
+        StoredPagePages(dashboard, api.crawl_pages, api.page_links, api.crawl_refresh),
+        FreshnessPages(dashboard, api.crawls, api.crawl_pages, api.crawl_refresh),
         AllPagesPages(dashboard, api.crawl_pages),
         DomainPages(dashboard, api.domains, api.crawl_pages),
         SchedulePages(dashboard, api.schedules),

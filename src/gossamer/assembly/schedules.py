@@ -30,6 +30,6 @@ def open_starters(
     return {
         **tasks,
         ScheduleKind.MONITOR: MonitorStarter(service.monitors),
-        ScheduleKind.RECRAWL: RecrawlStarter(service.frontier, service.quotas),
+        ScheduleKind.RECRAWL: RecrawlStarter(service.frontier, service.quotas, service.importance_weigher),
         ScheduleKind.WARM_UP: service.site_warmer,
     }

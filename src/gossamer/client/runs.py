@@ -31,7 +31,7 @@ from gossamer.web.crawl.graph.graph_answer import (
     GraphSort,
 )
 from gossamer.web.crawl.refresh.freshness import QueuedRefresh
-from gossamer.web.crawl.refresh.shown_version import PageVersionList, ShownVersion
+from gossamer.web.crawl.refresh.shown_version import PageVersionList, ShownVersion, VersionFormat
 from gossamer.web.crawl.shown_page import ShownPage
 from gossamer.web.outcome.job_state import JobState
 from gossamer.web.pages.batch_result import BatchResult
@@ -125,8 +125,22 @@ class CrawlRun(LongRun[ShownPage]):
 
     async def versions(self, page_id: str) -> list[ShownVersion]:
         """What a page was, newest first."""
-        path = f"{self._path}/pages/{page_id}/versions"
-        return (await self._client.ask("GET", path, PageVersionList)).versions
+        return (await self._client.ask("GET", self._versions(page_id), PageVersionList)).versions
+
+    async def version(self, page_id: str, number: int, *, format: VersionFormat = "markdown") -> bytes:  # noqa: A002
+        """The content of a version."""
+        path = f"{self._versions(page_id)}/{number}?format={format}"
+        return (await self._client.send("GET", path)).body
+
+    async def diff(self, page_id: str, before: int, after: int | None = None) -> str:
+        """What changed from a version to a later one, by default the newest, as a unified diff."""
+        query = "" if after is None else f"?to={after}"
+        return (
+            await self._client.send("GET", f"{self._versions(page_id)}/{before}/diff{query}")
+        ).body.decode()
+
+    def _versions(self, page_id: str) -> str:
+        return f"{self._path}/pages/{quote(page_id, safe='')}/versions"
 
     async def delete(self) -> None:
         """Delete it with everything that it has stored."""

@@ -23,7 +23,7 @@ from gossamer.web.crawl.graph.graph_answer import (
     GraphPart,
     GraphSection,
 )
-from gossamer.web.crawl.refresh.shown_version import ShownVersion
+from gossamer.web.crawl.refresh.shown_version import ShownVersion, VersionFormat
 from gossamer.web.crawl.shown_page import ShownPage
 from gossamer.web.memory.memory_entry import MemoryEntry
 from gossamer.web.pages.batch_result import BatchResult
@@ -165,6 +165,14 @@ class SyncCrawlRun(SyncRun[CrawlRun, ShownPage]):
     def versions(self, page_id: str) -> list[ShownVersion]:
         """What a page was, newest first."""
         return self.loop.run(self.run.versions(page_id))
+
+    def version(self, page_id: str, number: int, *, format: VersionFormat = "markdown") -> bytes:  # noqa: A002
+        """The content of a version."""
+        return self.loop.run(self.run.version(page_id, number, format=format))
+
+    def diff(self, page_id: str, before: int, after: int | None = None) -> str:
+        """What changed from a version to a later one, by default the newest, as a unified diff."""
+        return self.loop.run(self.run.diff(page_id, before, after))
 
     def stored(self) -> Iterator[ShownPage]:
         """The pages that are stored by now."""

@@ -23,7 +23,7 @@ from gossamer.state.blobs.blobs import Blobs, open_blobs
 from gossamer.state.crawl import crawl_tables, trap_rows
 from gossamer.state.crawl.crawled_pages import CrawledPage
 from gossamer.state.crawl.crawls import Crawl
-from gossamer.state.crawl.refresh.refresh_tables import fresh_pages, page_versions, refresh_days
+from gossamer.state.crawl.refresh.refresh_tables import fresh_pages, hint_records, page_versions, refresh_days
 from gossamer.state.crawl.removal import expired, removed_pages
 from gossamer.state.crawl.settling import HostSettlement, TaskEnd
 from gossamer.state.crawl.trap_rows import TrapNews
@@ -179,7 +179,7 @@ async def test_everything_of_a_crawl_goes_and_another_stays_as_it_was(archive: A
             await trap_rows.keep(
                 connection, [("a.example:80", TrapNews(crawl.id, TrapState(), (trap,)))], NOW
             )
-            for table in (fresh_pages, page_versions, refresh_days):
+            for table in (fresh_pages, page_versions, refresh_days, hint_records):
                 await connection.execute(insert(table).values(**{**_some(table), "crawl_id": crawl.id}))
     before = await archive.rows(kept)
     assert all(found for name, found in (await archive.rows(gone)).items()), "it has something in every table"

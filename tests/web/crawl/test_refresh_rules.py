@@ -2,8 +2,9 @@
 
 import pytest
 
+from gossamer.web.crawl.refresh.importance import weight_of
 from gossamer.web.crawl.refresh.page_change import NOISY, PageChange, PageContentMark, PastVisits, compare
-from gossamer.web.crawl.refresh.revisit import gain_of, interval_of, next_visit, weight_of
+from gossamer.web.crawl.refresh.revisit import gain_of, interval_of, next_visit
 from gossamer.web.crawl.refresh.visit_history import DAY_MS, HOUR_MS, VisitHistory
 
 LEAST, MOST = HOUR_MS, 30 * DAY_MS

@@ -42,7 +42,7 @@ COMMANDS: Final = {
         "Crawl sites, beginning with these pages, and print the...",
     ),
     "crawls": (
-        "gossamer.doors.cli.crawl.crawl_files:crawls_group",
+        "gossamer.doors.cli.crawl.crawl_commands:crawls_group",
         "List crawls, print their pages, and pause, resume, stop or...",
     ),
     "webhooks": (

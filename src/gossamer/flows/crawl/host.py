@@ -237,6 +237,8 @@ class HostCrawl:
             self._rest(rest)
         held.pace.record_urls(clock(), len(visited.urls), plan.spec.delay)
         self._found = self._found or any(new.host == held.host for new in visited.urls)
+        if visited.hints:
+            await self._parts.frontier.note_hints(task, plan.spec, visited.hints)
         if len(visited.urls) > MAX_URLS:
             await self._parts.frontier.add(task.crawl_id, visited.urls)
             visited.urls.clear()

@@ -111,10 +111,12 @@ class SitemapTask(msgspec.Struct, array_like=True, tag=True):
     page: Page
 
     def run(self) -> Entries:
-        """The addresses of a sitemap, without anything else that it says about them."""
+        """The addresses of a sitemap, and when they change; without anything else that it says about them."""
         found = sitemap.read(self.page.body)
-        urls = tuple(SitemapEntry(entry.url) for entry in found.entries)
-        return Entries(urls, found.is_index, found.problem)
+        entries = tuple(
+            SitemapEntry(entry.url, entry.modified, frequency=entry.frequency) for entry in found.entries
+        )
+        return Entries(entries, found.is_index, found.problem)
 
 
 class TextTask(msgspec.Struct, array_like=True, tag=True):

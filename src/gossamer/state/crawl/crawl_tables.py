@@ -51,6 +51,7 @@ crawls: Final = Table(
     Column("held_by", String, nullable=True),  # the quota that has paused it
     Column("has_webhook", Boolean, nullable=False, server_default=false()),  # unused since 0007
     Column("keeps_fresh", Boolean, nullable=False, server_default=false()),  # its pages are visited again
+    time_("weighed_at", nullable=True),  # when the importance of its pages was found
     CheckConstraint("state IN ('running', 'paused', 'done', 'canceled')", name="state"),
     CheckConstraint("(state IN ('done', 'canceled')) = (finished_at IS NOT NULL)", name="finished_when_over"),
     CheckConstraint("pending >= 0 AND in_progress >= 0", name="counts"),
@@ -145,6 +146,7 @@ frontier: Final = Table(
         **where_("state = 'pending'"),
     ),
     Index("ix_frontier_in_progress", "host", **where_("state = 'in_progress'")),
+    Index("ix_frontier_sitemaps", "crawl_id", "url_hash", **where_("as_sitemap")),
     Index("ix_frontier_refused", "crawl_id", "state", "url_hash", **where_("state IN ('failed', 'blocked')")),
 )
 

@@ -27,13 +27,15 @@ from gossamer.state.crawl.crawl_counts import CountChange, CrawlsGone
 from gossamer.state.crawl.crawl_tables import crawls, frontier
 from gossamer.state.crawl.hosts import HostLease, Hosts, Record, still_held
 from gossamer.state.crawl.new_urls import NewUrl
-from gossamer.state.crawl.refresh import fresh_pages
+from gossamer.state.crawl.refresh import fresh_pages, hint_rows
 from gossamer.state.crawl.refresh.fresh_pages import KnownPage
 from gossamer.state.crawl.removal.crawl_blobs import NO_LINKS, LinksAt
 from gossamer.state.crawl.settling import CrawlTask, HostSettlement, LeasesLost
 from gossamer.state.db.bulk import bulk
 from gossamer.state.db.database import Database
 from gossamer.state.db.single import Rows
+from gossamer.web.crawl.refresh.sitemap_hints import PageHint
+from gossamer.web.crawl.spec import CrawlSpec
 
 State = Literal["pending", "in_progress", "completed", "failed", "blocked"]
 ADDED_AT_ONCE: Final = 2_000  # in one transaction: others wait for it
@@ -124,6 +126,24 @@ class Frontier:
                         some = urls[first : first + ADDED_AT_ONCE]
                         added += await new_urls.add(connection, crawl_id, some, now=now)
         return added
+
+    async def note_hints(
+        self,
+        task: CrawlTask,
+        spec: CrawlSpec,
+        hints: Sequence[PageHint],
+        *,
+        now: int | None = None,
+    ) -> int:
+        """Note what a sitemap says of pages on its own host; returns how many are due because of it. Whoever
+        repeats the task writes the same."""
+        due = 0
+        with suppress(CrawlsGone):
+            for first in range(0, len(hints), ADDED_AT_ONCE):
+                async with self._database.write() as connection:
+                    some = hints[first : first + ADDED_AT_ONCE]
+                    due += await hint_rows.note(connection, task.crawl_id, task.host, some, spec, now=now)
+        return due
 
     async def take(self, lease: HostLease, most: int, *, now: int | None = None) -> list[CrawlTask]:
         """Take the best URLs of the host; crawls take turns. Takes none if the lease is lost.

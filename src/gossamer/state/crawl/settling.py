@@ -248,7 +248,10 @@ def _changes(ended: Sequence[TaskEnd]) -> dict[tuple[str, str], PageChange]:
     return {
         (end.task.crawl_id, end.task.url_hash): end.visit.change
         for end in ended
-        if end.visit is not None and end.visit.change.is_told and end.visit.change is not PageChange.NEW
+        if end.visit is not None
+        and end.visit.change.is_told
+        and end.visit.change is not PageChange.NEW
+        and not end.task.as_sitemap
     }
 
 
@@ -262,7 +265,7 @@ def _moved(ended: Sequence[TaskEnd]) -> list[tuple[str, str]]:
 
 def _visits(ended: Sequence[TaskEnd]) -> list[VisitedPage]:
     return [
-        VisitedPage(task.crawl_id, task.url_hash, task.host, task.priority, visit)
+        VisitedPage(task.crawl_id, task.url_hash, task.host, task.priority, visit, task.as_sitemap)
         for task, visit in ((end.task, end.visit) for end in ended)
         if visit is not None
     ]

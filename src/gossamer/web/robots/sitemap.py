@@ -23,7 +23,9 @@ MAX_REPAIRED_BYTES: Final = 10_000_000  # larger ones are read as they are
 _XML_LATER: Final = re.compile(rb"<\?xml\s|<(?:urlset|sitemapindex|rss|feed)[\s>]")
 _GZIP: Final = b"\x1f\x8b"
 _ENTRY: Final = {"urlset": "url", "sitemapindex": "sitemap"}
-_READ_PATHS: Final = frozenset(("loc", "lastmod", "image/loc", "news/title", "news/publication_date"))
+_READ_PATHS: Final = frozenset(
+    ("loc", "lastmod", "changefreq", "image/loc", "news/title", "news/publication_date")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,7 @@ class SitemapEntry:
     published: str = ""  # of news
     headline: str = ""
     images: tuple[str, ...] = ()
+    frequency: str = ""  # `changefreq`, as written
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +161,8 @@ class _EntryDraft:
         if not url:
             return None
         headline, published = said.get("news/title", ""), said.get("news/publication_date", "")
-        return SitemapEntry(url, said.get("lastmod", ""), published, headline, tuple(self.images))
+        modified, frequency = said.get("lastmod", ""), said.get("changefreq", "")
+        return SitemapEntry(url, modified, published, headline, tuple(self.images), frequency)
 
 
 class _SitemapReader:

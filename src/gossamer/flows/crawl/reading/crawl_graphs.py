@@ -130,7 +130,7 @@ class CrawlGraphs:
     async def _make(self, crawl: Crawl, stamp: tuple[object, ...]) -> RankedGraph:
         async with self._turn:
             made_at = time.time()
-            builder = GraphBuilder(lambda url: _page_id(url, crawl.spec))
+            builder = GraphBuilder(lambda url: page_id_of(url, crawl.spec))
             async with aclosing(self.links.pages(crawl.id)) as pages:
                 async for some in pages:
                     await asyncio.to_thread(builder.add_pages, some)
@@ -167,7 +167,8 @@ def _rank(builder: GraphBuilder, made_at: float) -> RankedGraph:
     return RankedGraph(graph, ranks, hubs, authorities, made_at)
 
 
-def _page_id(url: str, spec: CrawlSpec) -> str:
+def page_id_of(url: str, spec: CrawlSpec) -> str:
+    """The id that the page behind a URL would have; empty if it is no URL."""
     try:
         return new_url(Url.parse(url), spec).url_hash
     except Problem:

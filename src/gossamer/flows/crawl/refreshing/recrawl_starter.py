@@ -6,6 +6,7 @@ from typing import Final
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer import problems
+from gossamer.flows.crawl.refreshing.importance_weigher import ImportanceWeigher
 from gossamer.flows.schedules.starter import Firing, Start
 from gossamer.flows.tenants.quotas import Quota, Quotas
 from gossamer.problems import Problem
@@ -22,6 +23,7 @@ CLEARING_SECONDS: Final = 5.0
 class RecrawlStarter:
     frontier: Frontier
     quotas: Quotas
+    weigher: ImportanceWeigher
 
     async def prepare(self, firing: Firing) -> Start:
         await self.quotas.check(firing.caller, Quota.PAGES, Quota.BYTES)
@@ -30,6 +32,8 @@ class RecrawlStarter:
             crawl = await crawls.get(connection, crawl_id)
         if crawl is not None:
             await clear_surplus(self.frontier, crawl)
+            if crawl.state == "done" and crawl.spec.keeps_fresh:
+                await self.weigher.weigh(crawl)
 
         async def start(connection: AsyncConnection) -> str:
             await put_due(connection, crawl_id)

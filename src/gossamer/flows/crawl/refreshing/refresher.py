@@ -1,7 +1,8 @@
 """The refresher: what callers ask of a crawl that is kept fresh."""
 
-import difflib
+import asyncio
 from dataclasses import dataclass
+from typing import Final
 
 import msgspec
 
@@ -22,6 +23,14 @@ from gossamer.state.crawl.refresh.page_versions import PageVersion
 from gossamer.state.tenants import activity
 from gossamer.state.tenants.activity import Action, ActivityEntry, Actor
 from gossamer.web.crawl.refresh.refresh_change import RefreshChange
+from gossamer.web.monitors.diff.text_diff import TextDiff, diff_texts
+from gossamer.web.monitors.noise.noise_kind import NoiseOptions
+from gossamer.web.monitors.noise.noise_lines import SeenText
+
+# Versions are shown as they are, whatever of their difference means nothing.
+EVERYTHING: Final = NoiseOptions(
+    ages=False, counters=False, dates=False, ids=False, advertisements=False, elsewhere=False, order=False
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,15 +94,17 @@ class CrawlRefresher:
     async def content(self, page: StoredPage, number: int, shape: Shape) -> StoredContent:
         return await self.results.content(as_page(page, await self.version(page, number)), shape)
 
-    async def diff(self, page: StoredPage, before: int, after: int) -> str:
-        """The changes from one version to another, as a unified diff of their Markdown."""
-        texts = [
-            (await self.content(page, number, "markdown")).body.decode("utf-8", "replace").splitlines()
-            for number in (before, after)
-        ]
-        old, new = texts
-        lines = difflib.unified_diff(old, new, f"version {before}", f"version {after}", lineterm="")
-        return "\n".join(lines)
+    async def diff(self, page: StoredPage, before: int, after: int) -> TextDiff:
+        """What changed from one version to another, in their Markdown."""
+        old, new = [await self._seen(page, number) for number in (before, after)]
+        return await asyncio.to_thread(diff_texts, old, new, EVERYTHING)
+
+    async def _seen(self, page: StoredPage, number: int) -> SeenText:
+        version = await self.version(page, number)
+        if version.blob is None:  # it is gone, or a redirect
+            return SeenText("", version.crawled_at / 1_000)
+        content = await self.results.content(as_page(page, version), "markdown")
+        return SeenText(content.body.decode("utf-8", "replace"), version.crawled_at / 1_000)
 
 
 def as_page(page: StoredPage, version: PageVersion) -> StoredPage:

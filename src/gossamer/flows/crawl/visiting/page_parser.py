@@ -7,6 +7,7 @@ parsed by a process that can be killed.
 from dataclasses import dataclass
 from typing import Final
 
+from gossamer.flows.crawl.visiting.sitemap_reading import is_known_sitemap
 from gossamer.flows.crawl.visiting.visit import is_to_be_tried_again
 from gossamer.flows.parsers.parser_pool import ParserPool
 from gossamer.reach.http.client import REDIRECTS
@@ -36,7 +37,7 @@ class PageParser:
 
 def is_quick_here(task: CrawlTask, page: Page) -> bool:
     """Whether the page is quick to parse, or is not parsed at all."""
-    if is_redirect(page) or is_to_be_tried_again(task, page.status):
+    if is_redirect(page) or is_to_be_tried_again(task, page.status) or is_known_sitemap(task, page):
         return True
     if is_sitemap(task, page):
         return sitemap.is_quick(page.body)

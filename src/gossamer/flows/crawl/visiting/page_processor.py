@@ -15,6 +15,7 @@ from gossamer.flows.crawl.plan import CrawlPlan
 from gossamer.flows.crawl.seeds import new_url
 from gossamer.flows.crawl.visiting.known_urls import KnownUrls
 from gossamer.flows.crawl.visiting.page_parser import ERROR, ParsedPage, is_redirect, is_sitemap
+from gossamer.flows.crawl.visiting.sitemap_reading import is_known_sitemap, newest_first, read_hints
 from gossamer.flows.crawl.visiting.trap_watch import PageWeight, TrapWatch
 from gossamer.flows.crawl.visiting.visit import Visited, VisitEnd, again, blocked, is_to_be_tried_again
 from gossamer.problems import Problem
@@ -137,6 +138,8 @@ class PageProcessor:
             visited.end, visited.reason = VisitEnd.FAILED, f"status_{page.status}"
         if is_redirect(page):
             self._redirect(visited, page, rules)
+        elif is_known_sitemap(task, page):
+            return visited
         elif is_sitemap(task, page):
             self._sitemap(visited, found if isinstance(found, Entries) else sitemap.read(page.body), rules)
         elif not task.as_sitemap:
@@ -197,12 +200,17 @@ class PageProcessor:
     def _sitemap(self, visited: Visited, entries: Entries, rules: Robots) -> None:
         """Pages come before nested sitemaps, and of both no more are taken than can be used."""
         task, plan = visited.task, visited.plan
+        if task.as_sitemap and task.known is not None:
+            visited.hints = read_hints(task, plan, entries)
+            named = rules.sitemaps[:MAX_SITEMAPS]  # perhaps another one since
+            self._admit(visited, named, rules, SitemapDiscovery(task.depth))
         if entries.is_index:
             most = MAX_NESTED - plan.nested[task.host]
             discovery = SitemapDiscovery(task.depth, task.hops + 1, most, host=task.host, priority=LOW)
             plan.nested[task.host] += self._admit(visited, entries.urls, rules, discovery)
         else:
-            plan.room -= self._admit(visited, entries.urls, rules, Discovery(task.depth + 1, most=plan.room))
+            urls = entries.urls if task.known is None else newest_first(entries)
+            plan.room -= self._admit(visited, urls, rules, Discovery(task.depth + 1, most=plan.room))
 
     def _add_sitemaps(self, visited: Visited, rules: Robots) -> None:
         """Add the sitemaps of a host when a crawl first comes to one of its pages."""

@@ -6,6 +6,9 @@ something else, stays as it was.
 
 from typing import Final
 
+from msgspec.structs import replace
+
+from gossamer.flows.crawl.visiting.sitemap_reading import sitemap_visit
 from gossamer.flows.crawl.visiting.visit import Visited, VisitEnd
 from gossamer.state.crawl.refresh.fresh_pages import KnownPage, PageVisit
 from gossamer.web.crawl.refresh.page_change import NOT_MODIFIED, PageChange, PageContentMark, compare
@@ -40,7 +43,10 @@ def note_visit(visited: Visited, randomness: float) -> None:
     task, spec, answer = visited.task, visited.plan.spec, visited.answer
     visited.answer = None
     is_new = task.known is None
-    if not spec.keeps_fresh or task.as_sitemap or visited.end is VisitEnd.AGAIN:
+    if not spec.keeps_fresh or visited.end is VisitEnd.AGAIN:
+        return
+    if task.as_sitemap:
+        _note_sitemap(visited, answer, randomness)
         return
     if is_new and visited.row is None:  # it is no page, or must not be fetched
         return
@@ -56,6 +62,20 @@ def note_visit(visited: Visited, randomness: float) -> None:
         randomness=randomness,
     )
     _leave_out(visited, change)
+
+
+def _note_sitemap(visited: Visited, answer: Page | None, randomness: float) -> None:
+    if visited.end is VisitEnd.BLOCKED:  # robots.txt forbids it
+        return
+    visit = sitemap_visit(visited, answer, randomness)
+    if visit.change is PageChange.NEW:
+        visited.visit = visit
+        return
+    etag, modified = _validators(visit.change, answer)
+    visited.visit = replace(visit, etag=etag, last_modified=modified)
+    if visited.plan.crawl.counts.pages >= visited.plan.spec.max_pages:  # there is no room for new pages
+        visited.urls.clear()
+        visited.keys.clear()
 
 
 def _compare(visited: Visited, answer: Page | None) -> PageChange:

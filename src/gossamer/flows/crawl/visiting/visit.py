@@ -27,6 +27,7 @@ from gossamer.state.crawl.settling import CrawlTask
 from gossamer.state.crawl.waiting import RENDER_LIMIT
 from gossamer.state.tenants.limits import LimitStatus
 from gossamer.web.crawl.graph.link_note import LinkNote
+from gossamer.web.crawl.refresh.sitemap_hints import PageHint
 from gossamer.web.outcome.outcome import Judgement, Outcome
 from gossamer.web.pages.fetch_spec import HeaderPairs
 from gossamer.web.pages.page import Page
@@ -63,6 +64,7 @@ class Visited:
     headers: HeaderPairs = ()  # of a redirect, whose body is not kept
     answer: Page | None = None  # what a page of a crawl that is kept fresh answered
     visit: PageVisit | None = None  # and what that means
+    hints: list[PageHint] = field(default_factory=list)  # what a sitemap says of pages on its host
     keys: list[int] = field(default_factory=list)  # by which the URLs are known once they are written
 
     @property

@@ -10,16 +10,19 @@ from collections.abc import Collection, Sequence
 from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
-from sqlalchemy import Row, delete, func, select
+from sqlalchemy import Row, delete, func, select, true
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl.crawl_tables import crawled_pages
+from gossamer.state.crawl.refresh import hint_rows
 from gossamer.state.crawl.refresh.refresh_tables import fresh_pages, refresh_days
 from gossamer.state.db.bulk import bulk, storable
 from gossamer.state.db.database import clock
 from gossamer.web.crawl.refresh.freshness import FreshnessSums
+from gossamer.web.crawl.refresh.importance import weight_of
 from gossamer.web.crawl.refresh.page_change import PageChange, PageContentMark
-from gossamer.web.crawl.refresh.revisit import next_visit, weight_of
+from gossamer.web.crawl.refresh.revisit import is_fresh_by, next_visit, patience_of
+from gossamer.web.crawl.refresh.sitemap_hints import HintRecord
 from gossamer.web.crawl.refresh.visit_history import DAY_MS, VisitHistory
 
 _rows: Final = fresh_pages.c
@@ -29,7 +32,7 @@ _HISTORY: Final = VisitHistory.__struct_fields__
 
 
 class KnownPage(Struct, frozen=True, kw_only=True):
-    """What is known of a page that is visited again."""
+    """What is known of a page or a sitemap that is visited again."""
 
     mark: PageContentMark
     history: VisitHistory
@@ -47,6 +50,7 @@ class PageVisit(Struct, frozen=True, kw_only=True):
     least_ms: int
     most_ms: int
     randomness: float = 0.0
+    content_hash: str | None = None  # of a sitemap; pages have theirs in `crawled_pages`
 
 
 class VisitedPage(NamedTuple):
@@ -57,12 +61,13 @@ class VisitedPage(NamedTuple):
     host: str
     priority: int
     visit: PageVisit
+    as_sitemap: bool = False
 
 
 async def known_pages(
     connection: AsyncConnection, keys: Collection[tuple[str, str]]
 ) -> dict[tuple[str, str], KnownPage]:
-    """By crawl and URL hash; those that were stored before."""
+    """By crawl and URL hash; those that were visited before."""
     found: dict[tuple[str, str], KnownPage] = {}
     for crawl_id in sorted({crawl_id for crawl_id, _ in keys}):
         columns = [_rows[name] for name in (*_HISTORY, "etag", "last_modified")]
@@ -80,7 +85,26 @@ async def known_pages(
         hashes = [url_hash for owner, url_hash in keys if owner == crawl_id]
         rows = await connection.execute(query.where(_rows.crawl_id == crawl_id, _rows.url_hash.in_(hashes)))
         found |= {(crawl_id, row.url_hash): _known_page(row) for row in rows}
+        if left := [url_hash for url_hash in hashes if (crawl_id, url_hash) not in found]:
+            found |= await _known_sitemaps(connection, crawl_id, left)
     return found
+
+
+async def _known_sitemaps(
+    connection: AsyncConnection, crawl_id: str, hashes: Collection[str]
+) -> dict[tuple[str, str], KnownPage]:
+    query = select(fresh_pages).where(
+        _rows.crawl_id == crawl_id, _rows.url_hash.in_(hashes), _rows.as_sitemap == true()
+    )
+    return {
+        (crawl_id, row.url_hash): KnownPage(
+            mark=PageContentMark(status=200 if row.content_hash else None, content_hash=row.content_hash),
+            history=history_of(row),
+            etag=row.etag,
+            last_modified=row.last_modified,
+        )
+        for row in await connection.execute(query)
+    }
 
 
 def _known_page(row: Any) -> KnownPage:
@@ -101,25 +125,30 @@ def history_of(row: Row[Any]) -> VisitHistory:
     return VisitHistory(**{name: row._mapping[name] for name in _HISTORY})
 
 
+_KEY: Final = {
+    "crawl_id": "text",
+    "url_hash": "text",
+    "host": "text",
+    "priority": "smallint",
+    "as_sitemap": "boolean",
+}
+_FOUND: Final = {
+    "etag": "text",
+    "last_modified": "text",
+    "content_hash": "text",
+    "next_at": "bigint",
+    "hinted_at": "bigint",
+    "changed_at": "bigint",
+    "changed_after": "bigint",
+    **dict.fromkeys(_HISTORY, "bigint"),
+    **dict.fromkeys(("tries", "hits", "prior_days"), "double precision"),
+}
 _STORE: Final = bulk(
     f"""
-INSERT INTO fresh_pages (crawl_id, url_hash, host, priority, etag, last_modified, next_at,
-    {", ".join(_HISTORY)})
-SELECT crawl_id, url_hash, host, priority, etag, last_modified, next_at, {", ".join(_HISTORY)} FROM {{given}}
-WHERE true ON CONFLICT (crawl_id, url_hash) DO UPDATE SET etag = excluded.etag,
-    last_modified = excluded.last_modified, next_at = excluded.next_at,
-    {", ".join(f"{name} = excluded.{name}" for name in _HISTORY)}""",
-    rows={
-        "crawl_id": "text",
-        "url_hash": "text",
-        "host": "text",
-        "priority": "smallint",
-        "etag": "text",
-        "last_modified": "text",
-        "next_at": "bigint",
-        **dict.fromkeys(_HISTORY, "bigint"),
-        **dict.fromkeys(("tries", "hits"), "double precision"),
-    },
+INSERT INTO fresh_pages ({", ".join((*_KEY, *_FOUND))}) SELECT {", ".join((*_KEY, *_FOUND))} FROM {{given}}
+WHERE true ON CONFLICT (crawl_id, url_hash) DO UPDATE SET
+    {", ".join(f"{name} = excluded.{name}" for name in _FOUND)}""",
+    rows={**_KEY, **_FOUND},
 )
 _SUMS: Final = FreshnessSums.__struct_fields__
 _COUNT: Final = bulk(
@@ -138,57 +167,101 @@ async def record(connection: AsyncConnection, visited: Sequence[VisitedPage], no
         return
     at = int(await connection.scalar(select(clock(now))) or 0)
     before = await _stored(connection, [(one.crawl_id, one.url_hash) for one in visited])
+    listed = {(one.crawl_id, one.host) for one in visited if _is_listed(before, one)}
+    records = await hint_rows.read(connection, listed)
     rows: list[tuple[Any, ...]] = []
     sums: dict[tuple[str, str], Counter[str]] = {}
     for one in visited:
-        visit = one.visit
-        known = before.get((one.crawl_id, one.url_hash))
-        history = (known.history if known else VisitHistory(visited_at=at)).after(visit.change, at)
-        weight = weight_of(one.priority)
-        next_at = next_visit(history, weight, at, visit.least_ms, visit.most_ms, visit.randomness)
-        etag, modified = _validators(visit, known)
-        values = [getattr(history, name) for name in _HISTORY]
-        rows.append((*one[:4], storable(etag), storable(modified), next_at, *values))
-        if visit.change is not PageChange.NEW:
-            sums.setdefault((one.crawl_id, one.host), Counter()).update(_counts(visit))
+        known = before.get((one.crawl_id, one.url_hash)) or VisitsBefore(VisitHistory(visited_at=at))
+        place = one.crawl_id, one.host
+        record = records.get(place) if known.said_at is not None else None
+        rows.append(_row(one, known, record, at))
+        if record is not None:
+            records[place] = _judged(record, known, one.visit.change, at)
+        if one.visit.change is not PageChange.NEW:
+            sums.setdefault(place, Counter()).update(_counts(one))
     await _STORE(connection, None, sorted(rows))
     await _COUNT(connection, None, [_day(key, at, counts) for key, counts in sorted(sums.items())])
+    await hint_rows.write(connection, records)
 
 
-class _StoredVisits(NamedTuple):
+class VisitsBefore(NamedTuple):
+    """What is stored of the visits to a page."""
+
     history: VisitHistory
-    etag: str
-    last_modified: str
+    etag: str = ""
+    last_modified: str = ""
+    content_hash: str = ""
+    importance: float = 1.0
+    said_at: int | None = None
+    hinted_at: int | None = None
+    changed_at: int | None = None
+    changed_after: int | None = None
+
+
+def _is_listed(before: dict[tuple[str, str], VisitsBefore], one: VisitedPage) -> bool:
+    known = before.get((one.crawl_id, one.url_hash))
+    return known is not None and known.said_at is not None
+
+
+def _row(one: VisitedPage, known: VisitsBefore, record: HintRecord | None, at: int) -> tuple[Any, ...]:
+    visit = one.visit
+    history = known.history.after(visit.change, at)
+    weight = weight_of(one.priority, known.importance)
+    patience = patience_of(history, weight, record)
+    bounds = visit.least_ms, visit.most_ms, visit.randomness
+    etag = known.etag if visit.etag is None else visit.etag
+    modified = known.last_modified if visit.last_modified is None else visit.last_modified
+    content = known.content_hash if visit.content_hash is None else visit.content_hash
+    hinted_at, changed = known.hinted_at, (known.changed_at, known.changed_after)
+    if visit.change.is_evidence:
+        is_unannounced = visit.change.is_change and hinted_at is None and known.said_at is not None
+        if is_unannounced and known.changed_at is None:
+            changed = at, known.history.visited_at
+        hinted_at = None
+    return (
+        *one[:4],
+        one.as_sitemap,
+        storable(etag),
+        storable(modified),
+        content,
+        next_visit(history, weight, at, *bounds, patience),
+        hinted_at,
+        *changed,
+        *(getattr(history, name) for name in _HISTORY),
+    )
+
+
+def _judged(record: HintRecord, known: VisitsBefore, change: PageChange, at: int) -> HintRecord:
+    if known.hinted_at is None or not change.is_evidence:
+        return record
+    return record.after_hint(changed=change.is_change, expected=1 - is_fresh_by(known.history, at))
 
 
 async def _stored(
     connection: AsyncConnection, keys: Collection[tuple[str, str]]
-) -> dict[tuple[str, str], _StoredVisits]:
-    found: dict[tuple[str, str], _StoredVisits] = {}
+) -> dict[tuple[str, str], VisitsBefore]:
+    found: dict[tuple[str, str], VisitsBefore] = {}
     for crawl_id in sorted({crawl_id for crawl_id, _ in keys}):
         hashes = [url_hash for owner, url_hash in keys if owner == crawl_id]
         query = select(fresh_pages).where(_rows.crawl_id == crawl_id, _rows.url_hash.in_(hashes))
         for row in await connection.execute(query):
-            found[crawl_id, row.url_hash] = _StoredVisits(history_of(row), row.etag, row.last_modified)
+            known = {name: row._mapping[name] for name in VisitsBefore._fields[1:]}
+            found[crawl_id, row.url_hash] = VisitsBefore(history_of(row), **known)
     return found
 
 
-def _validators(visit: PageVisit, known: _StoredVisits | None) -> tuple[str, str]:
-    etag, modified = ("", "") if known is None else (known.etag, known.last_modified)
-    return (
-        etag if visit.etag is None else visit.etag,
-        modified if visit.last_modified is None else visit.last_modified,
-    )
-
-
-def _counts(visit: PageVisit) -> dict[str, int]:
-    change = visit.change
+def _counts(one: VisitedPage) -> dict[str, int]:
+    visit, change = one.visit, one.visit.change
+    if one.as_sitemap:
+        return {"sitemaps": 1, "bytes": visit.bytes}
     return {
         "visits": 1,
         "changed": change.is_told and change is not PageChange.GONE,
         "gone": change is PageChange.GONE,
         "unmodified": change is PageChange.NOT_MODIFIED,
         "failed": change is PageChange.FAILED,
+        "moved": change is PageChange.MOVED,
         "bytes": visit.bytes,
     }
 
@@ -203,10 +276,11 @@ async def count_planned(connection: AsyncConnection, crawl_id: str, planned: Cou
     await _COUNT(connection, None, rows)
 
 
-async def planned_today(connection: AsyncConnection, crawl_id: str, at: int) -> dict[str, int]:
-    """By host."""
-    query = select(_days.host, _days.planned).where(_days.crawl_id == crawl_id, _days.day == at // DAY_MS)
-    return {row.host: row.planned for row in await connection.execute(query)}
+async def spent_today(connection: AsyncConnection, crawl_id: str, at: int) -> dict[str, tuple[int, int]]:
+    """By host: the visits that were planned, and the sitemaps that were read."""
+    query = select(_days.host, _days.planned, _days.sitemaps)
+    rows = await connection.execute(query.where(_days.crawl_id == crawl_id, _days.day == at // DAY_MS))
+    return {row.host: (row.planned, row.sitemaps) for row in rows}
 
 
 async def sums_since(connection: AsyncConnection, crawl_id: str, day: int) -> FreshnessSums:

@@ -2,11 +2,23 @@
 
 from typing import Final
 
-from sqlalchemy import BigInteger, Column, Float, Index, Integer, SmallInteger, String, Table, Text
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Float,
+    Index,
+    Integer,
+    SmallInteger,
+    String,
+    Table,
+    Text,
+    false,
+)
 
 from gossamer.state.db.columns import id_, metadata, text_, time_, where_
 
-# What the visits to a page have shown, beside its row in `crawled_pages`.
+# What the visits to a page have shown, beside its row in `crawled_pages`; or to a sitemap, which has none.
 fresh_pages: Final = Table(
     "fresh_pages",
     metadata,
@@ -27,8 +39,18 @@ fresh_pages: Final = Table(
     Column("misses", Integer, nullable=False),
     Column("failures", Integer, nullable=False),
     time_("gone_at", nullable=True),
+    Column("prior_days", Float, nullable=False, server_default="1.5"),
+    Column("importance", Float, nullable=False, server_default="1"),
+    Column("as_sitemap", Boolean, nullable=False, server_default=false()),
+    Column("content_hash", String(64), nullable=False, server_default=""),  # of a sitemap
+    time_("said_at", nullable=True),  # what a sitemap says, the last time it was read
+    time_("hinted_at", nullable=True),  # when it told of a change, for which the page was not visited yet
+    time_("changed_at", nullable=True),  # when a visit found a change without a hint,
+    time_("changed_after", nullable=True),  # and the visit before that
     Index("ix_fresh_pages_due", "crawl_id", "next_at"),
     Index("ix_fresh_pages_gone", "crawl_id", "gone_at", **where_("gone_at IS NOT NULL")),
+    Index("ix_fresh_pages_sitemaps", "crawl_id", "next_at", **where_("as_sitemap")),
+    Index("ix_fresh_pages_unjudged", "crawl_id", "changed_at", **where_("changed_at IS NOT NULL")),
 )
 
 # What a page was, from its first change on. Bodies are in the blobs of the batches that stored them.
@@ -62,5 +84,18 @@ refresh_days: Final = Table(
     *(
         Column(name, BigInteger, nullable=False)
         for name in ("planned", "visits", "changed", "gone", "unmodified", "failed", "bytes")
+    ),
+    *(Column(name, BigInteger, nullable=False, server_default="0") for name in ("moved", "sitemaps")),
+)
+
+# How good the hints of a host's sitemaps were.
+hint_records: Final = Table(
+    "hint_records",
+    metadata,
+    id_("crawl_id", primary_key=True),
+    Column("host", String, primary_key=True),
+    *(
+        Column(name, Float, nullable=False)
+        for name in ("followed", "confirmed", "expected", "changes", "announced")
     ),
 )

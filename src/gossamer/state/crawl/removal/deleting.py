@@ -25,7 +25,7 @@ from gossamer.state.crawl.crawl_tables import (
     trap_states,
     unindexed,
 )
-from gossamer.state.crawl.refresh.refresh_tables import fresh_pages, page_versions, refresh_days
+from gossamer.state.crawl.refresh.refresh_tables import fresh_pages, hint_records, page_versions, refresh_days
 from gossamer.state.crawl.removal.removed_pages import OwnedCrawl
 from gossamer.state.db.bulk import bulk
 from gossamer.state.schedules import schedules
@@ -118,6 +118,7 @@ KEYS: Final[dict[Table, str]] = {
     fresh_pages: "url_hash",
     page_versions: "url_hash",
     refresh_days: "host",
+    hint_records: "host",
 }
 # Those that go after its URLs, pages and their content.
 LAST: Final = tuple(table for table in KEYS if table not in (frontier, unindexed))

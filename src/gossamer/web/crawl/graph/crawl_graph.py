@@ -197,6 +197,11 @@ class GraphBuilder:
             self._by_hash[page.url_hash] = number
             self._hosts.add(page.host)
 
+    @property
+    def is_full(self) -> bool:
+        """Whether pages or links were left out."""
+        return not self._is_whole
+
     def number_of(self, url: str) -> int:
         """The page behind a URL, or why there is none."""
         number = self._by_url.get(url)

@@ -1,8 +1,10 @@
 """ShownVersion: a version of a page, as answers show it."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
+
+VersionFormat = Literal["markdown", "text", "html", "raw"]
 
 
 class ShownVersion(Struct, frozen=True, kw_only=True, rename="camel"):

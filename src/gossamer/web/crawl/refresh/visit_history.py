@@ -18,7 +18,7 @@ DAY_MS: Final = 24 * HOUR_MS
 WINDOW: Final = 48  # visits, after which their weight is halved
 _PRIOR_VISITS: Final = 1.0
 _PRIOR_CHANGES: Final = 0.4
-_PRIOR_DAYS: Final = 1.5
+PRIOR_DAYS: Final = 1.5
 
 
 class VisitHistory(Struct, frozen=True, kw_only=True):
@@ -34,12 +34,13 @@ class VisitHistory(Struct, frozen=True, kw_only=True):
     misses: int = 0  # visits in a row that found no page
     failures: int = 0  # visits in a row without an answer
     gone_at: int | None = None
+    prior_days: float = PRIOR_DAYS  # in which as much is expected of it before it was visited
 
     @property
     def rate(self) -> float:
         """Changes in a day, as far as is known; never 0."""
         tries, hits = self.tries + _PRIOR_VISITS, self.hits + _PRIOR_CHANGES
-        days = self.observed_ms / DAY_MS + _PRIOR_DAYS
+        days = self.observed_ms / DAY_MS + self.prior_days
         return -math.log((tries - hits + 0.5) / (tries + 0.5)) * tries / days
 
     @property

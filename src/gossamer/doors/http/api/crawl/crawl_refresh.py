@@ -24,6 +24,8 @@ from gossamer.web.crawl.crawl_answer import ShownCrawl
 from gossamer.web.crawl.refresh.freshness import QueuedRefresh
 from gossamer.web.crawl.refresh.refresh_change import RefreshChange
 from gossamer.web.crawl.refresh.shown_version import PageVersionList, ShownVersion
+from gossamer.web.monitors.diff.text_diff import TextDiff
+from gossamer.web.monitors.diff.writing import unified
 
 _DIFF: Final = "text/plain; charset=utf-8"
 
@@ -66,10 +68,18 @@ class CrawlRefreshEndpoints:
     async def diff_version(
         self, exchange: Exchange, id: str, page: str, number: str, query: VersionDiffQuery
     ) -> Response:
-        row = await self.pages.find_page(exchange, id, page)
-        newest = query.to or (await self.refresher.versions(row))[0].number
-        text = await self.refresher.diff(row, _number(number), newest)
+        before = _number(number)
+        after, found = await self.compare(exchange, id, page, before, query.to)
+        text = unified(found.rows, old_name=f"version {before}", new_name=f"version {after}")
         return Response(bounded(text.encode()), headers={**CONFINED, "Content-Type": _DIFF})
+
+    async def compare(
+        self, exchange: Exchange, crawl_id: str, page_id: str, before: int, after: int | None
+    ) -> tuple[int, TextDiff]:
+        """What changed from a version to a later one, by default the newest, and which that is."""
+        row = await self.pages.find_page(exchange, crawl_id, page_id)
+        newest = after or (await self.refresher.versions(row))[0].number
+        return newest, await self.refresher.diff(row, before, newest)
 
     def routes(self) -> list[Route]:
         common: dict[str, Any] = {"needs": Role.USER, "tag": "Crawls"}

@@ -14,7 +14,8 @@ from gossamer.state.crawl.trap_rows import StoredTrap
 from gossamer.state.crawl.waiting import Waiting
 from gossamer.web.crawl.crawl_answer import LISTED_SEEDS, CrawlLine, ShownCrawl, ShownOptions, ShownWaiting
 from gossamer.web.crawl.progress import CrawlCounts, CrawlState
-from gossamer.web.crawl.refresh.freshness import ShownFreshness
+from gossamer.web.crawl.refresh.freshness import ShownFreshness, ShownHints
+from gossamer.web.crawl.refresh.sitemap_hints import HintRecord
 from gossamer.web.crawl.spec import CrawlSpec
 from gossamer.web.crawl.traps.trap import Trap, TrapKind
 
@@ -62,12 +63,28 @@ def to_api(
 
 def _freshness(counts: FreshnessCounts) -> ShownFreshness:
     return ShownFreshness(
+        pages=counts.pages,
         due=counts.due,
         gone=counts.gone,
         next_at=timestamps.from_ms(counts.next_at),
         today=counts.today,
         month=counts.month,
         unmodified_share=round(counts.month.unmodified / max(1, counts.month.visits), 3),
+        expected=None if counts.expected is None else round(counts.expected, 3),
+        hints=[_hints(host, record) for host, record in counts.hints.items()],
+    )
+
+
+def _hints(host: str, record: HintRecord) -> ShownHints:
+    return ShownHints(
+        host=host,
+        followed=round(record.followed, 1),
+        confirmed=round(record.confirmed, 1),
+        expected=round(record.expected, 1),
+        changes=round(record.changes, 1),
+        announced=round(record.announced, 1),
+        believed=record.is_believed,
+        patience=round(record.patience, 2),
     )
 
 

@@ -22,6 +22,8 @@ NOTICES: Final[dict[str, str]] = {
     "crawl-paused": "The crawl is paused. Pages that were being fetched are still stored.",
     "crawl-resumed": "The crawl goes on.",
     "crawl-stopped": "The crawl is stopped for good. Its pages stay.",
+    "crawl-freshness-changed": "From now on it is kept fresh as you said.",
+    "crawl-refreshing": "Pages wait to be visited again, as many as the budget of their hosts allows.",
     "crawl-deleting": "The crawl is being deleted, with all its pages.",
     "audit-deleting": "The audit is deleted. What was crawled for it goes now.",
     "batch-deleting": "The batch is being deleted, with its results.",

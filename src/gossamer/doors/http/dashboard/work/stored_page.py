@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from gossamer.doors.http.api.crawl.crawl_page_links import LinksInQuery, PageLinksEndpoints, ShownLinksIn
 from gossamer.doors.http.api.crawl.crawl_pages import ContentQuery, CrawlPagesEndpoints
+from gossamer.doors.http.api.crawl.crawl_refresh import CrawlRefreshEndpoints
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.routing import Route
 from gossamer.doors.http.dashboard.core.dashboard import Dashboard
@@ -67,6 +68,7 @@ class StoredPagePages:
     dashboard: Dashboard
     pages: CrawlPagesEndpoints
     page_links: PageLinksEndpoints
+    refreshing: CrawlRefreshEndpoints
 
     async def show(self, exchange: Exchange, id: str, page: str, query: PageShown) -> Response:
         shown = await self.pages.get_page(exchange, id, page)
@@ -94,6 +96,7 @@ class StoredPagePages:
             trail=await self.page_links.get_trail(exchange, id, page),
             links_in=await self._links_in(exchange, id, page, query),
             cursor=query.cursor,
+            versions=(await self.refreshing.list_versions(exchange, id, page)).versions,
             history=await self.pages.find_history(exchange, id, page, MAX_HISTORY),
         )
 
