@@ -31,8 +31,11 @@ _SIGNS: Final = (
     r"\x00-/:-@\[-`{-\xa9\xab-\xb1\xb6-\xb8\xbb\xbf\u2000-\u2bff"
     r"\u3000-\u3004\u3008-\u3020\ufe30-\ufe4f\uff00-\uff0f"
 )
-_ACCENTED: Final = re.compile("[^\x00-\xbf\u2000-\u2bff\u3000-\u303f\u4e00-\u9fff]")  # perhaps
+_ACCENTED: Final = re.compile("[^\x00-\xbf\u2000-\u2bff\u3000-\u303f\u4e00-\u9fff]+")  # perhaps
 _WORD: Final = re.compile(rf"[{UNSPACED}]|[^{_SIGNS}{UNSPACED}]+")
+
+
+_ASCII: Final = bytes(range(128))
 
 
 class TermHit(NamedTuple):
@@ -47,25 +50,26 @@ class HitFinder:
 
     terms: Sequence[Term]
     _known: dict[tuple[str, str], str] = field(default_factory=dict)  # stems of words by language
-    _verdicts: dict[tuple[int, str], dict[str, bool]] = field(default_factory=dict)  # by term and language
+    _verdicts: dict[tuple[tuple[Phrase, ...], str], dict[str, bool]] = field(default_factory=dict)
 
     def find(self, text: str, language: str, missing: Sequence[int] = ()) -> list[TermHit]:
-        """All hits in the order of the text, which is clean (`words.clean`); `missing` are not looked for."""
-        lowered = text.lower()
-        if not text.isascii() and (len(lowered) != len(text) or _ACCENTED.search(lowered)):
-            lowered = align(text)
+        """All hits in the order of the text, which is clean (`words.clean`). Of `missing` terms, what is
+        related is looked for."""
+        lowered = _lowered(text)
         found: list[TermHit] = []
         for number, term in enumerate(self.terms):
             if number not in missing:
-                found += self._hits(lowered, term, number, language)
+                found += self._hits(lowered, term.phrases, number, language)
+            elif term.related:
+                found += self._hits(lowered, tuple((word,) for word in term.related), number, language)
         return sorted(found)
 
-    def _hits(self, text: str, term: Term, number: int, language: str) -> list[TermHit]:
+    def _hits(self, text: str, phrases: tuple[Phrase, ...], number: int, language: str) -> list[TermHit]:
         hits: dict[int, TermHit] = {}
-        beginnings = {_beginning(phrase[0]) for phrase in term.phrases}
-        single = {phrase[0] for phrase in term.phrases if len(phrase) == 1}
-        longer = [phrase for phrase in term.phrases if len(phrase) > 1]
-        is_it = self._verdicts.setdefault((number, language), {})
+        beginnings = {_beginning(phrase[0]) for phrase in phrases}
+        single = {phrase[0] for phrase in phrases if len(phrase) == 1}
+        longer = [phrase for phrase in phrases if len(phrase) > 1]
+        is_it = self._verdicts.setdefault((phrases, language), {})  # words that were seen before
         for begins in beginnings:
             if any(begins != other and begins.startswith(other) for other in beginnings):
                 continue
@@ -106,6 +110,24 @@ class HitFinder:
         if known is None:
             known = self._known[word, language] = stem(word, language)
         return known
+
+
+def _lowered(text: str) -> str:
+    """The text in lower case and without accents, each letter at its place.
+
+    Most texts have few signs beyond ASCII, and str.lower() takes long for all of a text that has one. Bytes
+    are lowered at once, and what is left of them without ASCII is short.
+    """
+    if text.isascii():
+        return text.lower()
+    encoded = text.encode("utf-8", "surrogatepass")
+    if _ACCENTED.search(encoded.translate(None, _ASCII).decode("utf-8", "surrogatepass")):
+        encoded = _ACCENTED.sub(_aligned, text).encode("utf-8", "surrogatepass")
+    return encoded.lower().decode("utf-8", "surrogatepass")
+
+
+def _aligned(found: re.Match[str]) -> str:
+    return align(found[0])
 
 
 def best_passages(
@@ -188,6 +210,7 @@ def _places(text: str, begins: str) -> Iterable[int]:
     tried = 0
     while at >= 0 and tried < MAX_HITS:
         tried += 1
-        if is_character or at == 0 or not text[at - 1].isalnum() or is_unspaced(text[at - 1]):
+        before = text[at - 1] if at else " "
+        if is_character or not before.isalnum() or (before >= UNSPACED[0] and is_unspaced(before)):
             yield at
         at = text.find(begins, at + 1)
