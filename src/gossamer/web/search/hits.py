@@ -6,7 +6,6 @@ are folded and stemmed. So a long page costs little more than a short one.
 
 import re
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
@@ -148,7 +147,7 @@ def _weigh(
     """The passages with hits in their text or in a heading above, and what they have of each term."""
     starts = [passage.start for passage in passages]
     places = [heading.at for heading in headings]
-    own: dict[int, Counter[int]] = {}
+    own: dict[int, dict[int, int]] = {}  # how often a passage has each term
     titled: dict[str, set[int]] = {}  # the terms of each heading
     for hit in hits:
         at = bisect_right(places, hit.start) - 1
@@ -156,13 +155,14 @@ def _weigh(
             name = text[headings[at].at : headings[at].at + headings[at].size]
             titled.setdefault(name, set()).add(hit.term)
         elif (at := bisect_right(starts, hit.start) - 1) >= 0:
-            own.setdefault(at, Counter())[hit.term] += 1
+            counts = own.setdefault(at, {})
+            counts[hit.term] = counts.get(hit.term, 0) + 1
     weighed: list[tuple[int, PassageWeights]] = []
     for at, passage in enumerate(passages):
-        weights = Counter(own.get(at, {}))
-        for depth, name in enumerate(reversed(passage.headings)):
+        weights = own.get(at, {})
+        for depth, name in enumerate(reversed(passage.headings) if titled else ()):
             for term in titled.get(name, ()):
-                weights[term] += ABOVE if depth or passage.continues else HEADING
+                weights[term] = weights.get(term, 0) + (ABOVE if depth or passage.continues else HEADING)
         if weights:
             weighed.append((at, PassageWeights(len(passage.text), weights)))
     return weighed
@@ -182,19 +182,21 @@ def _shown(url: str, passage: Passage, hits: Sequence[TermHit]) -> FoundPassage:
 
 def nearness(hits: Sequence[TermHit], terms: Sequence[Term]) -> float:
     """The weight of the terms that some short part of the text has, as a share of all."""
-    total = sum(term.weight for term in terms)
-    best = 0.0
-    for first, hit in enumerate(hits):
-        near = {other.term for other in _until(hits, first, hit.start + NEAR_CHARS)}
-        best = max(best, sum(terms[number].weight for number in near))
+    weights = [term.weight for term in terms]
+    total = sum(weights)
+    counts = [0] * len(terms)  # in the part from the present hit on
+    best = near = 0.0
+    end = 0
+    for hit in hits:
+        while end < len(hits) and hits[end].start <= hit.start + NEAR_CHARS:
+            added = hits[end].term
+            near += 0.0 if counts[added] else weights[added]
+            counts[added] += 1
+            end += 1
+        best = max(best, near)
+        counts[hit.term] -= 1
+        near -= 0.0 if counts[hit.term] else weights[hit.term]
     return best / total if total else 0.0
-
-
-def _until(hits: Sequence[TermHit], first: int, end: int) -> Iterable[TermHit]:
-    for at in range(first, len(hits)):
-        if hits[at].start > end:
-            return
-        yield hits[at]
 
 
 def _beginning(said: str) -> str:

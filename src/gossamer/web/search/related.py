@@ -12,9 +12,9 @@ from gossamer.web.search.languages import stem
 
 LIGHT_WORDS: Final[Mapping[str, frozenset[str]]] = {
     language: frozenset(" ".join(lines).split())
-    for language, lines in read_sections("gossamer.web.search", "light_words.txt").items()
+    for language, lines in read_sections("gossamer.web.search", "tables/light_words.txt").items()
 }
-_LINES: Final = read_sections("gossamer.web.search", "related_words.txt")
+_LINES: Final = read_sections("gossamer.web.search", "tables/related_words.txt")
 _related: Final[dict[str, dict[str, tuple[str, ...]]]] = {}  # by language and stem; made on first use
 
 

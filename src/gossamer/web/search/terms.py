@@ -160,8 +160,8 @@ def _standing(weights: str | None, sought: Sequence[_Sought], total: float) -> S
                 level = max(level, *(_level(weights, phrase) for phrase in phrases))
         if not level:
             missing.append(number)
-            if related and weights is not None:
-                level = RELATED * highest_level(weights, related)
+        if related and weights is not None and level < RELATED * TOP_LEVEL:
+            level = max(level, RELATED * highest_level(weights, related))
         if level:
             present += weight
             score += weight * level / TOP_LEVEL
