@@ -24,7 +24,7 @@ from sqlalchemy import text as sql
 from tests.servers.postgres import PostgresServer
 
 from bench.remembered_model import RememberedModel
-from bench.retrieval_questions import FURTHER, JUDGING, TUNING, Asked
+from bench.retrieval_questions import FURTHER, JUDGING, TUNING, UNTOUCHED, Asked
 from bench.search_scale import flush
 from bench.table import save, table, this_machine
 from gossamer.flows.embeddings.embedding_indexer import EmbeddingIndexer
@@ -249,6 +249,7 @@ def report(machine: str, documents: Sequence[IndexedDocument], results: Sequence
     columns = [
         "index",
         "top 3, judging",
+        "top 3, untouched",
         "top 3, tuning",
         "top 3, further tuning",
         "MRR, judging",
@@ -261,6 +262,7 @@ def report(machine: str, documents: Sequence[IndexedDocument], results: Sequence
         [
             one.name,
             f"{one.share(JUDGING, 3):.2f}",
+            f"{one.share(UNTOUCHED, 3):.2f}",
             f"{one.share(TUNING, 3):.2f}",
             f"{one.share(FURTHER, 3):.2f}",
             f"{one.reciprocal_rank(JUDGING):.2f}",
@@ -274,7 +276,8 @@ def report(machine: str, documents: Sequence[IndexedDocument], results: Sequence
     head = (
         f"{len(documents):,} pages, {len(JUDGING)} questions for judging and {len(TUNING) + len(FURTHER)} "
         f"for tuning, {machine}. CPU is the median of this process for one search; "
-        "PostgreSQL's own is not in it."
+        f"PostgreSQL's own is not in it. Untouched are the {len(UNTOUCHED)} questions for judging "
+        "that share no right page with one for tuning."
     )
     speed = "; ".join(
         f"{one.name} {one.pages_per_second:,.0f}" for one in results if one.pages_per_second > 1
@@ -287,6 +290,7 @@ def document(results: Sequence[Result]) -> dict[str, Any]:
         one.name: {
             "top3": {
                 "judging": one.share(JUDGING, 3),
+                "untouched": one.share(UNTOUCHED, 3),
                 "tuning": one.share(TUNING, 3),
                 "further": one.share(FURTHER, 3),
             },
