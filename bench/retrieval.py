@@ -3,7 +3,7 @@
 The pages of python3-doc, git-doc and postgresql-doc are indexed by Gossamer on both databases, and by what
 the databases offer themselves: FTS5 with Porter's stems and bm25(), and PostgreSQL's English configuration
 with ts_rank. With `--model local:…`, there is a row for words and meaning together. The questions are in
-`retrieval_questions`: one set for tuning, and a blind one for judging.
+`retrieval_questions`: two sets for tuning, and a blind one for judging.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from sqlalchemy import text as sql
 from tests.servers.postgres import PostgresServer
 
 from bench.remembered_model import RememberedModel
-from bench.retrieval_questions import JUDGING, TUNING, Asked
+from bench.retrieval_questions import FURTHER, JUDGING, TUNING, UNTOUCHED, Asked
 from bench.search_scale import flush
 from bench.table import save, table, this_machine
 from gossamer.flows.embeddings.embedding_indexer import EmbeddingIndexer
@@ -137,7 +137,7 @@ async def _measure(
 ) -> Result:
     places: dict[str, int | None] = {}
     times = []
-    for asked in (*TUNING, *JUDGING):
+    for asked in (*TUNING, *FURTHER, *JUDGING):
         await ask(asked.question)  # once before, so that caches are warm
         started = cpu()
         found = await ask(asked.question)
@@ -249,9 +249,12 @@ def report(machine: str, documents: Sequence[IndexedDocument], results: Sequence
     columns = [
         "index",
         "top 3, judging",
+        "top 3, untouched",
         "top 3, tuning",
+        "top 3, further tuning",
         "MRR, judging",
         "first, judging",
+        "top 10, judging",
         "CPU ms",
         "kB a page",
     ]
@@ -259,17 +262,22 @@ def report(machine: str, documents: Sequence[IndexedDocument], results: Sequence
         [
             one.name,
             f"{one.share(JUDGING, 3):.2f}",
+            f"{one.share(UNTOUCHED, 3):.2f}",
             f"{one.share(TUNING, 3):.2f}",
+            f"{one.share(FURTHER, 3):.2f}",
             f"{one.reciprocal_rank(JUDGING):.2f}",
             f"{one.share(JUDGING, 1):.2f}",
+            f"{one.share(JUDGING, 10):.2f}",
             f"{median(one.milliseconds):.1f}",
             f"{one.kilobytes:.1f}",
         ]
         for one in results
     ]
     head = (
-        f"{len(documents):,} pages, {len(JUDGING)} questions for judging and {len(TUNING)} for tuning, "
-        f"{machine}. CPU is the median of this process for one search; PostgreSQL's own is not in it."
+        f"{len(documents):,} pages, {len(JUDGING)} questions for judging and {len(TUNING) + len(FURTHER)} "
+        f"for tuning, {machine}. CPU is the median of this process for one search; "
+        f"PostgreSQL's own is not in it. Untouched are the {len(UNTOUCHED)} questions for judging "
+        "that share no right page with one for tuning."
     )
     speed = "; ".join(
         f"{one.name} {one.pages_per_second:,.0f}" for one in results if one.pages_per_second > 1
@@ -280,10 +288,15 @@ def report(machine: str, documents: Sequence[IndexedDocument], results: Sequence
 def document(results: Sequence[Result]) -> dict[str, Any]:
     return {
         one.name: {
-            "top3": {"judging": one.share(JUDGING, 3), "tuning": one.share(TUNING, 3)},
+            "top3": {
+                "judging": one.share(JUDGING, 3),
+                "untouched": one.share(UNTOUCHED, 3),
+                "tuning": one.share(TUNING, 3),
+                "further": one.share(FURTHER, 3),
+            },
             "cpu_ms": median(one.milliseconds),
             "kilobytes_per_page": one.kilobytes,
-            "places": {asked.question: one.places[asked.question] for asked in TUNING},  # others stay blind
+            "places": {asked.question: one.places[asked.question] for asked in (*TUNING, *FURTHER)},
         }
         for one in results
     }
@@ -291,7 +304,7 @@ def document(results: Sequence[Result]) -> dict[str, Any]:
 
 def _show(result: Result) -> None:
     """The tuning questions that were not answered."""
-    for asked in TUNING:
+    for asked in (*TUNING, *FURTHER):
         if (result.places[asked.question] or 99) > 3:
             print(result.places[asked.question], asked.question)
 

@@ -59,3 +59,16 @@ async def test_plain_questions_find_their_page_among_the_first_three(database: D
         if f"https://example.com/{right}" not in {match.url for match in matches}:
             missed.append((asked, [match.url for match in matches]))
     assert missed == []
+
+
+async def test_a_page_that_says_it_in_related_words_is_found(database: Database) -> None:
+    pages = [
+        page("tree", "Removing a directory deletes its contents."),
+        page("icons", "Folder icons come in many colours."),
+        page("mail", "Remove contents from the outbox."),
+    ]
+    index = await noted(database, pages)
+    (first, *_) = (await index.search(OURS, Question.parse("erase a folder and its contents"))).found
+    assert first.url == "https://example.com/tree"
+    assert first.missing == ("erase", "folder")
+    assert "**directory**" in first.snippet

@@ -57,7 +57,7 @@ MAX_FLUSHED_BY_SEARCH: Final = 100  # notes that a search writes first
 # On SQLite all writers wait for a transaction, on PostgreSQL those that write for the same tenant.
 PAGES_PER_TRANSACTION: Final = {"sqlite": 200, "postgresql": 250}
 MIN_READ: Final = 10  # of the best pages: their texts are read to see whether their terms are near each other
-NEARNESS: Final = 0.5  # how much that counts
+NEARNESS: Final = 0.25  # how much that counts
 CRAWLED_TRANSACTION_SECONDS: Final = 20.0  # no caller waits for it
 
 _pages: Final = search_pages.c
@@ -195,10 +195,7 @@ class SearchIndex:
         self, connection: AsyncConnection, tenants: tuple[str, ...], asked: Question
     ) -> tuple[Question, KnownWords, dict[str, str]]:
         """Look up the words of a question, and replace those that are in no page by words that are."""
-        known = await lexicon.look_up(connection, tenants, words_of(asked, ()))
-        known = await lexicon.look_up(
-            connection, tenants, words_of(asked, languages_of(asked, known.languages))
-        )
+        known = await self._look_up(connection, tenants, asked)
         corrected: dict[str, str] = {}
         query = _query(asked, known, tenants, self._clock())
         for number, term in enumerate(query.terms):

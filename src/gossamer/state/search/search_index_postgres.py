@@ -148,7 +148,7 @@ def to_filter(query: SearchQuery, *wanted: str) -> str:
 def _all(terms: Sequence[Term], numbers: Iterable[int], which: CandidateFilter) -> str:
     parts = []
     for number in sorted(numbers):
-        phrases = terms[number].phrases
+        phrases = terms[number].sought
         if not which.is_about or any(len(phrase) > 1 for phrase in phrases):
             parts.append(_any(phrases))
         if which.is_about:

@@ -106,9 +106,9 @@ def _all(terms: Sequence[Term], numbers: Iterable[int], which: CandidateFilter) 
     parts = []
     for term in chosen:
         if not which.is_about or any(len(phrase) > 1 for phrase in term.phrases):
-            parts.append(f"{_ANYWHERE} : ({_any(term.phrases)})")
+            parts.append(f"{_ANYWHERE} : ({_any(term.sought)})")
         if which.is_about:
-            parts.append(f"{_ABOUT} : ({_any_order(term.phrases)})")
+            parts.append(f"{_ABOUT} : ({_any_order(term.sought)})")
     return " AND ".join(f"({part})" for part in parts)
 
 

@@ -30,7 +30,7 @@ from gossamer.state.search.search_document import (
     read_outline,
 )
 from gossamer.web.search.passages import Passage, passages_of
-from gossamer.web.search.terms import Standing, standing
+from gossamer.web.search.terms import Standing, standings
 
 MAX_DELETED_PAGES: Final = 500  # in one statement
 MAX_EMBEDDED: Final = 8  # passages of a page that have vectors
@@ -136,7 +136,7 @@ async def find(
         more, complete = await _look(connection, query, steps, is_too_long)
         found |= more
     found |= await _weights(connection, set(near) - set(found))
-    return CandidatePages({page: standing(weights, query.terms) for page, weights in found.items()}, complete)
+    return CandidatePages(standings(found, query.terms), complete)
 
 
 async def _look(

@@ -101,8 +101,13 @@ def analyse(page: PageTexts) -> Analysis:
 
 def level_of(weights: str, term: str, *, is_prefix: bool = False) -> int:
     """The level of a term in the weights of a page, or the highest of those that begin so; 0 for none."""
-    at = weights.find(f" {term}" if is_prefix else f" {term} ")
-    return 0 if at < 0 else _LEVELS.index(weights[weights.rindex("\n", 0, at) + 1])
+    return highest_level(weights, (f" {term}" if is_prefix else f" {term} ",))
+
+
+def highest_level(weights: str, needles: Iterable[str]) -> int:
+    """The highest level of terms that are given between spaces; 0 if there is none."""
+    first = min((at for needle in needles if (at := weights.find(needle)) >= 0), default=-1)
+    return 0 if first < 0 else _LEVELS.index(weights[weights.rindex("\n", 0, first) + 1])
 
 
 def _language(declared: str, found: Sequence[str]) -> str:

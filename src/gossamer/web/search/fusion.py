@@ -16,7 +16,7 @@ from gossamer.web.search.terms import Standing
 from gossamer.web.search.vectors import NearestPages
 from gossamer.web.url.url import Url, cache_form
 
-MEANING: Final = 0.8  # how much meaning counts beside words
+MEANING: Final = 1.0  # how much meaning counts beside words
 SMOOTHING: Final = 60  # the larger, the less the first places stand out
 
 

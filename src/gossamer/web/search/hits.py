@@ -6,7 +6,6 @@ are folded and stemmed. So a long page costs little more than a short one.
 
 import re
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
@@ -31,8 +30,11 @@ _SIGNS: Final = (
     r"\x00-/:-@\[-`{-\xa9\xab-\xb1\xb6-\xb8\xbb\xbf\u2000-\u2bff"
     r"\u3000-\u3004\u3008-\u3020\ufe30-\ufe4f\uff00-\uff0f"
 )
-_ACCENTED: Final = re.compile("[^\x00-\xbf\u2000-\u2bff\u3000-\u303f\u4e00-\u9fff]")  # perhaps
+_ACCENTED: Final = re.compile("[^\x00-\xbf\u2000-\u2bff\u3000-\u303f\u4e00-\u9fff]+")  # perhaps
 _WORD: Final = re.compile(rf"[{UNSPACED}]|[^{_SIGNS}{UNSPACED}]+")
+
+
+_ASCII: Final = bytes(range(128))
 
 
 class TermHit(NamedTuple):
@@ -47,25 +49,26 @@ class HitFinder:
 
     terms: Sequence[Term]
     _known: dict[tuple[str, str], str] = field(default_factory=dict)  # stems of words by language
-    _verdicts: dict[tuple[int, str], dict[str, bool]] = field(default_factory=dict)  # by term and language
+    _verdicts: dict[tuple[tuple[Phrase, ...], str], dict[str, bool]] = field(default_factory=dict)
 
     def find(self, text: str, language: str, missing: Sequence[int] = ()) -> list[TermHit]:
-        """All hits in the order of the text, which is clean (`words.clean`); `missing` are not looked for."""
-        lowered = text.lower()
-        if not text.isascii() and (len(lowered) != len(text) or _ACCENTED.search(lowered)):
-            lowered = align(text)
+        """All hits in the order of the text, which is clean (`words.clean`). Of `missing` terms, what is
+        related is looked for."""
+        lowered = _lowered(text)
         found: list[TermHit] = []
         for number, term in enumerate(self.terms):
             if number not in missing:
-                found += self._hits(lowered, term, number, language)
+                found += self._hits(lowered, term.phrases, number, language)
+            elif term.related:
+                found += self._hits(lowered, tuple((word,) for word in term.related), number, language)
         return sorted(found)
 
-    def _hits(self, text: str, term: Term, number: int, language: str) -> list[TermHit]:
+    def _hits(self, text: str, phrases: tuple[Phrase, ...], number: int, language: str) -> list[TermHit]:
         hits: dict[int, TermHit] = {}
-        beginnings = {_beginning(phrase[0]) for phrase in term.phrases}
-        single = {phrase[0] for phrase in term.phrases if len(phrase) == 1}
-        longer = [phrase for phrase in term.phrases if len(phrase) > 1]
-        is_it = self._verdicts.setdefault((number, language), {})
+        beginnings = {_beginning(phrase[0]) for phrase in phrases}
+        single = {phrase[0] for phrase in phrases if len(phrase) == 1}
+        longer = [phrase for phrase in phrases if len(phrase) > 1]
+        is_it = self._verdicts.setdefault((phrases, language), {})  # words that were seen before
         for begins in beginnings:
             if any(begins != other and begins.startswith(other) for other in beginnings):
                 continue
@@ -108,6 +111,24 @@ class HitFinder:
         return known
 
 
+def _lowered(text: str) -> str:
+    """The text in lower case and without accents, each letter at its place.
+
+    Most texts have few signs beyond ASCII, and str.lower() takes long for all of a text that has one. Bytes
+    are lowered at once, and what is left of them without ASCII is short.
+    """
+    if text.isascii():
+        return text.lower()
+    encoded = text.encode("utf-8", "surrogatepass")
+    if _ACCENTED.search(encoded.translate(None, _ASCII).decode("utf-8", "surrogatepass")):
+        encoded = _ACCENTED.sub(_aligned, text).encode("utf-8", "surrogatepass")
+    return encoded.lower().decode("utf-8", "surrogatepass")
+
+
+def _aligned(found: re.Match[str]) -> str:
+    return align(found[0])
+
+
 def best_passages(
     url: str, text: str, headings: Sequence[TextHeading], hits: Sequence[TermHit], terms: Sequence[Term]
 ) -> list[FoundPassage]:
@@ -126,7 +147,7 @@ def _weigh(
     """The passages with hits in their text or in a heading above, and what they have of each term."""
     starts = [passage.start for passage in passages]
     places = [heading.at for heading in headings]
-    own: dict[int, Counter[int]] = {}
+    own: dict[int, dict[int, int]] = {}  # how often a passage has each term
     titled: dict[str, set[int]] = {}  # the terms of each heading
     for hit in hits:
         at = bisect_right(places, hit.start) - 1
@@ -134,13 +155,14 @@ def _weigh(
             name = text[headings[at].at : headings[at].at + headings[at].size]
             titled.setdefault(name, set()).add(hit.term)
         elif (at := bisect_right(starts, hit.start) - 1) >= 0:
-            own.setdefault(at, Counter())[hit.term] += 1
+            counts = own.setdefault(at, {})
+            counts[hit.term] = counts.get(hit.term, 0) + 1
     weighed: list[tuple[int, PassageWeights]] = []
     for at, passage in enumerate(passages):
-        weights = Counter(own.get(at, {}))
-        for depth, name in enumerate(reversed(passage.headings)):
+        weights = own.get(at, {})
+        for depth, name in enumerate(reversed(passage.headings) if titled else ()):
             for term in titled.get(name, ()):
-                weights[term] += ABOVE if depth or passage.continues else HEADING
+                weights[term] = weights.get(term, 0) + (ABOVE if depth or passage.continues else HEADING)
         if weights:
             weighed.append((at, PassageWeights(len(passage.text), weights)))
     return weighed
@@ -160,19 +182,21 @@ def _shown(url: str, passage: Passage, hits: Sequence[TermHit]) -> FoundPassage:
 
 def nearness(hits: Sequence[TermHit], terms: Sequence[Term]) -> float:
     """The weight of the terms that some short part of the text has, as a share of all."""
-    total = sum(term.weight for term in terms)
-    best = 0.0
-    for first, hit in enumerate(hits):
-        near = {other.term for other in _until(hits, first, hit.start + NEAR_CHARS)}
-        best = max(best, sum(terms[number].weight for number in near))
+    weights = [term.weight for term in terms]
+    total = sum(weights)
+    counts = [0] * len(terms)  # in the part from the present hit on
+    best = near = 0.0
+    end = 0
+    for hit in hits:
+        while end < len(hits) and hits[end].start <= hit.start + NEAR_CHARS:
+            added = hits[end].term
+            near += 0.0 if counts[added] else weights[added]
+            counts[added] += 1
+            end += 1
+        best = max(best, near)
+        counts[hit.term] -= 1
+        near -= 0.0 if counts[hit.term] else weights[hit.term]
     return best / total if total else 0.0
-
-
-def _until(hits: Sequence[TermHit], first: int, end: int) -> Iterable[TermHit]:
-    for at in range(first, len(hits)):
-        if hits[at].start > end:
-            return
-        yield hits[at]
 
 
 def _beginning(said: str) -> str:
@@ -188,6 +212,7 @@ def _places(text: str, begins: str) -> Iterable[int]:
     tried = 0
     while at >= 0 and tried < MAX_HITS:
         tried += 1
-        if is_character or at == 0 or not text[at - 1].isalnum() or is_unspaced(text[at - 1]):
+        before = text[at - 1] if at else " "
+        if is_character or not before.isalnum() or (before >= UNSPACED[0] and is_unspaced(before)):
             yield at
         at = text.find(begins, at + 1)

@@ -15,7 +15,7 @@ from gossamer.web.html.vocabulary import read_sections
 
 STOP_WORDS: Final[Mapping[str, frozenset[str]]] = {
     language: frozenset(" ".join(lines).split())
-    for language, lines in read_sections("gossamer.web.search", "stop_words.txt").items()
+    for language, lines in read_sections("gossamer.web.search", "tables/stop_words.txt").items()
 }
 MAX_GUESSED_WORDS: Final = 300  # of a text whose language is guessed
 MIN_STOP_SHARE: Final = 0.12  # of these, to be sure

@@ -7,7 +7,6 @@
 A page is stored as its text and its headings; the passages are made from both when they are needed.
 """
 
-import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -25,7 +24,8 @@ QUOTED_WORDS: Final = 5  # of a text fragment: few, because a browser finds it w
 MARK: Final = "\ufdd0"  # where a heading begins, until the text is complete; no character
 
 PERMALINKS: Final = "¶#§🔗 "  # signs behind a heading that link to itself
-_SENTENCE_END: Final = re.compile("[.!?:;](?= )|[\u3002\uff01\uff1f]")
+_STOPS: Final = (". ", "! ", "? ", ": ", "; ")
+_FULL_STOPS: Final = "\u3002\uff01\uff1f"  # of scripts that have no space behind them
 
 
 class TextHeading(NamedTuple):
@@ -154,9 +154,11 @@ def _cut(text: str, start: int, end: int, most: int) -> Iterator[tuple[int, int]
 
 
 def _last_stop(text: str, earliest: int, latest: int) -> int:
-    ends = [stop.end() for stop in _SENTENCE_END.finditer(text, earliest, latest)]
-    if ends:
-        return ends[-1]
+    stop = max(text.rfind(one, earliest, latest) for one in _STOPS)
+    if not text.isascii():
+        stop = max(stop, *(text.rfind(one, earliest, latest) for one in _FULL_STOPS))
+    if stop >= 0:
+        return stop + 1
     space = text.rfind(" ", earliest, latest)
     return latest if space < 0 else space
 

@@ -2,16 +2,18 @@
 
 Each part of a question becomes one term: the words and phrases of the index that count as having it, and how
 much it weighs. The rarer a word, the more it weighs. A page is ranked by the weights of the terms that it
-has, and by how much it is about them (`analysis`). Terms that it lacks are named in the result.
+has, and by how much it is about them (`analysis`). Terms that it lacks are named in the result. In a question
+of several words, a page that says a related word instead is found too, and counts less.
 """
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from gossamer.web.search.analysis import TOP_LEVEL, level_of
+from gossamer.web.search.analysis import TOP_LEVEL, highest_level, level_of
 from gossamer.web.search.languages import guess_language, has_stems, is_stop_word, stem
 from gossamer.web.search.question import Phrase, Question
+from gossamer.web.search.related import is_light, related_to
 
 MAX_TERMS: Final = 12  # that a page is ranked by; the rarest count
 MAX_LANGUAGES: Final = 3  # that a question may be in
@@ -19,6 +21,9 @@ QUESTION_SHARE: Final = 0.25  # of a question's words that are stop words of its
 USUAL_LEVEL: Final = 9  # of a term, on a page that was indexed without levels
 COVERAGE: Final = 0.7  # how much the share of the terms counts that a page has
 MIN_FREE_TERMS: Final = 3  # from this number on, a page that lacks one may be the best
+LIGHT: Final = 0.5  # how much a word counts that says little
+RELATED: Final = 0.7  # how much a related word counts
+MAX_RELATED: Final = 4  # words for one; the most common count
 SHORTER_STEM: Final = 3  # characters that a stem may lack of what its word begins with
 PREFIX: Final = "*"  # at the end of a word of a phrase
 
@@ -30,11 +35,19 @@ class Term(NamedTuple):
     phrases: tuple[Phrase, ...]  # of the index; one of them is enough
     weight: float
     is_firm: bool  # no page is found without it
+    is_word: bool = False  # one, that may be meant as another
+    related: tuple[str, ...] = ()  # stems that pages may have instead
+    rarity: float = 0.0  # of all that is sought; 0: as its weight says
+
+    @property
+    def sought(self) -> tuple[Phrase, ...]:
+        """What a page must have one of, to be found by this term."""
+        return (*self.phrases, *((word,) for word in self.related))
 
     @property
     def share(self) -> float:
-        """Of the pages, those that have it; about, from how rare it is."""
-        return math.exp(-self.weight)
+        """Of the pages, those that have what is sought; about, from how rare it is."""
+        return math.exp(-(self.rarity or self.weight))
 
 
 class Standing(NamedTuple):
@@ -60,7 +73,9 @@ def languages_of(question: Question, usual: Sequence[str]) -> tuple[str, ...]:
 
 def words_of(question: Question, languages: Sequence[str]) -> set[str]:
     """All words that count for a question, to look up how rare they are."""
-    return {word for one in question.phrases for form in forms_of(one, languages) for word in form}
+    forms = {word for one in question.phrases for form in forms_of(one, languages) for word in form}
+    related = {other for one in question.phrases for other in related_to(one[0], languages)}
+    return forms | related
 
 
 def terms_of(question: Question, languages: Sequence[str], rarity: Rarity) -> tuple[Term, ...]:
@@ -71,10 +86,30 @@ def terms_of(question: Question, languages: Sequence[str], rarity: Rarity) -> tu
         is_firm = number in question.firm
         phrases = tuple(dict.fromkeys(one for phrase in choice for one in forms_of(phrase, languages)))
         weight = max(rarity(words) for phrase in choice for words in _by_place(phrase, languages))
-        term = Term(" ".join(choice[0]), phrases, weight, is_firm)
+        term = Term(" ".join(choice[0]), phrases, weight, is_firm, is_word=not is_firm and _is_word(choice))
         is_spare = not is_firm and all(_is_stop_word(phrase, languages) for phrase in choice)
         (spare if is_spare else terms).append(term)
-    return _bounded(terms or spare)
+    found = terms or spare
+    if sum(not term.is_firm for term in found) >= MIN_FREE_TERMS:
+        found = [_weighed(term, languages, rarity) if term.is_word else term for term in found]
+    return _bounded(found)
+
+
+def _is_word(choice: Sequence[Phrase]) -> bool:
+    return len(choice) == len(choice[0]) == 1 and choice[0][0][-1] != PREFIX
+
+
+def _weighed(term: Term, languages: Sequence[str], rarity: Rarity) -> Term:
+    """A word of a longer question: it counts less if it says little, and related words may be meant. If these
+    are common, its own rareness tells less."""
+    if is_light(term.said, languages):
+        return term._replace(weight=LIGHT * term.weight, rarity=term.weight)
+    others = sorted((rarity((other,)), other) for other in related_to(term.said, languages))[:MAX_RELATED]
+    if not others:
+        return term
+    least = min(term.weight, others[0][0])
+    related = tuple(other for _, other in others)
+    return term._replace(weight=(term.weight + least) / 2, related=related, rarity=least)
 
 
 def forms_of(phrase: Phrase, languages: Sequence[str]) -> list[Phrase]:
@@ -87,19 +122,50 @@ def forms_of(phrase: Phrase, languages: Sequence[str]) -> list[Phrase]:
     return list(dict.fromkeys([phrase, *stemmed]))
 
 
+def standings(pages: Mapping[int, str | None], terms: Sequence[Term]) -> dict[int, Standing]:
+    """Rank pages, given by the weights of their terms; None: indexed without."""
+    sought = [_Sought.of(term) for term in terms]
+    total = sum(term.weight for term in terms)
+    return {page: _standing(weights, sought, total) for page, weights in pages.items()}
+
+
 def standing(weights: str | None, terms: Sequence[Term]) -> Standing:
-    """Rank a page by the weights of its terms; None: it was indexed without."""
-    score = present = total = 0.0
+    return standings({0: weights}, terms)[0]
+
+
+class _Sought(NamedTuple):
+    """A term, as it is looked for in the weights of many pages."""
+
+    weight: float
+    words: tuple[str, ...]  # between spaces
+    phrases: tuple[Phrase, ...]  # of several words, or of a word's beginning
+    related: tuple[str, ...]  # between spaces
+
+    @classmethod
+    def of(cls, term: Term) -> "_Sought":
+        longer = tuple(one for one in term.phrases if len(one) > 1 or one[0][-1] == PREFIX)
+        words = tuple(f" {one[0]} " for one in term.phrases if one not in longer)
+        return cls(term.weight, words, longer, tuple(f" {word} " for word in term.related))
+
+
+def _standing(weights: str | None, sought: Sequence[_Sought], total: float) -> Standing:
+    score = present = 0.0
     missing: list[int] = []
-    for number, term in enumerate(terms):
-        level = USUAL_LEVEL if weights is None else max(_level(weights, phrase) for phrase in term.phrases)
-        total += term.weight
-        if level:
-            present += term.weight
-            score += term.weight * level / TOP_LEVEL
+    for number, (weight, words, phrases, related) in enumerate(sought):
+        if weights is None:
+            level: float = USUAL_LEVEL
         else:
+            level = highest_level(weights, words)
+            if phrases:
+                level = max(level, *(_level(weights, phrase) for phrase in phrases))
+        if not level:
             missing.append(number)
-    is_behind = bool(missing) and len(terms) < MIN_FREE_TERMS
+        if related and weights is not None and level < RELATED * TOP_LEVEL:
+            level = max(level, RELATED * highest_level(weights, related))
+        if level:
+            present += weight
+            score += weight * level / TOP_LEVEL
+    is_behind = bool(missing) and len(sought) < MIN_FREE_TERMS
     return Standing(score * (present / total) ** COVERAGE if total else 0.0, tuple(missing), is_behind)
 
 
