@@ -14,3 +14,9 @@ class BadArchive(StrEnum):
     UNPACKS_TOO_LARGE = "unpacks_too_large"
     TOO_MUCH_WORK = "too_much_work"
     NO_PAGES = "no_pages"
+
+
+class ArchiveRefused(Exception):
+    def __init__(self, reason: BadArchive) -> None:
+        super().__init__(reason.value)
+        self.reason = reason
