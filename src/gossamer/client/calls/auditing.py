@@ -49,13 +49,13 @@ async def audit_page(client: "Client", body: Mapping[str, Any], on_step: OnStep 
         if audit.status.is_over:
             raise await client.job_error(accepted.job_id, "The audit did not succeed")
         if on_step is not None:
-            seen = await _tell_step(client, accepted.job_id, seen, on_step)
+            seen = await tell_step(client, accepted.job_id, seen, on_step)
         await patience.sleep(pause)
         pause = min(pause * 1.5, LONGEST_PAUSE)
     raise ConnectionFailed(f"The audit had no report within {seconds:g} seconds; it is {path}")
 
 
-async def _tell_step(client: "Client", job_id: str, seen: int, on_step: OnStep) -> int:
+async def tell_step(client: "Client", job_id: str, seen: int, on_step: OnStep) -> int:
     """Tell the step that the job is at, if it is a new one; returns the last event that was seen."""
     path = f"/api/jobs/{quote(job_id, safe='')}/events?after={seen}"
     events = (await client.ask("GET", path, JobSteps)).events

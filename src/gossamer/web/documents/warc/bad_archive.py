@@ -10,6 +10,7 @@ class BadArchive(StrEnum):
     DAMAGED = "damaged"
     UNSAFE_NAMES = "unsafe_names"
     TOO_MANY_RECORDS = "too_many_records"
+    TOO_MANY_PAGES = "too_many_pages"
     TOO_MANY_FILES = "too_many_files"
     UNPACKS_TOO_LARGE = "unpacks_too_large"
     TOO_MUCH_WORK = "too_much_work"

@@ -116,7 +116,7 @@ class ArchiveReader:
     def _read_warc(self, file: IO[bytes], base: int | None) -> Iterator[ImportedPage]:
         unpacked = UnpackedFile(file, self._count, 2 * self.max_records)
         records = _records_in(unpacked)
-        last = None
+        reader, last = records.reader, None
         for record in records:
             _check_whole(last)
             last = record
@@ -132,11 +132,11 @@ class ArchiveReader:
             place = unpacked.place_of(records.offset) if base is not None else None
             at = None if place is None else RecordPlace(place.packed + (base or 0), place.skipped)
             page = self._to_page(record, at)
-            records.reader.has_begun = False
+            reader.has_begun = False
             if page is not None:
                 yield page
         _check_whole(last)
-        if records.reader.has_begun:
+        if reader.has_begun:
             raise ArchiveRefused(BadArchive.DAMAGED)
 
     def _count(self, size: int) -> None:
@@ -227,7 +227,7 @@ class _RecordReader(BufferedReader):  # type: ignore[misc] # warcio has no types
         most = MAX_LINE_BYTES if length is None else min(length, MAX_LINE_BYTES)
         line: bytes = super().readline(most)
         self._head += len(line)
-        self.has_begun = self.has_begun or not line.isspace()
+        self.has_begun = self.has_begun or bool(line.strip())
         if len(line) == MAX_LINE_BYTES or self._head > MAX_HEAD_BYTES:
             raise ArchiveRefused(BadArchive.DAMAGED)
         return line
