@@ -40,7 +40,7 @@ class NotKnown(Problem):
         super().__init__(NOT_FOUND, detail)
 
 
-class PageSource(Protocol):
+class AuditSource(Protocol):
     """Where an audit gets pages from: the web, or a crawl."""
 
     async def fetch(self, spec: FetchSpec) -> Page: ...
@@ -67,7 +67,7 @@ class SiteSurvey:
 class SiteProbe:
     """Every request is tried once: the retries of the job are the only loop."""
 
-    fetcher: PageSource
+    fetcher: AuditSource
     parsers: ParserPool
 
     async def fetch_page(self, url: Url, timeout: float) -> Page:
