@@ -153,7 +153,7 @@ class CrawlImporter:
             gatherer = PageGatherer(
                 crawl, work.holding, self.uploads, self.parser, self.agent, wanted.max_pages
             )
-            await self._read(path, gatherer, _Progress(work.step, gatherer, wanted.upload.size))
+            await self._read(path, gatherer, _PercentTeller(work.step, gatherer, wanted.upload.size))
         result = gatherer.result
         if (result.reason is not None and not (wanted.partial and result.pages)) or not result.pages:
             raise refusal(result.reason or BadArchive.NO_PAGES)
@@ -161,7 +161,7 @@ class CrawlImporter:
             await importing.end(connection, wanted.subject)
             await orphan_blobs.hurry(connection, wanted.upload.names)
 
-    async def _read(self, path: Path, gatherer: PageGatherer, progress: "_Progress") -> None:
+    async def _read(self, path: Path, gatherer: PageGatherer, progress: "_PercentTeller") -> None:
         await gatherer.begin()
         async with aclosing(read_archive(path)) as messages:
             async for message in messages:
@@ -208,7 +208,7 @@ class CrawlImporter:
         await self.deleter.accept(Deletion(DeletionKind.CRAWL, crawl_id), None, BY_IMPORT)
 
 
-class _Progress:
+class _PercentTeller:
     """Tells the job how far it is, once for each percent."""
 
     def __init__(self, step: Callable[..., Awaitable[None]], gatherer: PageGatherer, size: int) -> None:
