@@ -7,8 +7,8 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
-from gossamer.client.calls.auditing import FIRST_PAUSE, LONGEST_PAUSE, OnStep, tell_step
-from gossamer.client.errors import ConnectionFailed, raise_for
+from gossamer.client.calls.waiting import OnStep, wait_for
+from gossamer.client.errors import raise_for
 from gossamer.client.transport import Call, Reply
 from gossamer.web.crawl.crawl_answer import ImportAccepted, ImportResult
 from gossamer.web.outcome.job_state import JobState
@@ -35,20 +35,15 @@ async def import_file(
     on_step: OnStep | None = None,
 ) -> ImportResult:
     accepted = await _send(client, file, {"name": name, "partial": str(partial).lower()})
-    patience, pause, seen = client.patience, FIRST_PAUSE, 0
-    until = patience.clock() + SECONDS
-    path = f"/api/jobs/{quote(accepted.job_id, safe='')}"
-    while patience.clock() < until:
-        job = await client.ask("GET", path, ImportJob)
-        if job.status is JobState.DONE and job.result is not None:
-            return job.result
-        if job.status.is_over:
+
+    async def look() -> ImportResult | None:
+        job = await client.ask("GET", f"/api/jobs/{quote(accepted.job_id, safe='')}", ImportJob)
+        if job.status.is_over and job.result is None:
             raise await client.job_error(accepted.job_id, "The file was not imported")
-        if on_step is not None:
-            seen = await tell_step(client, accepted.job_id, seen, on_step)
-        await patience.sleep(pause)
-        pause = min(pause * 1.5, LONGEST_PAUSE)
-    raise ConnectionFailed(f"The file was not imported within {SECONDS:g} seconds; its job is {path}")
+        return job.result
+
+    late = "The file was not imported"
+    return await wait_for(client, accepted.job_id, look, seconds=SECONDS, late=late, on_step=on_step)
 
 
 async def _send(client: "Client", file: Path | bytes, query: dict[str, str]) -> ImportAccepted:
