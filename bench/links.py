@@ -6,6 +6,7 @@ several rounds.
 """
 
 import argparse
+import hashlib
 import time
 from collections.abc import Callable, Sequence
 from glob import glob
@@ -111,9 +112,9 @@ def _pages(folder: Path, most: int) -> list[Page]:
     ]
 
 
-def hash_of(name: str) -> int:
+def hash_of(name: str) -> str:
     """An order that is the same each time, and mixes folders."""
-    return sum(ord(letter) * 31**place for place, letter in enumerate(name[:12])) % 1_000_003
+    return hashlib.sha256(name.encode()).hexdigest()
 
 
 def _visit(pages: Sequence[Page]) -> list[Visited]:
