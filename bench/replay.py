@@ -59,14 +59,14 @@ function* frames(root) {
 }
 const replayed = () => [...frames(document)].filter(one => one.querySelector('main#replayed')).pop();
 async function until(text) {
-  for (let turn = 0; turn < 600; turn++) {
+  for (let turn = 0; turn < 300; turn++) {
     const page = replayed();
     if (page && page.body.innerText.includes(text)) return page;
     await new Promise(done => setTimeout(done, 100));
   }
   return null;
 }
-(async () => {
+async function look() {
   for (const [path, text] of steps) {
     if (path !== '/') {
       replayed().querySelector(`a[href$="${path}"]`).click();
@@ -82,8 +82,9 @@ async function until(text) {
       await until('The home page');
     }
   }
-  await fetch('/told', {method: 'POST', body: JSON.stringify(seen)});
-})();
+}
+look().catch(error => { seen.error = `${error}; frames: ${[...frames(document)].map(one => one.URL)}`; })
+  .finally(() => fetch('/told', {method: 'POST', body: JSON.stringify(seen)}));
 </script>"""
 
 
@@ -104,7 +105,7 @@ def main() -> None:
     print(text)
     save("replay", machine, text, {"program": PACKAGE, "seen": seen})
     if any(row[-1] != "yes" for row in rows):
-        raise SystemExit(1)
+        raise SystemExit(seen.get("error", "not all is shown as it should be"))
 
 
 def archive() -> bytes:

@@ -139,7 +139,10 @@ class CrawlImporter:
         async with self.jobs.database.read() as connection:
             stalled = await importing.list_stalled(connection)
         for crawl_id in stalled:
+            job = await self.jobs.get(crawl_id)
             await self._give_up(crawl_id)
+            if job is not None:
+                await self.uploads.hurry(msgspec.json.decode(job.payload_json, type=ImportPayload).upload)
 
     async def _import(self, work: ImportWork) -> None:
         wanted = work.payload
