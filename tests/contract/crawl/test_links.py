@@ -47,8 +47,10 @@ async def test_an_imported_crawl_runs_until_its_file_is_read(database: Database)
     ground = await Ground.on(database)
     tenant = (await ground.crawl(urls("a:80", 1))).tenant_id
     async with database.write() as connection:
-        names = {"tier": "free", "quota_tier": None, "name": "file"}
-        crawl, lost = [await importing.add(connection, tenant, **names, now=NOW) for _ in range(2)]
+        crawl, lost = [
+            await importing.add(connection, tenant, tier="free", quota_tier=None, name="file", now=NOW)
+            for _ in range(2)
+        ]
         for one in (crawl, lost):
             await job_table.put(connection, NewJob(kind=importing.KIND, tenant_id=tenant, job_id=one.id))
         moment = await importing.next_moment(connection, crawl.id, now=NOW)

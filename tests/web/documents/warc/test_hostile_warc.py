@@ -6,7 +6,7 @@ import random
 import time
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import brotli
@@ -64,7 +64,8 @@ def reason_for(whole: bytes, folder: Path) -> BadArchive | None:
 
 
 def test_bodies_are_taken_out_of_every_coding(tmp_path: Path) -> None:
-    for pack in (bytes, gzip.compress):
+    packs: tuple[Callable[[bytes], bytes], ...] = (bytes, gzip.compress)
+    for pack in packs:
         found = read(b"".join(map(pack, sent_in_every_way())), tmp_path)
         assert [one.page.body for one in found] == [PAGE] * 2 * len(CODED)
 

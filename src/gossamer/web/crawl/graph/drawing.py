@@ -14,12 +14,14 @@ LABEL: Final = 18.0  # height of a label, below its circle
 LETTER: Final = 5.8  # width of a letter of it, about
 MAX_LABEL: Final = 22  # letters
 GAP: Final = 4.0  # between two
+MAX_SHARE: Final = 0.45  # of the picture, that circles and labels may take
+SMALLER: Final = 0.95
 KINSHIP: Final = 0.5  # how much folders of one folder attract each other
 HUES: Final = 8
 MIN_RADIUS: Final = 7.0
 MAX_RADIUS: Final = 58.0
 ROUNDS: Final = 160
-PARTINGS: Final = 120
+PARTINGS: Final = 250  # at most
 GOLDEN: Final = pi * (3 - sqrt(5))
 MIN_WEIGHT: Final = 0.6  # of a line
 MAX_WEIGHT: Final = 5.0
@@ -106,6 +108,9 @@ def _begin(clusters: Sequence[Cluster]) -> list[Circle]:
         x, y = WIDTH / 2 + away * cos(turn) * 1.4, HEIGHT / 2 + away * sin(turn)
         hue = hues.setdefault(cluster.family, len(hues)) % HUES
         circles.append(Circle(cluster, radius, x, y, hue))
+    while sum(4 * one.half_width * one.half_height for one in circles) > MAX_SHARE * WIDTH * HEIGHT:
+        for circle in circles:
+            circle.radius *= SMALLER
     return circles
 
 
