@@ -88,9 +88,8 @@ async def test_an_imported_crawl_is_audited_without_the_network(visiting: Visiti
     second = page_of("https://a.test/2", f"<title>Second</title><h1>Second</h1><p>{PROSE}".encode())
     moved = page_of("https://a.test/old", b"", 301, location="https://a.test/")
     gone = page_of("https://a.test/gone", b"<title>Gone</title><p>Gone", 404)
-    rules = page_of(
-        "https://a.test/robots.txt", b"User-agent: *\nDisallow: /2", **{"content-type": "text/plain"}
-    )
+    plain = {"content-type": "text/plain"}
+    rules = page_of("https://a.test/robots.txt", b"User-agent: *\nDisallow: /2", 200, **plain)
     other = page_of("https://b.test/", b"<title>Other</title><p>Another host")
     whole, _ = written(first, second, moved, gone, rules, other)
     async with visiting(egress_ports="1") as visit:
