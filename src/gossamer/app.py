@@ -68,6 +68,7 @@ from gossamer.flows.data.removal.retention import KeepTimes, Retention
 from gossamer.flows.data.repair.replayer import Replayer
 from gossamer.flows.data.repair.verifier import Verifier
 from gossamer.flows.data.warc.importer import CrawlImporter
+from gossamer.flows.data.warc.uploads import Uploads
 from gossamer.flows.doctor.doctor import Doctor
 from gossamer.flows.memory.memory import Memory, WalletBounds
 from gossamer.flows.memory.memory_pages import MemoryPages
@@ -286,11 +287,12 @@ class Service:
         self.crawl_graphs = CrawlGraphs(self.kept_links)
         self.importance_weigher = ImportanceWeigher(self.database, self.kept_links, log)
         self.crawl_importer = CrawlImporter(
-            self.database,
+            self.jobs,
             self.crawls,
-            self.blobs,
+            Uploads(self.database, self.blobs),
             PageParser(self.crawl_parsers, settings.user_agent),
             self.quotas,
+            self.deleter,
             settings.user_agent,
         )
         wallets = WalletBounds(settings.memory_wallet_entries, settings.memory_wallet_bytes)
@@ -413,7 +415,8 @@ class Service:
         start("pages", partial(upkeep.keep_pages, self.page_cache, self.usage, self.log))
         start("index", partial(upkeep.keep_indexed, self.index, self.log))
         start("retention", partial(upkeep.keep_in_time, self.retention, self.log))
-        start("crawls", partial(upkeep.keep_crawling, self.crawls, self.frontier, self.deleter, self.log))
+        crawling = (self.crawls, self.frontier, self.deleter, self.crawl_importer, self.log)
+        start("crawls", partial(upkeep.keep_crawling, *crawling))
         start("memory", partial(upkeep.keep_memory, self.memory, self.log))
         start("sites", partial(upkeep.keep_sites, self.bot_reports, self.site_keeper, self.log))
         start("quotas", partial(upkeep.keep_quotas, self.quotas, self.log))

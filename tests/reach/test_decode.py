@@ -14,8 +14,9 @@ from tests.site.bombs import bomb, zstd
 
 from gossamer import problems
 from gossamer.problems import Problem
-from gossamer.reach.http.decode import MAX_MEMBERS, Body, decoder_for
+from gossamer.reach.http.decode import Body, decoder_for
 from gossamer.reach.http.failures import reason_of
+from gossamer.web.pages.decoders import MAX_MEMBERS
 
 LARGEST = 10_000_000
 

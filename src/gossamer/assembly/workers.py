@@ -38,7 +38,7 @@ def open_worker(service: "Service", kinds: Collection[str]) -> Worker:
     batches = BatchRunner(
         service.batcher, service.reader, service.database, service.batch_lines, settings.upgrade_url
     )
-    stored = (service.deleter, service.archive_restorer, service.replayer)
+    stored = (service.deleter, service.archive_restorer, service.replayer, service.crawl_importer)
     rendered = (rendering, service.warmer, service.site_warmer)
     work = (service.auditor, *rendered, batches, service.monitor_checker, *stored)
     return Worker(

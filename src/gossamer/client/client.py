@@ -39,7 +39,7 @@ from gossamer.client.retrying import IDEMPOTENCY_KEY, Patience
 from gossamer.client.runs import BatchRun, CrawlRun
 from gossamer.client.transport import Call, Reply, Transport
 from gossamer.client.webhooks import WebhookCalls
-from gossamer.web.crawl.crawl_answer import CrawlLine, CrawlList, ShownImport
+from gossamer.web.crawl.crawl_answer import CrawlLine, CrawlList, ImportResult
 from gossamer.web.crawl.progress import CrawlState
 from gossamer.web.pages.capture_answer import PdfAnswer, ScreenshotAnswer
 from gossamer.web.pages.map_request import MapAnswer
@@ -214,14 +214,15 @@ class Client(WebhookCalls):
         """When a schedule with this timing would run."""
         return await scheduling.preview(self, {"timing": timing, "count": count})
 
-    async def import_crawl(self, file: str | PathLike[str] | bytes, *, name: str = "") -> ShownImport:
-        """A WARC or WACZ file as a crawl, whose pages can be read, searched and audited."""
-        body = file if isinstance(file, bytes) else await asyncio.to_thread(Path(file).read_bytes)
-        path = f"/api/crawls/import?{urlencode({'name': name})}"
-        headers = {"Accept": "application/json", "Content-Type": "application/octet-stream"}
-        reply = await self.transport.send(Call("POST", path, headers, body))
-        raise_for(reply)
-        return decoded(reply, ShownImport)
+    async def import_crawl(
+        self, file: str | PathLike[str] | bytes, *, name: str = "", partial: bool = False
+    ) -> ImportResult:
+        """A WARC or WACZ file as a crawl, whose pages can be read, searched and audited. It is sent in
+        pieces, and waited for. `partial`: keep what a damaged file has before the damage."""
+        from gossamer.client.calls.importing import import_file
+
+        whole = file if isinstance(file, bytes) else Path(file)
+        return await import_file(self, whole, name=name, partial=partial)
 
     async def add_monitor(
         self, watch: Mapping[str, Any], **options: Unpack[MonitorKeywords]

@@ -46,7 +46,10 @@ class HttpTransport:
         import httpx
 
         request = self._client().build_request(
-            call.method, call.path, headers=dict(call.headers), content=call.body or None
+            call.method,
+            call.path,
+            headers=dict(call.headers),
+            content=call.pieces() if call.file is not None else call.body or None,
         )
         if call.body:
             request.headers.setdefault("Content-Type", "application/json")

@@ -189,6 +189,7 @@ class AuditKeywords(TypedDict, total=False):
     max_links: int
     max_pages: int
     timeout: int  # milliseconds
+    crawl_id: str  # whose stored pages are audited
 
 
 class ScheduleKeywords(TypedDict, total=False):

@@ -1,9 +1,13 @@
 """Transport: how a call reaches a server, over HTTP or in the same process."""
 
-from collections.abc import AsyncIterator, Mapping
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import Protocol
+from pathlib import Path
+from typing import Final, Protocol
+
+PIECE_BYTES: Final = 1_000_000  # of a file
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +18,16 @@ class Call:
     path: str  # with its query
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
+    file: Path | None = None  # whose content is the body; it is read while it is sent
+
+    async def pieces(self) -> AsyncGenerator[bytes]:
+        """The body, in pieces."""
+        if self.file is None:
+            yield self.body
+            return
+        with await asyncio.to_thread(self.file.open, "rb") as opened:
+            while piece := await asyncio.to_thread(opened.read, PIECE_BYTES):
+                yield piece
 
 
 @dataclass(frozen=True, slots=True)

@@ -269,7 +269,7 @@ class Settings:
     crawl_delay: float = setting(1.0, "Seconds between two requests to a host, unless the crawl or its robots.txt says otherwise", parse=duration(0, 3600))
     crawl_longest_delay: float = setting(300.0, "Longest Crawl-delay in robots.txt that is honoured, in seconds; a longer one counts as this", parse=duration(0, 86_400))
     default_crawl_pages: int = setting(10_000, "Pages that a tenant's default crawl stores, for URLs that are added to no other; then another one begins", parse=whole(1, 100_000_000))
-    import_bytes: int = setting(1_000_000_000, "Largest WARC or WACZ file that can be imported, in bytes; it is kept in the folder for temporary files until it is read", parse=whole(1_000, 100_000_000_000))
+    import_bytes: int = setting(1_000_000_000, "Largest WARC or WACZ file that can be imported, in bytes; it is kept among the blobs, and then in the folder for temporary files, until it is read", parse=whole(1_000, 100_000_000_000))
     crawl_address_connections: int = setting(8, "Concurrent requests to one address, over all its hosts and all crawling processes; networks in egress_allow have no limit", parse=whole(1, 10_000))
 
     keep_completed_urls: Lifetime = setting(Lifetime(7 * DAY), "How long after the end of its crawl a URL that was fetched is kept; the URLs of running and paused crawls always are. forever keeps them", parse=lifetime())

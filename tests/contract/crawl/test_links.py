@@ -3,13 +3,17 @@
 from tests.contract.crawl.crawl_ground import NOW, Ground, page, urls
 
 from gossamer.state.blobs import orphan_blobs
+from gossamer.state.crawl import crawls
 from gossamer.state.crawl.reading import graph_pages
 from gossamer.state.crawl.removal import crawl_blobs
 from gossamer.state.crawl.removal.crawl_blobs import LinksAt
 from gossamer.state.crawl.settling import HostSettlement, TaskEnd
 from gossamer.state.crawl.upkeep import importing
 from gossamer.state.db.database import Database
-from gossamer.web.crawl.spec import CrawlSpec
+from gossamer.state.jobs import job_table
+from gossamer.state.jobs.job import NewJob
+from gossamer.state.jobs.jobs import Jobs
+from gossamer.state.wakeups.wakeups import open_wakeups
 
 
 async def test_links_are_recorded_with_their_pages(database: Database) -> None:
@@ -39,18 +43,28 @@ async def test_links_are_recorded_with_their_pages(database: Database) -> None:
     assert set(known.values()) == {"seed"}
 
 
-async def test_an_imported_crawl_is_over_from_the_start(database: Database) -> None:
+async def test_an_imported_crawl_runs_until_its_file_is_read(database: Database) -> None:
     ground = await Ground.on(database)
     tenant = (await ground.crawl(urls("a:80", 1))).tenant_id
     async with database.write() as connection:
-        crawl = await importing.add(
-            connection,
-            tenant,
-            CrawlSpec(seeds=("https://a.test/",)),
-            tier="free",
-            quota_tier=None,
-            name="file",
-            now=NOW,
-        )
+        crawl, lost = [
+            await importing.add(connection, tenant, tier="free", quota_tier=None, name="file", now=NOW)
+            for _ in range(2)
+        ]
+        for one in (crawl, lost):
+            await job_table.put(connection, NewJob(kind=importing.KIND, tenant_id=tenant, job_id=one.id))
         moment = await importing.next_moment(connection, crawl.id, now=NOW)
-    assert (crawl.state, crawl.finished_at, crawl.counts.pending, moment) == ("done", NOW, 0, NOW)
+        assert await importing.is_importing(connection, crawl.id)
+    assert (crawl.state, moment) == ("running", NOW)
+    assert await ground.crawls.finish(now=NOW + 24 * 3_600_000) == []
+    async with database.write() as connection:
+        await importing.end(connection, crawl.id, now=NOW)
+        await importing.end(connection, crawl.id, now=NOW + 1)
+        ended = await crawls.get(connection, crawl.id)
+        assert await importing.list_stalled(connection) == []
+    assert ended is not None
+    assert (ended.state, ended.finished_at, ended.counts.in_progress) == ("done", NOW, 0)
+    await Jobs(database, open_wakeups("sqlite:///x")).cancel(lost.id)
+    async with database.read() as connection:
+        assert await importing.list_stalled(connection) == [lost.id]
+        assert not await importing.is_importing(connection, lost.id)

@@ -15,6 +15,7 @@ from gossamer.flows.data.removal import deleter as deleting
 from gossamer.flows.data.removal.deleter import DeletePayload, Deleter
 from gossamer.flows.data.repair import replayer as replaying
 from gossamer.flows.data.repair.replayer import Replayer, ReplayPayload, ReplayResult
+from gossamer.flows.data.warc.importer import CrawlImporter, ImportPayload
 from gossamer.flows.monitors import monitor_check
 from gossamer.flows.monitors.monitor_check import MonitorChecker, MonitorPayload
 from gossamer.flows.render import render, warm
@@ -24,6 +25,7 @@ from gossamer.flows.render.warm import Warmer
 from gossamer.flows.sites import site_warmer
 from gossamer.flows.sites.site_warmer import SiteWarmer, SiteWarmPayload
 from gossamer.flows.upkeep.retrying import FetchPolicy
+from gossamer.state.crawl.upkeep import importing
 
 KINDS = (
     *audits.KINDS.values(),
@@ -35,6 +37,7 @@ KINDS = (
     deleting.KIND,
     restoring.KIND,
     replaying.KIND,
+    importing.KIND,
 )
 
 MONITORS: Final = 8  # checks at a time, in one process: some wait for a second look
@@ -51,6 +54,7 @@ def handlers(
     deleter: Deleter,
     restorer: ArchiveRestorer,
     replayer: Replayer,
+    importer: CrawlImporter,
     *,
     places: int,
     kinds: Collection[str] = KINDS,
@@ -81,6 +85,7 @@ def handlers(
         deleting.KIND: Handler(run=_Delete(deleter), payload=DeletePayload, concurrency=2),
         restoring.KIND: Handler(run=_Restore(restorer), payload=RestorePayload, concurrency=1),
         replaying.KIND: Handler(run=_Replay(replayer), payload=ReplayPayload, concurrency=1),
+        importing.KIND: Handler(run=importer.run, payload=ImportPayload, concurrency=1),
     }
     return {kind: every[kind] for kind in kinds}
 

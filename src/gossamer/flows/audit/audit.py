@@ -2,7 +2,7 @@
 
 A single page is fetched here. For a site, the audit has a crawl of its own, at the pace that robots.txt and
 the settings ask for. The crawl belongs to the audit from the start, so a worker that takes over an audit
-goes on with its crawl.
+goes on with its crawl. An audit may also look at a crawl that is there, and then fetches nothing.
 """
 
 import asyncio
@@ -19,6 +19,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer import problems
 from gossamer.flows.audit.probe import SiteProbe, SiteSurvey
+from gossamer.flows.audit.stored_pages import StoredPages, known_files, known_survey, not_over
 from gossamer.flows.crawl.content import unpack
 from gossamer.flows.crawl.seeds import seeds_of
 from gossamer.flows.parsers.parser_process import AuditedPage
@@ -33,7 +34,7 @@ from gossamer.state.jobs.job import Job
 from gossamer.web.audit.audit import PageFindings, audit_site
 from gossamer.web.audit.page.subject import Subject
 from gossamer.web.audit.report import AuditOptions, AuditReport
-from gossamer.web.audit.site.site import SitePage
+from gossamer.web.audit.site.site import SitePage, host_of
 from gossamer.web.audit.site.site_page import Normalise, closed_pages, normalise, resolve_redirects
 from gossamer.web.crawl.spec import CrawlSpec
 from gossamer.web.pages.page import Page
@@ -101,14 +102,17 @@ class Auditor:
             await audits.complete(connection, wanted.audit_id, report, encoded)
 
     async def audit_page(self, url: Url, options: AuditOptions, step: Step) -> AuditReport:
+        probe = await self._probe_for(options)
         await step("fetching the page", 5)
-        page = await self.probe.fetch_page(url, options.timeout / 1000)
+        page = await probe.fetch_page(url, options.timeout / 1000)
         await step("reading it", 25)
-        reading = await self.probe.parsers.read(page, ReadingOptions(resources=True))
+        reading = await probe.parsers.read(page, ReadingOptions(resources=True))
         await step("looking at what stands beside it", 40)
-        files = await self.probe.fetch_files(page)
+        files = await probe.fetch_files(page)
+        if options.crawl_id is not None:
+            files = known_files(files)
         await step("following its links, and what it loads", 60)
-        links = await self.probe.try_page(reading, page, options.max_links) if options.max_links else None
+        links = await probe.try_page(reading, page, options.max_links) if options.max_links else None
         await step("checking", 90)
         subject = Subject(page=page, reading=reading, now=self.clock(), links=links, **files)
         return (await self.probe.parsers.audit(subject)).report
@@ -122,25 +126,54 @@ class Auditor:
     ) -> AuditReport:
         """Wait for a crawl and audit its pages. `step` raises if `is_canceled`."""
         crawl = await self._wait(crawl_id, step, is_canceled)
+        begin = Url.parse(crawl.spec.seeds[0])
+        return await self._audit_stored(crawl, begin, self.probe, options, step)
+
+    async def audit_known(self, begin: Url, options: AuditOptions, step: Step) -> AuditReport:
+        """Audit the pages that a crawl has of the host of this page, without the network."""
+        crawl = await self._find_crawl(options)
+        return await self._audit_stored(crawl, begin, await self._probe_for(options), options, step)
+
+    async def _audit_stored(
+        self, crawl: Crawl, begin: Url, probe: SiteProbe, options: AuditOptions, step: Step
+    ) -> AuditReport:
         normal = lru_cache(MAX_CACHED_URLS)(normalise)
-        start = await self.probe.fetch_page(Url.parse(crawl.spec.seeds[0]), options.timeout / 1000)
+        start = await probe.fetch_page(begin, options.timeout / 1000)
         await step("looking at what stands beside the pages", CRAWLED)
-        survey = await self.probe.survey(start, normal)
+        survey, host = await probe.survey(start, normal), ""
+        if options.crawl_id is not None:
+            survey, host = known_survey(survey), host_of(survey.site.start)
         findings = PageFindings()
-        pages = [one async for one in self._audit_pages(crawl, survey, findings, normal, step)]
+        rows = self._read_rows(crawl.id, host, options.max_pages)
+        pages = [one async for one in self._audit_pages(crawl, rows, survey, findings, normal, step)]
         await step("following links to other sites", READ)
-        outside = await self.probe.try_outside_links(pages, start.final_url, options.max_links)
+        outside = await probe.try_outside_links(pages, start.final_url, options.max_links)
         await step("trying images, scripts and styles", READ + 1)
-        loaded = await self.probe.try_site_resources(pages, start.final_url) if options.max_links else {}
+        loaded = await probe.try_site_resources(pages, start.final_url) if options.max_links else {}
         await step("checking the site", READ + 2)
         site = replace(
             survey.site,
             pages=self._merge(pages, survey),
-            is_complete=_is_complete(crawl),
+            is_complete=_is_complete(crawl) and len(pages) < options.max_pages,
             tried_links=outside,
             tried_resources=loaded,
         )
-        return await asyncio.to_thread(audit_site, site, findings, now=self.clock(), crawl_id=crawl_id)
+        return await asyncio.to_thread(audit_site, site, findings, now=self.clock(), crawl_id=crawl.id)
+
+    async def _probe_for(self, options: AuditOptions) -> SiteProbe:
+        """What asks the web, or a crawl in its place."""
+        if options.crawl_id is None:
+            return self.probe
+        stored = StoredPages(self.database, self.blobs, await self._find_crawl(options))
+        return SiteProbe(stored, self.probe.parsers)
+
+    async def _find_crawl(self, options: AuditOptions) -> Crawl:
+        crawl = await self.crawls.get(options.crawl_id or "")
+        if crawl is None:
+            raise Problem(problems.NOT_FOUND, "The crawl of this audit is gone.")
+        if not crawl.is_over:
+            raise not_over()
+        return crawl
 
     # The crawl of a site.
 
@@ -173,6 +206,9 @@ class Auditor:
 
     async def _run_site(self, work: AuditWork) -> AuditReport:
         """The crawl goes on if the worker stops, and is canceled with the audit."""
+        wanted = work.payload
+        if wanted.options.crawl_id is not None:
+            return await self.audit_known(Url.parse(wanted.url), wanted.options, work.step)
         crawl_id = await self._ensure_crawl(work)
         try:
             return await self.audit_crawl(crawl_id, work.payload.options, work.step, lambda: work.canceled)
@@ -226,11 +262,17 @@ class Auditor:
     # The pages of a crawl.
 
     async def _audit_pages(
-        self, crawl: Crawl, survey: SiteSurvey, findings: PageFindings, normal: Normalise, step: Step
+        self,
+        crawl: Crawl,
+        rows: AsyncGenerator[tuple[StoredPage, Page | None]],
+        survey: SiteSurvey,
+        findings: PageFindings,
+        normal: Normalise,
+        step: Step,
     ) -> AsyncGenerator[SitePage]:
         """The facts about each address; readable pages are audited on the way."""
         done, total, reported = 0, max(1, crawl.counts.pages), -1
-        async with aclosing(self._read_rows(crawl.id)) as arriving:
+        async with aclosing(rows) as arriving:
             async for row, page in arriving:
                 if (part := min(done, total) * PROGRESS_STEPS // total) > reported:
                     reported = part
@@ -259,8 +301,11 @@ class Auditor:
         except Problem:
             return None
 
-    async def _read_rows(self, crawl_id: str) -> AsyncGenerator[tuple[StoredPage, Page | None]]:
-        """Pages that were stored together are in one blob, one after the other."""
+    async def _read_rows(
+        self, crawl_id: str, host: str, most: int
+    ) -> AsyncGenerator[tuple[StoredPage, Page | None]]:
+        """Pages of this host, or of all. Those that were stored together are in one blob, one after the
+        other."""
         after: Position | None = None
         while True:
             async with self.database.read() as connection:
@@ -269,10 +314,14 @@ class Auditor:
                 )
             if not rows:
                 return
-            for blob, group in groupby(rows, key=lambda row: row.blob):
+            wanted = [row for row in rows if not host or host_of(row.url) == host][:most]
+            for blob, group in groupby(wanted, key=lambda row: row.blob):
                 whole = await self.blobs.get(blob) if blob is not None else None
                 for row in group:
                     yield row, _unpack(whole, row)
+            most -= len(wanted)
+            if most <= 0:
+                return
             after = Position(rows[-1].crawled_at, rows[-1].url_hash)
 
     def _merge(self, pages: Sequence[SitePage], survey: SiteSurvey) -> tuple[SitePage, ...]:
@@ -282,6 +331,8 @@ class Auditor:
         linked: Iterable[str] = (link.url for page in pages for link in page.links)
         unknown = (url for url in (*named, *linked) if url not in known and site.is_inside(url))
         file = survey.files["robots"]
+        if file is None:
+            return tuple(resolve_redirects(pages))
         rules = robots.from_answer(file.status, file.text, self.agent)
         return (*resolve_redirects(pages), *closed_pages(unknown, rules))
 
@@ -312,7 +363,8 @@ def _unread(row: StoredPage, normal: Normalise) -> SitePage:
 def _is_complete(crawl: Crawl) -> bool:
     """Whether nothing was left when it ended, for another reason than its limit of pages."""
     counts = crawl.counts
-    return crawl.state == "done" and counts.pending == 0 and counts.pages < crawl.spec.max_pages
+    followed = counts.urls > 0  # an import follows nothing
+    return crawl.state == "done" and followed and counts.pending == 0 and counts.pages < crawl.spec.max_pages
 
 
 def _percent(crawl: Crawl) -> int:

@@ -12,16 +12,19 @@ from ulid import ULID
 
 from gossamer import problems
 from gossamer.flows.audit.audit import Auditor, AuditPayload
+from gossamer.flows.audit.stored_pages import not_over
 from gossamer.flows.tenants.admit import Caller
 from gossamer.flows.tenants.quotas import Quota, Quotas
 from gossamer.problems import Problem
 from gossamer.reach.net.dial import Dialer
+from gossamer.state.crawl import crawls
 from gossamer.state.jobs import audits, job_table
 from gossamer.state.jobs.audits import Audit, ListedAudit
 from gossamer.state.jobs.job import Job, NewJob
 from gossamer.state.jobs.jobs import Jobs
 from gossamer.state.tenants import activity
 from gossamer.state.tenants.activity import Action, ActivityEntry, Actor
+from gossamer.state.tenants.tenants import Role
 from gossamer.web.audit.check import Scope
 from gossamer.web.audit.comparison import Comparison, compare
 from gossamer.web.audit.report import AuditOptions
@@ -41,6 +44,8 @@ def idempotency_key(tenant: str, url: Url, options: AuditOptions) -> str:
 
 def quotas_of(options: AuditOptions) -> tuple[Quota, ...]:
     """Those that bound a new audit."""
+    if options.crawl_id is not None:
+        return (Quota.JOBS,)
     return (Quota.JOBS, Quota.PAGES, Quota.BYTES) if options.scope == "site" else (Quota.JOBS,)
 
 
@@ -55,7 +60,7 @@ class Audits:
         self, url: str, options: AuditOptions, *, caller: Caller, by: Actor, remember: Remember
     ) -> tuple[Job, str]:
         """The job and the audit's id. `remember` runs in the transaction that stores both."""
-        target = self.check(url)
+        target = self.check(url, options)
         await self.quotas.check(caller, *quotas_of(options))
         async with self.jobs.database.write() as connection:
             job, audit_id = await self.begin(connection, target, options, caller=caller, by=by)
@@ -63,16 +68,20 @@ class Audits:
         self.jobs.wake(job.kind)
         return job, audit_id
 
-    def check(self, url: str) -> Url:
+    def check(self, url: str, options: AuditOptions) -> Url:
         """Raises `Problem` for an address that cannot be audited."""
         target = Url.parse(url)
-        self.dialer.admit(target.host, target.port)
+        if options.crawl_id is None:
+            self.dialer.admit(target.host, target.port)
         return target
 
     async def begin(
         self, connection: AsyncConnection, target: Url, options: AuditOptions, *, caller: Caller, by: Actor
     ) -> tuple[Job, str]:
-        """Write an audit that was checked, and queue its job; or the same one that is queued or running."""
+        """Write an audit that was checked, and queue its job; or the same one that is queued or running.
+        Raises `Problem` for a crawl that the caller does not have, or that is not over."""
+        if options.crawl_id is not None:
+            await _check_crawl(connection, options.crawl_id, caller)
         audit_id, tenant_id = str(ULID()), caller.tenant_id
         new = NewJob(
             kind=KINDS[options.scope],
@@ -123,6 +132,14 @@ class Audits:
         else:
             other = None
         return None if other is None else await asyncio.to_thread(_compare, audit, other)
+
+
+async def _check_crawl(connection: AsyncConnection, crawl_id: str, caller: Caller) -> None:
+    crawl = await crawls.get(connection, crawl_id)
+    if crawl is None or (caller.role is not Role.ADMIN and crawl.tenant_id != caller.tenant_id):
+        raise Problem(problems.NOT_FOUND, "There is no crawl with this id.")
+    if not crawl.is_over:
+        raise not_over()
 
 
 def _compare(audit: Audit, other: Audit) -> Comparison | None:

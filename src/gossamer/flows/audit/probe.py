@@ -5,11 +5,10 @@ import re
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal, TypedDict
+from typing import Final, Literal, Protocol, TypedDict
 
 from gossamer.flows.parsers.parser_pool import ParserPool
-from gossamer.problems import INVALID_URL, Problem, Unavailable
-from gossamer.reach.http.fetch import Fetcher
+from gossamer.problems import INVALID_URL, NOT_FOUND, Problem, Unavailable
 from gossamer.web.audit.page.subject import File, LinkCheck, Sitemap
 from gossamer.web.audit.site.site import Site, SitePage
 from gossamer.web.audit.site.site_page import Normalise
@@ -34,12 +33,25 @@ _ARTICLES: Final = {"image": "an image", "script": "a script", "style": "a style
 _MARKDOWN_LINK: Final = re.compile(r"\]\(\s*<?([^\s)<>]{1,2000})")
 
 
-class SiteFiles(TypedDict):
-    """What a site keeps for robots beside its pages. The keys are fields of Subject."""
+class NotKnown(Problem):
+    """A source of pages cannot say whether there is such a page."""
 
-    robots: File
-    llms: File
-    sitemap: Sitemap
+    def __init__(self, detail: str) -> None:
+        super().__init__(NOT_FOUND, detail)
+
+
+class AuditSource(Protocol):
+    """Where an audit gets pages from: the web, or a crawl."""
+
+    async def fetch(self, spec: FetchSpec) -> Page: ...
+
+
+class SiteFiles(TypedDict):
+    """What a site keeps for robots beside its pages. The keys are fields of Subject; None: not known."""
+
+    robots: File | None
+    llms: File | None
+    sitemap: Sitemap | None
     http_redirects_to_https: bool | None
 
 
@@ -55,7 +67,7 @@ class SiteSurvey:
 class SiteProbe:
     """Every request is tried once: the retries of the job are the only loop."""
 
-    fetcher: Fetcher
+    fetcher: AuditSource
     parsers: ParserPool
 
     async def fetch_page(self, url: Url, timeout: float) -> Page:
@@ -145,7 +157,7 @@ class SiteProbe:
             found = await self._fetch_head(url, "HEAD")
             if found.status in (400, 403, 404, 405, 501):  # some servers know only GET
                 found = await self._fetch_head(url, "GET")
-        except Unavailable:
+        except (Unavailable, NotKnown):
             return None
         except Problem as problem:
             if problem.kind is INVALID_URL:
@@ -184,7 +196,9 @@ class SiteProbe:
         listed = None if entries.is_index or entries.problem else fetched.final_url in entries.urls
         return Sitemap(True, url.href, len(entries.urls), entries.problem, listed)
 
-    async def _list_sitemaps(self, site: Url, rules: File, normal: Normalise) -> tuple[str, ...] | None:
+    async def _list_sitemaps(
+        self, site: Url, rules: File | None, normal: Normalise
+    ) -> tuple[str, ...] | None:
         """The entries of all sitemaps, one file after the other; None if no sitemap can be read."""
         waiting = deque(_sitemaps_in(rules) or ("/sitemap.xml",))
         known, found, is_readable = set(waiting), dict[str, None](), False
@@ -233,12 +247,14 @@ class SiteProbe:
             return None
 
 
-def _sitemaps_in(rules: File) -> tuple[str, ...]:
-    return robots.from_answer(rules.status, rules.text).sitemaps if rules.exists else ()
+def _sitemaps_in(rules: File | None) -> tuple[str, ...]:
+    if rules is None or not rules.exists:
+        return ()
+    return robots.from_answer(rules.status, rules.text).sitemaps
 
 
-def _links_in_llms(site: Url, guide: File, normal: Normalise) -> tuple[str, ...] | None:
-    if not guide.exists:
+def _links_in_llms(site: Url, guide: File | None, normal: Normalise) -> tuple[str, ...] | None:
+    if guide is None or not guide.exists:
         return None
     found: dict[str, None] = {}
     for reference in _MARKDOWN_LINK.findall(guide.text)[:MAX_LLMS_LINKS]:

@@ -87,11 +87,12 @@ class AuditStarter:
     vault: TaskVault
 
     async def check(self, task: ScheduledTask, caller: Caller) -> None:
-        self.audits.check(cast("ScheduledAudit", task).url)
+        audit = cast("ScheduledAudit", task)
+        self.audits.check(audit.url, audit.options)
 
     async def prepare(self, firing: Firing) -> Start:
         task = cast("ScheduledAudit", await self.vault.open(firing.schedule))
-        target = self.audits.check(task.url)
+        target = self.audits.check(task.url, task.options)
         await self.audits.quotas.check(firing.caller, *quotas_of(task.options))
 
         async def start(connection: AsyncConnection) -> str:

@@ -126,9 +126,13 @@ class Quotas:
 
     def check_crawl_pages(self, caller: Caller, pages: int) -> None:
         """Raises `Problem` for a crawl of more pages than the caller may ask for."""
-        limit = self._limit(Quota.CRAWL_PAGES, caller.tier) if is_bound(caller) else None
+        limit = self.most_crawl_pages(caller)
         if limit is not None and pages > limit:
             raise self._problem(Quota.CRAWL_PAGES, caller.tier, limit, pages)
+
+    def most_crawl_pages(self, caller: Caller) -> int | None:
+        """None: as many as it likes."""
+        return self._limit(Quota.CRAWL_PAGES, caller.tier) if is_bound(caller) else None
 
     async def reserve_crawl(self, connection: AsyncConnection, caller: Caller) -> None:
         """In the transaction that adds a crawl. Raises `Problem` if the tenant has as many as it may."""

@@ -8,6 +8,7 @@ from gossamer.concurrency.periodic import every
 from gossamer.flows.crawl.indexing import Indexing
 from gossamer.flows.data.removal.deleter import Deleter
 from gossamer.flows.data.removal.retention import Retention
+from gossamer.flows.data.warc.importer import CrawlImporter
 from gossamer.flows.memory.memory import Memory
 from gossamer.flows.sites.bot_reports import BotReports
 from gossamer.flows.sites.site_keeper import SiteKeeper
@@ -50,13 +51,16 @@ async def clean_up(database: Database, admission: Admission) -> None:
         await search_drops.forget(connection)
 
 
-async def keep_crawling(crawls: Crawls, frontier: Frontier, deleter: Deleter, log: Log) -> None:
-    """Until cancelled: give back what a lost worker had taken, wake crawls that a crash left asleep, and
-    queue deletions that have lost their jobs."""
+async def keep_crawling(
+    crawls: Crawls, frontier: Frontier, deleter: Deleter, importer: CrawlImporter, log: Log
+) -> None:
+    """Until cancelled: give back what a lost worker had taken, wake crawls that a crash left asleep, remove
+    those whose import was lost, and queue deletions that have lost their jobs."""
 
     async def recover() -> None:
         await frontier.recover()
         await crawls.rouse()
+        await importer.clean_up()
         await deleter.resume()
 
     await every(EVERY_SECONDS, recover, on_outage=partial(_postpone, log))

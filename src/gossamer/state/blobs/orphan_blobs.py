@@ -23,9 +23,11 @@ MAX_COUNTED: Final = 100_000
 _orphans: Final = stray_blobs.c
 
 
-async def register(connection: AsyncConnection, name: str, *, now: int | None = None) -> None:
-    """A blob of this name is about to be uploaded."""
-    await _add(connection, [name], UPLOAD_MS, now)
+async def register(
+    connection: AsyncConnection, name: str, *, kept_ms: int = UPLOAD_MS, now: int | None = None
+) -> None:
+    """A blob of this name is about to be uploaded. It is kept for that long if no row names it."""
+    await _add(connection, [name], kept_ms, now)
 
 
 async def claim(connection: AsyncConnection, name: str) -> bool:
@@ -38,6 +40,13 @@ async def mark(connection: AsyncConnection, names: Sequence[str], *, now: int | 
     """No row names them any more."""
     if names:
         await _add(connection, names, SOON_MS, now)
+
+
+async def hurry(connection: AsyncConnection, names: Sequence[str], *, now: int | None = None) -> None:
+    """Those that are registered are not needed any more."""
+    if names:
+        these = update(stray_blobs).where(_orphans.name.in_(names))
+        await connection.execute(these.values(due_at=clock(now) + SOON_MS))
 
 
 async def are_due(connection: AsyncConnection, *, now: int | None = None) -> bool:

@@ -34,6 +34,13 @@ class AuditOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel", fo
             "audited as a whole.",
         ),
     ] = 1
+    crawl_id: Annotated[
+        Annotated[str, Meta(max_length=26)] | None,
+        Meta(
+            description="A crawl that is over: its stored pages are audited, and nothing is fetched. What it "
+            "has not stored is not checked.",
+        ),
+    ] = None
 
     @property
     def scope(self) -> Scope:

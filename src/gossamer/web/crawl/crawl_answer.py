@@ -103,10 +103,22 @@ class CrawlList(msgspec.Struct, rename="camel"):
     next_cursor: Annotated[str | None, Meta(description="Give it as `cursor` for the next page.")]
 
 
-class ShownImport(msgspec.Struct, rename="camel"):
-    """A crawl that was made out of a file."""
+class ImportAccepted(msgspec.Struct, frozen=True, rename="camel"):
+    """A file that was received, and will be a crawl."""
 
-    crawl: ShownCrawl
+    crawl_id: Annotated[str, Meta(description="Its pages are there as they are read.")]
+    job_id: Annotated[str, Meta(description="The job that reads the file.")]
+    crawl_url: str
+    status_url: Annotated[
+        str, Meta(description="Ask here until the job is done; its result tells what was in the file.")
+    ]
+    events_url: Annotated[str, Meta(description="Or follow it here.")]
+
+
+class ImportResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What came of a file: the result of the job that has read it."""
+
+    crawl_id: str
     pages: Annotated[int, Meta(description="Pages that were stored.")]
     known: Annotated[int, Meta(description="Captures of a URL that was there before.")]
     refused: Annotated[int, Meta(description="Captures with a bad URL, or that cannot be parsed.")]
@@ -119,4 +131,4 @@ class ShownImport(msgspec.Struct, rename="camel"):
     ]
     reason: Annotated[
         BadArchive | None, Meta(description="Why the file was not read to its end; `null` if it was.")
-    ]
+    ] = None

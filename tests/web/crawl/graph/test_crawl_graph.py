@@ -153,6 +153,24 @@ def test_clusters_are_few_complete_and_drawn_inside_the_picture() -> None:
     assert 0 < inside.pages == sum(one.pages for one in inside.clusters) < 100
 
 
+def test_labels_say_where_a_folder_is_and_do_not_overlap() -> None:
+    folders = [f"/{top}/{year}/" for top in ("blog", "news", "archive") for year in range(2014, 2026)]
+    pages = [page(f"{folder}{number}.html") for folder in folders for number in range(40)]
+    graph = graph_of([page("/", depth=0), *map(page, folders), *pages], {"/": folders})
+    found = cluster(graph, [1 / len(graph.pages)] * len(graph.pages))
+    circles = draw(found).circles
+    assert {"blog/2014", "news/2014", "…"} <= {circle.label for circle in circles}
+    assert len({circle.hue for circle in circles if circle.label.startswith("blog/20")}) == 1
+    for one, circle in enumerate(circles):
+        for other in circles[one + 1 :]:
+            beside = abs(circle.x - other.x) >= circle.half_width + other.half_width - 2
+            down = circle.y + circle.half_height - other.y - other.half_height
+            assert beside or abs(down) >= circle.half_height + other.half_height - 2
+    # The first page of a folder does not keep it from being divided.
+    inside = cluster(graph, [1 / len(graph.pages)] * len(graph.pages), "a.test:443/blog/")
+    assert len(inside.clusters) == 12
+
+
 def test_files_carry_hostile_texts_as_texts() -> None:
     text = '=cmd|"/C calc"!A0 <&>\x00'
     link = GraphLink(page("/"), NotedLink(f"{ORIGIN}/a?x=<&>", text, ("nofollow",), LinkPlace.NAV))

@@ -61,6 +61,9 @@ _LEVELS: Final = [severity.value for severity in SEVERITIES if severity is not S
     help="With more than one, the site is crawled from here and audited as a whole.",
 )
 @click.option(
+    "--crawl", "crawl_id", help="The ID of a crawl whose stored pages are audited; nothing is fetched."
+)
+@click.option(
     "--fail-on",
     type=click.Choice([*_LEVELS, _NEVER]),
     default="serious",
@@ -81,6 +84,7 @@ def audit(
     full: bool,
     max_links: int,
     max_pages: int,
+    crawl_id: str | None,
     fail_on: str,
     timeout: float,
     **flags: Any,
@@ -93,7 +97,9 @@ def audit(
     Exit code: 0 if no finding is as severe as --fail-on, 3 if one is, 1 if the page could not be fetched.
     """
     access = web_access(build, flags, in_any_folder=True)
-    options = AuditOptions(max_links=max_links, timeout=round(timeout * 1000), max_pages=max_pages)
+    options = AuditOptions(
+        max_links=max_links, timeout=round(timeout * 1000), max_pages=max_pages, crawl_id=crawl_id
+    )
     if output is not None:
         reserve(output)
     line = ProgressLine(is_wanted=True)

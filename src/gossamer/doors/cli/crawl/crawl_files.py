@@ -1,5 +1,6 @@
 """`gossamer crawls graph|export|import`: how pages are linked, and crawls as files of web archives."""
 
+import asyncio
 import sys
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
@@ -9,11 +10,16 @@ from typing import Any, BinaryIO, Final, get_args
 import click
 import msgspec
 
+from gossamer.client.calls.importing import import_file
 from gossamer.client.client import Client
 from gossamer.client.runs import CrawlRun
 from gossamer.doors.cli import Build, with_settings
 from gossamer.doors.cli.crawl.crawls import WHERE, crawls_group, run_call
+from gossamer.doors.cli.shared.access import web_access
 from gossamer.doors.cli.shared.columns import print_table
+from gossamer.doors.cli.shared.progress import ProgressLine
+from gossamer.doors.embedded.owner import as_owner
+from gossamer.web.crawl.crawl_answer import ImportResult
 from gossamer.web.crawl.graph.graph_answer import (
     ExportFormat,
     GraphAnswer,
@@ -87,12 +93,23 @@ def export(build: Build, /, id: str, shape: ExportFormat, output: Path | None, *
 @crawls_group.command("import")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--name", default="", help="What the crawl is called; by default as the file.")
+@click.option("--partial", is_flag=True, help="Keep what a damaged file has before the damage.")
 @with_settings((*WHERE, "reading_processes"))
 @click.pass_obj
-def import_file(build: Build, /, file: Path, name: str, **flags: Any) -> None:
+def import_command(build: Build, /, file: Path, name: str, partial: bool, **flags: Any) -> None:
     """Make a crawl out of a WARC or WACZ FILE. Nothing is fetched."""
-    found = run_call(build, flags, lambda web: web.import_crawl(file, name=name or file.name))
-    click.echo(f"{found.crawl.crawl_id}  {found.pages:,} pages")
+    line = ProgressLine(is_wanted=True)
+    line.show("  0 %  sending the file")
+
+    async def ask(web: Client) -> ImportResult:
+        def show(step: str, percent: int) -> None:
+            line.show(f"{percent:3} %  {step}")
+
+        return await import_file(web, file, name=name or file.name, partial=partial, on_step=show)
+
+    found = asyncio.run(web_access(build, flags, acting=as_owner).ask(ask))
+    line.clear()
+    click.echo(f"{found.crawl_id}  {found.pages:,} pages")
     if found.reason is not None:
         click.echo(f"The file was not read to its end: {found.reason}.", err=True)
 

@@ -109,13 +109,15 @@ class InProcess:
 
 
 def _receiving(call: Call) -> Receive:
-    request = iter([{"type": "http.request", "body": call.body, "more_body": False}])
+    pieces, is_sent = call.pieces(), False
 
     async def receive() -> Message:
-        for message in request:
-            return message
-        await asyncio.Event().wait()  # the client stays until it cancels
-        raise AssertionError
+        nonlocal is_sent
+        if is_sent:
+            await asyncio.Event().wait()  # the client stays until it cancels
+        piece = await anext(pieces, None)
+        is_sent = piece is None or call.file is None
+        return {"type": "http.request", "body": piece or b"", "more_body": not is_sent}
 
     return receive
 

@@ -11,6 +11,7 @@ from gossamer.state.crawl import crawls as table
 from gossamer.state.crawl.crawls import Crawl, Crawls
 from gossamer.state.crawl.frontier import ClearedUrls, Frontier
 from gossamer.state.crawl.hosts import Hosts, Record
+from gossamer.state.crawl.upkeep import importing
 from gossamer.state.kv.hot import Hot
 from gossamer.state.tenants import activity
 from gossamer.state.tenants.activity import Action, ActivityEntry, Actor
@@ -27,7 +28,10 @@ class CrawlControl:
     # Each of these returns whether it changed anything: a crawl that is over stays so.
 
     async def pause(self, crawl: Crawl, by: Actor) -> bool:
+        """An import has no pauses."""
         async with self.crawls.database.write() as connection:
+            if await importing.is_importing(connection, crawl.id):
+                return False
             changed = await table.pause(connection, crawl.id)
             if changed:
                 await activity.record(connection, _entry(crawl, Action.CRAWL_PAUSED, by))

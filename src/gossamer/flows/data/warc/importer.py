@@ -1,74 +1,55 @@
 """CrawlImporter: makes a crawl out of a WARC or WACZ file, without the network.
 
-The file is read by a process that can be killed (`import_process`). Its pages are parsed and judged as a
-crawl does, so they can be read, searched and audited like crawled ones. The crawl is made with its first
-pages: a file without any leaves nothing behind. What a damaged file had before the damage stays.
+1. A request sends the file (`Uploads`), and adds the crawl and the job in one transaction.
+2. The job lets a process read the file (`archive_process`). `PageGatherer` passes each page through what
+   crawls do, and writes a batch in a transaction that proves the lease. After a kill, the next attempt reads
+   the file again and leaves out what is stored.
+3. The transaction that ends the job ends the crawl. A file that cannot be read to its end takes the crawl
+   with it, unless the caller wants what is there.
 """
 
 import asyncio
-import contextlib
-import os
-import sys
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
-from dataclasses import dataclass, field, replace
-from email.utils import formatdate
-from functools import partial
+import tempfile
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, aclosing
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, Protocol
 
 import msgspec
-from msgspec.structs import replace as replace_fields
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer import problems
-from gossamer.flows.crawl.content import PackedPages, keep_headers
-from gossamer.flows.crawl.plan import MAX_ALIKE, CrawlPlan
-from gossamer.flows.crawl.seeds import new_url
-from gossamer.flows.crawl.visiting.known_urls import KnownUrls
-from gossamer.flows.crawl.visiting.page_parser import PageParser, is_quick_here
-from gossamer.flows.crawl.visiting.page_processor import PageProcessor
-from gossamer.flows.crawl.visiting.visit import Visited
-from gossamer.flows.crawl.writer import pack_visits
-from gossamer.flows.data.warc.import_process import LENGTH_BYTES, ImportEnd, ImportMessage
+from gossamer.flows.crawl.visiting.page_parser import PageParser
+from gossamer.flows.data.removal.deleter import Deleter
+from gossamer.flows.data.warc.archive_process import read_archive
+from gossamer.flows.data.warc.import_process import ImportEnd, ImportProgress
+from gossamer.flows.data.warc.page_gatherer import MAX_PAGES, ImportStopped, PageGatherer
+from gossamer.flows.data.warc.uploads import Upload, Uploads
 from gossamer.flows.tenants.admit import Caller
 from gossamer.flows.tenants.quotas import Quota, Quotas, quota_tier_of
-from gossamer.problems import Problem, Unavailable
+from gossamer.problems import Problem
 from gossamer.state.blobs import orphan_blobs
-from gossamer.state.blobs.blobs import Blobs
-from gossamer.state.crawl.crawl_counts import CrawlsGone
-from gossamer.state.crawl.crawled_pages import StoredPage
+from gossamer.state.crawl import crawls
 from gossamer.state.crawl.crawls import Crawl, Crawls
-from gossamer.state.crawl.removal.crawl_blobs import NO_LINKS
-from gossamer.state.crawl.settling import CrawlTask
-from gossamer.state.crawl.upkeep import importing, whole_pages
-from gossamer.state.db.database import Database
-from gossamer.state.search import index_queue
+from gossamer.state.crawl.upkeep import importing
+from gossamer.state.jobs import job_table
+from gossamer.state.jobs.deletions import Deletion, DeletionKind
+from gossamer.state.jobs.job import Job, NewJob
+from gossamer.state.jobs.jobs import Jobs
 from gossamer.state.tenants import activity
 from gossamer.state.tenants.activity import Action, ActivityEntry, Actor
-from gossamer.web.crawl.fingerprint import Neighbours
-from gossamer.web.crawl.progress import NO_COUNTS
-from gossamer.web.crawl.scope import Scope
-from gossamer.web.crawl.spec import CrawlSpec
 from gossamer.web.documents.warc.bad_archive import BadArchive
-from gossamer.web.documents.warc.http_heads import ARCHIVED_AT
-from gossamer.web.documents.warc.warc_reader import MAX_BODY_BYTES, ImportedPage
-from gossamer.web.pages.page import Page
-from gossamer.web.robots.robots import Robots
-from gossamer.web.url.url import Url
+from gossamer.web.documents.warc.warc_reader import HEAD_BYTES, is_archive
 
-SECONDS: Final = 900  # for one file, of the processor and in all
-MAX_PAGES: Final = 200_000
-PAGES_AT_ONCE: Final = 200  # in one transaction
-BYTES_AT_ONCE: Final = 8_000_000
-MAX_MESSAGE_BYTES: Final = 4 * MAX_BODY_BYTES
-_ANYTHING: Final = Robots.parse("")
-_messages_in: Final = msgspec.msgpack.Decoder(ImportMessage)
+COPIED: Final = 5  # percent of the work that is done when the file is here
+BY_IMPORT: Final = Actor("import")
 _REASONS: Final = {
     BadArchive.NOT_AN_ARCHIVE: "It is neither a WARC nor a WACZ file.",
     BadArchive.DAMAGED: "It is damaged.",
     BadArchive.UNSAFE_NAMES: "It has files with absolute names.",
     BadArchive.TOO_MANY_RECORDS: "It has too many records.",
+    BadArchive.TOO_MANY_PAGES: "It has more pages than a crawl of yours may have.",
     BadArchive.TOO_MANY_FILES: "It has too many files.",
     BadArchive.UNPACKS_TOO_LARGE: "It is too large when it is unpacked.",
     BadArchive.TOO_MUCH_WORK: "It takes too much time or memory to read.",
@@ -76,248 +57,188 @@ _REASONS: Final = {
 }
 
 
-@dataclass(slots=True)
-class ImportedCrawl:
-    """What came of a file."""
+class ImportPayload(msgspec.Struct, frozen=True, kw_only=True):
+    """What a job carries."""
 
-    crawl: Crawl | None = None
-    pages: int = 0
-    known: int = 0  # pages with a URL that was there before
-    refused: int = 0  # pages whose URL is none, or that cannot be parsed
-    skipped: dict[str, int] = field(default_factory=dict)
-    reason: BadArchive | None = None  # why the file was not read to its end
-    _seen: set[str] = field(default_factory=set)
+    subject: str  # the id of the crawl
+    upload: Upload
+    max_pages: int
+    partial: bool
+
+
+class ImportWork(Protocol):
+    """What an import needs from its job."""
+
+    canceled: bool
+
+    @property
+    def job(self) -> Job: ...
+
+    @property
+    def payload(self) -> ImportPayload: ...
+
+    async def step(self, name: str, pct: int | None = None, data: Any = None) -> None: ...
+
+    def holding(self) -> AbstractAsyncContextManager[AsyncConnection]: ...
+
+    def finishing(self, result: Any = None) -> AbstractAsyncContextManager[AsyncConnection]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class CrawlImporter:
-    database: Database
+    jobs: Jobs
     crawls: Crawls
-    blobs: Blobs
+    uploads: Uploads
     parser: PageParser
     quotas: Quotas
+    deleter: Deleter
     agent: str
 
-    async def read(self, path: Path, caller: Caller, by: Actor, name: str = "") -> ImportedCrawl:
-        """Raises `Problem` if it has no pages."""
-        await self.quotas.check(caller, Quota.PAGES, Quota.BYTES)
-        result = ImportedCrawl()
-        gathering = _Gathering(self, caller, by, name, result)
-        async with aclosing(_messages(path)) as messages:
+    async def start(
+        self,
+        arriving: AsyncIterator[bytes],
+        caller: Caller,
+        by: Actor,
+        *,
+        name: str = "",
+        partial: bool = False,
+    ) -> Crawl:
+        """Receive a file, and queue the job that makes a crawl of it. Raises `Problem`."""
+        await self.quotas.check(caller, Quota.JOBS, Quota.PAGES, Quota.BYTES)
+        async with aclosing(_checked(arriving)) as checked:
+            upload = await self.uploads.receive(checked)
+        try:
+            async with self.jobs.database.write() as connection:
+                crawl = await self._add(connection, upload, caller, by, name, partial)
+        except BaseException:
+            await asyncio.shield(self.uploads.hurry(upload))
+            raise
+        self.jobs.wake(importing.KIND)
+        return crawl
+
+    async def run(self, work: ImportWork) -> None:
+        """As a job."""
+        wanted = work.payload
+        try:
+            await self._import(work)
+        except ImportStopped:
+            async with work.finishing(None) as connection:
+                await importing.end(connection, wanted.subject)
+        except Problem as problem:
+            if not problem.kind.retry:  # before the job fails: then nobody works for the crawl any more
+                await self._give_up(wanted.subject)
+                await self.uploads.drop(wanted.upload)
+            raise
+        finally:
+            if work.canceled:
+                await asyncio.shield(self._stop(wanted.subject))
+        await self.uploads.drop(wanted.upload)
+
+    async def clean_up(self) -> None:
+        """What jobs have left behind that ended without a word."""
+        async with self.jobs.database.read() as connection:
+            stalled = await importing.list_stalled(connection)
+        for crawl_id in stalled:
+            job = await self.jobs.get(crawl_id)
+            await self._give_up(crawl_id)
+            if job is not None:
+                await self.uploads.hurry(msgspec.json.decode(job.payload_json, type=ImportPayload).upload)
+
+    async def _import(self, work: ImportWork) -> None:
+        wanted = work.payload
+        with tempfile.TemporaryDirectory(prefix="gossamer-import-") as folder:
+            path = Path(folder) / "file"
+            await work.step("getting the file", 1)
+            await self.uploads.copy_to(wanted.upload, path)
+            crawl = await self.crawls.get(wanted.subject)
+            if crawl is None:
+                raise Problem(problems.NOT_FOUND, "The crawl was deleted while it was imported.")
+            gatherer = PageGatherer(
+                crawl, work.holding, self.uploads, self.parser, self.agent, wanted.max_pages
+            )
+            await self._read(path, gatherer, _PercentTeller(work.step, gatherer, wanted.upload.size))
+        result = gatherer.result
+        if (result.reason is not None and not (wanted.partial and result.pages)) or not result.pages:
+            raise refusal(result.reason or BadArchive.NO_PAGES)
+        async with work.finishing(result) as connection:
+            await importing.end(connection, wanted.subject)
+            await orphan_blobs.hurry(connection, wanted.upload.names)
+
+    async def _read(self, path: Path, gatherer: PageGatherer, progress: "_PercentTeller") -> None:
+        await gatherer.begin()
+        async with aclosing(read_archive(path)) as messages:
             async for message in messages:
                 if isinstance(message, ImportEnd):
-                    result.skipped, result.reason = message.skipped, message.reason
-                elif not await gathering.add(message):
+                    gatherer.end(message)
+                elif isinstance(message, ImportProgress):
+                    await progress.tell(message.position)
+                elif not await gatherer.add(message):
                     break
-        await gathering.flush()
-        if result.crawl is None:
-            raise _refusal(result)
-        result.crawl = await self.crawls.get(result.crawl.id) or result.crawl
-        return result
+        await gatherer.flush()
 
-
-class _AllKnown(KnownUrls):
-    """No link of an imported page is followed."""
-
-    def unknown(self, keys: set[int]) -> set[int]:
-        return set()
-
-
-class _Gathering:
-    """Pages of one file, which are written in batches."""
-
-    def __init__(
-        self, importer: CrawlImporter, caller: Caller, by: Actor, name: str, result: ImportedCrawl
-    ) -> None:
-        self._importer = importer
-        self._caller, self._by, self._name = caller, by, name
-        self._result = result
-        self._processor = PageProcessor(_AllKnown(), importer.agent)
-        self._plan: CrawlPlan | None = None
-        self._visits: list[Visited] = []
-        self._bytes = 0
-
-    async def add(self, found: ImportedPage) -> bool:
-        """False: there is room for no more."""
-        result = self._result
-        try:
-            url = Url.parse(found.page.url)
-        except Problem:
-            result.refused += 1
-            return True
-        plan = self._plan or await self._begin(url)
-        new = new_url(url, plan.spec, depth=1 if result._seen else 0)
-        if new.url_hash in result._seen:
-            result.known += 1
-            return True
-        if len(result._seen) >= MAX_PAGES:
-            result.reason = BadArchive.TOO_MANY_RECORDS
-            return False
-        self._importer.quotas.check_crawl_pages(self._caller, len(result._seen) + 1)
-        task = CrawlTask(
-            crawl_id=plan.crawl.id,
-            url_hash=new.url_hash,
-            url=new.url,
-            host=new.host,
-            depth=new.depth,
-            priority=new.priority,
-            attempt=sys.maxsize,  # no status is tried again
-        )
-        visited = await self._visit(task, plan, _as_kept(found))
-        if visited is None or visited.row is None:
-            result.refused += 1
-            return True
-        result._seen.add(new.url_hash)
-        self._visits.append(visited)
-        self._bytes += len(found.page.body)
-        if len(self._visits) >= PAGES_AT_ONCE or self._bytes > BYTES_AT_ONCE:
-            await self.flush()
-        return True
-
-    async def _visit(self, task: CrawlTask, plan: CrawlPlan, page: Page) -> Visited | None:
-        try:
-            parsed = None
-            if not is_quick_here(task, page):
-                parsed = await self._importer.parser.parse(task, page, plan.spec.max_urls_per_page)
-            process = partial(self._processor.process, task, plan, page, _ANYTHING, 0.0, parsed)
-            return await asyncio.to_thread(process)
-        except Unavailable:
-            raise
-        except Problem:
-            return None
-
-    async def _begin(self, first: Url) -> CrawlPlan:
-        spec = CrawlSpec(seeds=(first.href,), sitemaps=False)
-        crawl = Crawl(
-            id="",
-            tenant_id=self._caller.tenant_id,
-            name=self._name,
-            state="done",
-            is_default=False,
-            spec=spec,
-            counts=NO_COUNTS,
-            created_at=0,
-        )
-        self._plan = CrawlPlan(crawl, Scope.of(spec), Neighbours(MAX_ALIKE), 0, 0.0)
-        return self._plan
-
-    async def flush(self) -> None:
-        visits, self._visits, self._bytes = self._visits, [], 0
-        if not visits or self._plan is None:
-            return
-        importer, plan = self._importer, self._plan
-        made = await asyncio.to_thread(pack_visits, visits, ())
-        async with importer.database.write() as connection:
-            await orphan_blobs.register(connection, made.name)
-        if made.body:
-            await importer.blobs.put(made.name, made.body)
-        try:
-            async with importer.database.write() as connection:
-                crawl = self._result.crawl or await self._add_crawl(connection, plan.spec)
-                moment = await importing.next_moment(connection, crawl.id)
-                rows = _rows(visits, made, crawl.id, moment)
-                links = dict.fromkeys([crawl.id], made.links[""]) if made.links else NO_LINKS
-                restored = await whole_pages.put_back(connection, crawl.id, rows, links=links)
-                if made.body and not await orphan_blobs.claim(connection, made.name):
-                    raise Unavailable("blobs", "an upload took too long")
-                await index_queue.add_again(connection, restored.rows)
-        except CrawlsGone:
-            raise Problem(problems.NOT_FOUND, "The crawl was deleted while it was imported.") from None
-        self._result.crawl = crawl
-        self._result.pages += len(restored.rows)
-
-    async def _add_crawl(self, connection: AsyncConnection, spec: CrawlSpec) -> Crawl:
-        caller = self._caller
-        await self._importer.quotas.reserve_crawl(connection, caller)
+    async def _add(
+        self, connection: AsyncConnection, upload: Upload, caller: Caller, by: Actor, name: str, partial: bool
+    ) -> Crawl:
+        await self.quotas.reserve_crawl(connection, caller)
         crawl = await importing.add(
             connection,
             caller.tenant_id,
-            spec,
             tier=caller.tier,
             quota_tier=quota_tier_of(caller),
-            name=self._name,
-            request_id=self._by.request_id,
+            name=name,
+            request_id=by.request_id,
         )
-        entry = ActivityEntry(crawl.tenant_id, Action.CRAWL_IMPORTED, crawl.id, self._by, self._name)
+        most = min(MAX_PAGES, self.quotas.most_crawl_pages(caller) or MAX_PAGES)
+        payload = ImportPayload(subject=crawl.id, upload=upload, max_pages=most, partial=partial)
+        job = NewJob(
+            kind=importing.KIND,
+            tenant_id=crawl.tenant_id,
+            payload=payload,
+            job_id=crawl.id,
+            request_id=by.request_id,
+        )
+        await job_table.put(connection, job)
+        entry = ActivityEntry(crawl.tenant_id, Action.CRAWL_IMPORTED, crawl.id, by, name)
         await activity.record(connection, entry)
         return crawl
 
+    async def _stop(self, crawl_id: str) -> None:
+        async with self.jobs.database.write() as connection:
+            await crawls.cancel(connection, crawl_id)
+            await importing.end(connection, crawl_id)
 
-def _as_kept(found: ImportedPage) -> Page:
-    """The page without secrets, and with the time at which it was archived."""
-    headers = keep_headers(found.page.headers)
-    if found.at is not None:
-        headers = (*headers, (ARCHIVED_AT, formatdate(found.at / 1000, usegmt=True)))
-    return replace(found.page, headers=headers)
-
-
-def _rows(visits: Sequence[Visited], made: PackedPages, crawl_id: str, moment: int) -> list[StoredPage]:
-    places = iter(made.places)
-    rows = []
-    for visited in visits:
-        row, task = visited.row, visited.task
-        assert row is not None  # noqa: S101 - others were refused
-        if visited.page is not None:
-            place = next(places)
-            row = replace_fields(row, blob=place.blob, blob_offset=place.offset, blob_size=place.size)
-        values = dict(zip(type(row).__struct_fields__, row.as_row(), strict=True))
-        rows.append(
-            StoredPage(
-                **values,
-                crawl_id=crawl_id,
-                url_hash=task.url_hash,
-                url=task.url,
-                host=task.host,
-                depth=task.depth,
-                crawled_at=moment,
-            )
-        )
-    return rows
+    async def _give_up(self, crawl_id: str) -> None:
+        await self.deleter.accept(Deletion(DeletionKind.CRAWL, crawl_id), None, BY_IMPORT)
 
 
-async def _messages(path: Path) -> AsyncGenerator[ImportedPage | ImportEnd]:
-    """What the process says. One that dies says nothing more, which ends the file as too much work."""
-    child = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "gossamer.flows.data.warc.import_process",
-        str(path),
-        str(SECONDS),
-        str(MAX_BODY_BYTES),
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-        env={"PATH": os.defpath, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        start_new_session=True,
-    )
-    assert child.stdout is not None  # noqa: S101 - opened as a pipe
-    try:
-        while True:
-            message = await _next_message(child.stdout)
-            yield message
-            if isinstance(message, ImportEnd):
-                return
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            child.kill()
-        await asyncio.shield(child.communicate())
+class _PercentTeller:
+    """Tells the job how far it is, once for each percent."""
+
+    def __init__(self, step: Callable[..., Awaitable[None]], gatherer: PageGatherer, size: int) -> None:
+        self._step, self._gatherer, self._size = step, gatherer, max(1, size)
+        self._told = -1
+
+    async def tell(self, position: int) -> None:
+        percent = COPIED + min(94, 94 * position // self._size)
+        if percent > self._told:
+            self._told = percent
+            await self._step(f"importing: {self._gatherer.result.pages:,} pages", percent)
 
 
-async def _next_message(source: asyncio.StreamReader) -> ImportedPage | ImportEnd:
-    try:
-        async with asyncio.timeout(SECONDS):
-            length = int.from_bytes(await source.readexactly(LENGTH_BYTES))
-            if length > MAX_MESSAGE_BYTES:
-                return ImportEnd(0, {}, BadArchive.TOO_MUCH_WORK)
-            body = await source.readexactly(length)
-        message: ImportedPage | ImportEnd = _messages_in.decode(body)
-        return message
-    except (TimeoutError, EOFError, msgspec.MsgspecError):
-        return ImportEnd(0, {}, BadArchive.TOO_MUCH_WORK)
+async def _checked(arriving: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:
+    """Refuses what is no archive by its first bytes, before the rest is sent."""
+    head = b""
+    async for piece in arriving:
+        if len(head) < HEAD_BYTES:
+            head += piece[:HEAD_BYTES]
+            if len(head) >= HEAD_BYTES and not is_archive(head):
+                raise refusal(BadArchive.NOT_AN_ARCHIVE)
+        yield piece
+    if not is_archive(head):
+        raise refusal(BadArchive.NOT_AN_ARCHIVE)
 
 
-def _refusal(result: ImportedCrawl) -> Problem:
-    reason = result.reason or BadArchive.NO_PAGES
+def refusal(reason: BadArchive) -> Problem:
     return Problem(
         problems.UNPROCESSABLE_ENTITY,
         f"The file cannot be imported. {_REASONS[reason]}",

@@ -11,6 +11,7 @@ Only the index and the list of pages wait in temporary files until the WARC file
 """
 
 import gzip
+import struct
 import tempfile
 import zipfile
 from collections.abc import Iterator
@@ -31,6 +32,9 @@ WACZ_VERSION: Final = "1.1.1"
 WARC_NAME: Final = "data.warc.gz"
 LINES_IN_BLOCK: Final = 300
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
+# The same as an extended timestamp. ReplayWeb.page looks at the extra fields before a file, where zip64 has
+# some, only if the directory at the end has some for it, too.
+_EXTRA: Final = struct.pack("<HHBl", 0x5455, 5, 1, 315_532_800)
 _PAGES_HEAD: Final = {"format": "json-pages-1.0", "id": "pages", "title": "All Pages"}
 
 
@@ -127,6 +131,7 @@ class WaczFile:
     def _open(self, path: str, method: int = zipfile.ZIP_STORED) -> "_Entry":
         info = zipfile.ZipInfo(path, _EPOCH)
         info.compress_type = method
+        info.extra = _EXTRA
         info.external_attr = 0o644 << 16
         return _Entry(path, self._zip.open(info, "w", force_zip64=True))
 

@@ -13,7 +13,7 @@ from gossamer.state.crawl.removal import crawl_blobs as owners
 from gossamer.state.db.tables import batch_results, cached_pages, stray_blobs
 
 # What the names of our blobs begin with; others are somebody else's.
-OURS: Final = ("archives", "batches", "crawls", "pages", "screenshots")
+OURS: Final = ("archives", "batches", "crawls", "pages", "screenshots", "uploads")
 
 _pages: Final = crawled_pages.c
 _owned: Final = crawl_blobs.c

@@ -33,10 +33,12 @@ class Cluster:
     example: int  # its page with the highest rank
     is_rest: bool = False  # it is what is left of the folder, without its larger folders
 
+    label: str = ""  # its address in the picture, without what all have in common
+
     @property
-    def label(self) -> str:
-        name = self.prefix.rstrip("/").rpartition("/")[2] or self.prefix
-        return f"{name}/{OTHERS}" if self.is_rest else name
+    def family(self) -> str:
+        """The folder around it, or the one that it is the rest of."""
+        return self.prefix if self.is_rest else self.prefix.rstrip("/").rpartition("/")[0] + "/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,8 @@ def cluster(
     paths = [_address(page.host, page.url) for page in graph.pages]
     numbers = [number for number, path in enumerate(paths) if path.startswith(within)]
     groups = _divide(numbers, paths, within, most)
-    found = [_to_cluster(group, graph, ranks) for group in groups]
+    common = _common(groups, within)
+    found = [_to_cluster(group, graph, ranks, common) for group in groups]
     order = sorted(range(len(found)), key=lambda place: (-found[place].pages, found[place].prefix))
     place_of = {number: place for place, index in enumerate(order) for number in groups[index].numbers}
     return Clusters(within, len(numbers), [found[index] for index in order], _ties(graph, place_of))
@@ -83,25 +86,28 @@ def _divide(numbers: Sequence[int], paths: Sequence[str], within: str, most: int
     while waiting and len(done) + len(waiting) < most:
         waiting.sort(key=lambda group: len(group.numbers))
         group = waiting.pop()
-        for part in _parts(group, paths, least, most - len(done) - len(waiting)):
-            is_done = part.is_rest or part.prefix == group.prefix or len(part.numbers) == 1
+        room = most - len(done) - len(waiting)
+        for part in _parts(group, paths, least, room, by_words=group.prefix == within):
+            is_word = not part.prefix.endswith("/")
+            is_done = part.is_rest or is_word or part.prefix == group.prefix or len(part.numbers) == 1
             (done if is_done else waiting).append(part)
     return [group for group in (*done, *waiting) if group.numbers]
 
 
-def _parts(group: _Group, paths: Sequence[str], least: int, room: int) -> list[_Group]:
-    """The folders of a group with enough pages, at most as many as there is room for, and the rest. Where
-    nearly all are pages of the folder itself, they are divided by the first word of their names."""
+def _parts(group: _Group, paths: Sequence[str], least: int, room: int, *, by_words: bool) -> list[_Group]:
+    """The folders of a group with enough pages, at most as many as there is room for, and the rest. A folder
+    that somebody looks into, and that has hardly any folders, may be divided by the first words of names."""
     found = _split(group, paths, _FOLDER)
-    if len(found) > room and 2 * len(found) > len(group.numbers):
+    folders = [prefix for prefix, numbers in found.items() if len(numbers) >= max(least, 2)]
+    if by_words and len(found) > room and len(folders) < 2:
         found = _split(group, paths, _WORD)
-    large = sorted(
-        [(prefix, numbers) for prefix, numbers in found.items() if len(numbers) >= least],
-        key=lambda part: (-len(part[1]), part[0]),
-    )
-    kept = dict(large if len(large) == len(found) <= room else large[: room - 1])
-    rest = [number for prefix, numbers in found.items() if prefix not in kept for number in numbers]
-    if not kept or group.prefix in kept:
+    own = found.pop(group.prefix, [])
+    large = sorted(found.items(), key=lambda part: (-len(part[1]), part[0]))
+    if len(large) > room - 1 or (not by_words and len(large) > len(folders)):
+        large = [part for part in large if len(part[1]) >= max(least, 2)][: room - 1]
+    kept = dict(large)
+    rest = [*own, *(number for prefix, numbers in found.items() if prefix not in kept for number in numbers)]
+    if not kept or room < 2:
         return [group]
     parts = [_Group(prefix, numbers) for prefix, numbers in kept.items()]
     return [*parts, _Group(group.prefix, rest, is_rest=True)] if rest else parts
@@ -116,7 +122,7 @@ def _split(group: _Group, paths: Sequence[str], end: re.Pattern[str]) -> dict[st
     return found
 
 
-def _to_cluster(group: _Group, graph: CrawlGraph, ranks: Sequence[float]) -> Cluster:
+def _to_cluster(group: _Group, graph: CrawlGraph, ranks: Sequence[float], common: str) -> Cluster:
     pages = [graph.pages[number] for number in group.numbers]
     return Cluster(
         group.prefix,
@@ -126,7 +132,23 @@ def _to_cluster(group: _Group, graph: CrawlGraph, ranks: Sequence[float]) -> Clu
         sum(page.is_redirect for page in pages),
         max(group.numbers, key=lambda number: ranks[number]),
         group.is_rest,
+        _label(group, common),
     )
+
+
+def _common(groups: Sequence[_Group], within: str) -> str:
+    """What the labels leave out: the folder that is looked into, or the only host."""
+    hosts = {group.prefix.partition("/")[0] for group in groups}
+    return within or (f"{hosts.pop()}/" if len(hosts) == 1 else "")
+
+
+def _label(group: _Group, common: str) -> str:
+    """The last two parts of its address: years and languages are called alike in many folders."""
+    address = group.prefix.removeprefix(common).rstrip("/")
+    if group.is_rest:
+        return f"{address}/{OTHERS}" if address else OTHERS
+    parts = (address or group.prefix.rstrip("/")).split("/")
+    return "/".join(parts[-2:])
 
 
 def _ties(graph: CrawlGraph, place_of: dict[int, int]) -> list[Tie]:

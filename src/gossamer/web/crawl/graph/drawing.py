@@ -1,6 +1,6 @@
 """Where the clusters of a graph are drawn: forces without chance, so that a graph always looks alike."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import cos, hypot, pi, sin, sqrt
 from typing import Final
@@ -10,10 +10,18 @@ from gossamer.web.crawl.graph.clusters import Cluster, Clusters
 WIDTH: Final = 1000.0
 HEIGHT: Final = 640.0
 MARGIN: Final = 24.0
-LABEL: Final = 18.0  # below a circle
+LABEL: Final = 18.0  # height of a label, below its circle
+LETTER: Final = 5.8  # width of a letter of it, about
+MAX_LABEL: Final = 22  # letters
+GAP: Final = 4.0  # between two
+MAX_SHARE: Final = 0.45  # of the picture, that circles and labels may take
+SMALLER: Final = 0.95
+KINSHIP: Final = 0.5  # how much folders of one folder attract each other
+HUES: Final = 8
 MIN_RADIUS: Final = 7.0
 MAX_RADIUS: Final = 58.0
-ROUNDS: Final = 220
+ROUNDS: Final = 160
+PARTINGS: Final = 250  # at most
 GOLDEN: Final = pi * (3 - sqrt(5))
 MIN_WEIGHT: Final = 0.6  # of a line
 MAX_WEIGHT: Final = 5.0
@@ -27,6 +35,22 @@ class Circle:
     radius: float
     x: float
     y: float
+    hue: int  # the same for folders of one folder
+
+    @property
+    def label(self) -> str:
+        """As much of it as there is room for."""
+        label = self.cluster.label
+        return label if len(label) <= MAX_LABEL else f"…{label[1 - MAX_LABEL :]}"
+
+    @property
+    def half_width(self) -> float:
+        return max(self.radius, LETTER * len(self.label) / 2) + GAP / 2
+
+    @property
+    def half_height(self) -> float:
+        """Of the circle with its label; its middle is half a label below that of the circle."""
+        return self.radius + (LABEL + GAP) / 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +83,15 @@ def draw(found: Clusters) -> Drawing:
         pair = (min(tie.source, tie.target), max(tie.source, tie.target))
         ties[pair] = ties.get(pair, 0) + tie.links
     most = max(ties.values(), default=1)
-    pulls = {pair: 0.2 + 0.8 * sqrt(links / most) for pair, links in ties.items()}
+    pulls = {pair: 0.15 + 0.5 * sqrt(links / most) for pair, links in ties.items()}
+    for pair in _kin(circles):
+        pulls[pair] = pulls.get(pair, 0.0) + KINSHIP
     for turn in range(ROUNDS):
         _move(circles, pulls, heat=1 - turn / ROUNDS)
     _fit(circles)
-    for _ in range(60):
-        _part(circles)
+    for _ in range(PARTINGS):
+        if not _part(circles):
+            break
     return Drawing(circles, [_to_line(circles, pair, links, most) for pair, links in ties.items()])
 
 
@@ -73,12 +100,17 @@ def _begin(clusters: Sequence[Cluster]) -> list[Circle]:
     most = max(cluster.pages for cluster in clusters)
     room = sqrt(WIDTH * HEIGHT / (len(clusters) * 7))
     largest = min(MAX_RADIUS, max(MIN_RADIUS * 2, room))
-    circles = []
+    circles: list[Circle] = []
+    hues: dict[str, int] = {}
     for place, cluster in enumerate(clusters):
         away, turn = 46.0 * sqrt(place), place * GOLDEN
         radius = MIN_RADIUS + (largest - MIN_RADIUS) * sqrt(cluster.pages / most)
         x, y = WIDTH / 2 + away * cos(turn) * 1.4, HEIGHT / 2 + away * sin(turn)
-        circles.append(Circle(cluster, radius, x, y))
+        hue = hues.setdefault(cluster.family, len(hues)) % HUES
+        circles.append(Circle(cluster, radius, x, y, hue))
+    while sum(4 * one.half_width * one.half_height for one in circles) > MAX_SHARE * WIDTH * HEIGHT:
+        for circle in circles:
+            circle.radius *= SMALLER
     return circles
 
 
@@ -122,23 +154,37 @@ def _fit(circles: list[Circle]) -> None:
             setattr(circle, name, middle)
 
 
-def _part(circles: list[Circle]) -> None:
-    """Move circles that touch apart, with room for their labels, and keep all inside."""
+def _kin(circles: list[Circle]) -> Iterator[tuple[int, int]]:
+    """Folders of one folder, each with the largest of them."""
+    first: dict[str, int] = {}
+    for place, circle in enumerate(circles):
+        eldest = first.setdefault(circle.cluster.family, place)
+        if eldest != place:
+            yield eldest, place
+
+
+def _part(circles: list[Circle]) -> bool:
+    """Move circles that touch apart, together with their labels, and keep all inside. False: none did."""
+    has_moved = False
     for one, circle in enumerate(circles):
         for other in circles[one + 1 :]:
             across, down = circle.x - other.x, circle.y - other.y
-            away = hypot(across, down) or 0.01
-            lack = circle.radius + other.radius + LABEL - away
-            if lack > 0:
-                shift = lack / 2 / away
-                circle.x += across * shift
-                circle.y += down * shift
-                other.x -= across * shift
-                other.y -= down * shift
+            wide = circle.half_width + other.half_width - abs(across)
+            high = circle.half_height + other.half_height - abs(down + circle.half_height - other.half_height)
+            if wide <= 0 or high <= 0:
+                continue
+            has_moved = True
+            if wide < high:
+                shift = wide / 2 if across >= 0 else -wide / 2
+                circle.x, other.x = circle.x + shift, other.x - shift
+            else:
+                shift = high / 2 if down >= 0 else -high / 2
+                circle.y, other.y = circle.y + shift, other.y - shift
     for circle in circles:
-        edge = circle.radius + MARGIN
-        circle.x = min(max(circle.x, edge), WIDTH - edge)
+        side, edge = circle.half_width + GAP, circle.radius + MARGIN
+        circle.x = min(max(circle.x, side), WIDTH - side)
         circle.y = min(max(circle.y, edge), HEIGHT - edge - LABEL)
+    return has_moved
 
 
 def _to_line(circles: list[Circle], pair: tuple[int, int], links: int, most: int) -> DrawnTie:

@@ -92,7 +92,7 @@ class GraphPages:
             "clusters": shown,
             "hrefs": [_href(id, within, one) for one in shown],
             "shades": [f"{0.25 + 0.75 * (one.page_rank / most) ** 0.5:.2f}" for one in shown],
-            "labels": [circle.cluster.label for circle in drawing.circles],
+            "labels": [circle.label for circle in drawing.circles],
             "above": list(parents(within)),
             "within": within,
             "seen": found.pages,
