@@ -11,7 +11,7 @@ import functools
 from typing import Any
 
 import aiosqlite
-from sqlalchemy import Connection, create_engine, event
+from sqlalchemy import Connection, create_engine, event, inspect
 from sqlalchemy.dialects.postgresql.asyncpg import PGDialect_asyncpg
 from sqlalchemy.dialects.sqlite.aiosqlite import SQLiteDialect_aiosqlite
 from sqlalchemy.engine import Engine
@@ -38,7 +38,7 @@ def share_compiled() -> None:
 
 def share_revisions() -> None:
     def upgrade(connection: Connection) -> None:
-        if connection.dialect.name != "sqlite" or revisions.read_revision(connection) is not None:
+        if connection.dialect.name != "sqlite" or inspect(connection).get_table_names():
             revisions.upgrade(connection)
             return
         statements = statements_of_revisions()
