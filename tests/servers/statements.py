@@ -8,6 +8,7 @@ in a process; others of its files get the statements that they came to, in the s
 """
 
 import functools
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import aiosqlite
@@ -45,7 +46,8 @@ def share_revisions() -> None:
 
         async def execute(driver: aiosqlite.Connection) -> None:
             """All of them in one turn of its thread."""
-            await driver._execute(lambda: [driver._conn.execute(*each).fetchall() for each in statements])
+            run: Callable[..., Awaitable[Any]] = driver._execute
+            await run(lambda: [driver._conn.execute(*each).fetchall() for each in statements])
 
         connection.connection.dbapi_connection.run_async(execute)  # type: ignore[union-attr]
 

@@ -216,7 +216,6 @@ class DocsEndpoints:
         return HtmlPage.of(self._templates.get_template(template).render(context).encode(), HTML)
 
     def _context(self, name: str) -> tuple[str, dict[str, Any]]:
-        """The template of a page, and what it needs."""
         match name:
             case "start":
                 return "start.html", {"count": len(KINDS)}
