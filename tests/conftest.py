@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 
 from gossamer.state.db.database import Database, open_database
 from tests.order import rank_of
-from tests.servers.statements import share_compiled
+from tests.servers.statements import share_compiled, share_revisions
 
 IMPLEMENTATIONS = ("sqlite", "postgres", "memory", "redis", "folder", "s3")
 pytest_plugins = [
@@ -44,6 +44,7 @@ def pytest_configure() -> None:
     os.environ["SSL_CERT_FILE"] = str(Path(__file__).parent / "site" / "nobody.pem")
     asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())  # the loop that a server runs on
     share_compiled()
+    share_revisions()
     gc.disable()  # until everything is collected, all that is made stays
 
 

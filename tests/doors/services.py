@@ -1,6 +1,7 @@
 """A whole service for a test: the real parts on real stores, and a client at its door."""
 
 import io
+import shutil
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
@@ -86,14 +87,13 @@ def no_client() -> httpx.AsyncClient:
     return httpx.AsyncClient()
 
 
-@pytest.fixture
-def visiting(tmp_path: Path, sqlite: str) -> Visiting:
-    """Opens a service with these settings: `async with visiting(limit_user="5/60") as visit`."""
+def visits_in(folder: Path) -> Visiting:
+    """Opens services whose data is in this folder, where the database is already."""
 
     @asynccontextmanager
     async def visit(*, echo_tables: bool = True, **flags: Any) -> AsyncIterator[Visit]:
         flags = {
-            "data_dir": str(tmp_path),  # where the database is already
+            "data_dir": str(folder),
             "bootstrap_key": ADMIN_KEY,
             "public_url": PUBLIC_URL,
             "dns_servers": "127.0.0.1:9",  # nobody is there, so that no question leaves this machine
@@ -118,8 +118,25 @@ def visiting(tmp_path: Path, sqlite: str) -> Visiting:
 
 
 @pytest.fixture
+def visiting(tmp_path: Path, sqlite: str) -> Visiting:
+    """Opens a service with these settings: `async with visiting(limit_user="5/60") as visit`."""
+    return visits_in(tmp_path)
+
+
+@pytest.fixture
 async def visit(visiting: Visiting) -> AsyncIterator[Visit]:
     async with visiting() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+async def shared_visit(
+    tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path
+) -> AsyncIterator[Visit]:
+    """One for all tests of a file that only look: to open one takes longer than most of them."""
+    folder = tmp_path_factory.mktemp("shared")
+    shutil.copy(sqlite_template, folder)
+    async with visits_in(folder)() as opened:
         yield opened
 
 

@@ -2,7 +2,8 @@
 
 Importing all of Gossamer takes more than a second of computing, and the tests start hundreds of processes.
 What a fork has of its own: arguments, environment, folder, standard descriptors, and everything that it does.
-What it has in common with the others: what was imported, and the seed of Python's hashes.
+What it has in common with the others: what was imported, the seed of Python's hashes, and the statements that
+make the schema of an empty SQLite file (`tests.servers.statements`).
 
 Not for tests of the start itself, of what is imported or installed, of the memory that a process has
 (a fork shares its imported modules with others), or of options of Python: those start a real process.

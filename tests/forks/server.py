@@ -22,6 +22,8 @@ from typing import NoReturn
 
 import msgspec
 
+from tests.servers.statements import share_revisions, statements_of_revisions
+
 # What `gossamer` and the modules of tests import, but not those modules: they are run as `__main__`.
 PRELOADED = ("gossamer.app", "tests.doors.echo", "uvloop")
 MAX_REQUEST_BYTES = 1 << 20
@@ -49,6 +51,8 @@ def main() -> None:
     with socket.socket(fileno=int(sys.argv[1])) as channel:
         for name in PRELOADED:
             importlib.import_module(name)
+        share_revisions()
+        statements_of_revisions()
         gc.collect()
         gc.freeze()
         assert len(os.listdir("/proc/self/task")) == 1, "a fork would lose the other threads"

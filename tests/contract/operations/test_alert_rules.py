@@ -298,7 +298,7 @@ async def test_one_evaluates_and_another_takes_over(world: World) -> None:
 
 
 async def test_an_evaluator_that_leaves_lets_another_begin_at_once(world: World) -> None:
-    running = asyncio.create_task(world.evaluator("one").run())
+    running = asyncio.create_task(world.evaluator("one").run(at_once=True))
     async with asyncio.timeout(60):
         while await world.holder() != "one":  # until it has begun
             await asyncio.sleep(0.01)

@@ -11,7 +11,11 @@ class Node:
     """Listens from the start. Asked for anything that its methods do not know, it answers an error."""
 
     def __init__(
-        self, methods: Mapping[str, Callable[..., Any]], encode: Callable[[Any], Any] = lambda value: value
+        self,
+        methods: Mapping[str, Callable[..., Any]],
+        encode: Callable[[Any], Any] = lambda value: value,
+        *,
+        closes_in: float = 0.5,  # seconds; one that stays open to the end need not look often
     ) -> None:
         self.asked: list[str] = []
         self.says: bytes | None = None  # to everything, whatever was asked
@@ -19,7 +23,7 @@ class Node:
         self._encode = encode
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"node": self}))
         self._server.daemon_threads = True
-        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+        threading.Thread(target=self._server.serve_forever, args=(closes_in,), daemon=True).start()
 
     @property
     def url(self) -> str:
@@ -27,7 +31,7 @@ class Node:
 
     def twin(self) -> "Node":
         """Another node of the same chain, which nobody else asks."""
-        return Node(self._methods, self._encode)
+        return Node(self._methods, self._encode, closes_in=0.02)
 
     def reset(self) -> None:
         self.asked.clear()

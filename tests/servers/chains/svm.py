@@ -279,7 +279,7 @@ def _serve(network: str, mint: Pubkey) -> HTTPServer:
         handler = type("Rpc", (_Rpc,), {"ledger": _Ledger(network, mint)})
         with HTTPServer(("127.0.0.1", 0), handler) as server:
             opened.set_result(server)
-            server.serve_forever(0.02)
+            server.serve_forever()
 
     threading.Thread(target=run, name="solana", daemon=True).start()
     return opened.result(30)

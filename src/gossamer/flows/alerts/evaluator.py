@@ -56,10 +56,10 @@ class AlertEvaluator:
     log: Log
     _memory: _Memory = field(default_factory=_Memory)
 
-    async def run(self) -> None:
-        """Until cancelled."""
+    async def run(self, *, at_once: bool = False) -> None:
+        """Until cancelled. A look launches a browser if none runs; a start should not wait for that."""
         try:
-            await every(EVERY_SECONDS, self._evaluate_safely, at_once=True, on_outage=self._postpone)
+            await every(EVERY_SECONDS, self._evaluate_safely, at_once=at_once, on_outage=self._postpone)
         finally:
             with contextlib.suppress(Unavailable):
                 async with self.database.write() as connection:

@@ -28,12 +28,12 @@ def all_routes(service: Service) -> list[Route]:
     return [*others, *DocsEndpoints(PUBLIC_URL, others, service.limits.table).routes()]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def routes(visit: Visit) -> list[Route]:
     return all_routes(visit.service)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 async def document(visit: Visit) -> AsyncIterator[Document]:
     """The document as the application serves it."""
     transport = httpx.ASGITransport(visit.service.app())

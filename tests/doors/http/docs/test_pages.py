@@ -3,7 +3,7 @@
 import json
 import re
 import shlex
-from functools import cache
+from functools import cache, cached_property
 from html import escape, unescape
 from html.parser import HTMLParser
 from importlib import resources
@@ -71,11 +71,11 @@ class Reader(HTMLParser):
     def values(self, attribute: str) -> list[str]:
         return [attributes[attribute] for _, attributes in self.elements if attribute in attributes]
 
-    @property
+    @cached_property
     def attributes(self) -> list[str]:
         return [name for _, attributes in self.elements for name in attributes]
 
-    @property
+    @cached_property
     def words(self) -> str:
         return " ".join(self.text.split())
 

@@ -1,6 +1,7 @@
 """Static pages. A caller that still has the current one gets a 304."""
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -39,6 +40,18 @@ class HtmlPage:
     def _known_to(self, exchange: Exchange) -> bool:
         tags = [tag.strip() for tag in (exchange.header(b"if-none-match") or "").split(",")]
         return "*" in tags or f'"{self.digest}"' in [tag.removeprefix("W/") for tag in tags]
+
+
+class RenderedPages(dict[str, HtmlPage]):
+    """Pages by name. Each is rendered when it is first asked for: all of them take a second of computing."""
+
+    def __init__(self, render: Callable[[str], HtmlPage]) -> None:
+        super().__init__()
+        self._render = render
+
+    def __missing__(self, name: str) -> HtmlPage:
+        page = self[name] = self._render(name)
+        return page
 
 
 def prefers_json(accept: str) -> bool:

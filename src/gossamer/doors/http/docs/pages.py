@@ -23,6 +23,7 @@ from gossamer.doors.http.docs.page import (
     HTML,
     SECURITY,
     HtmlPage,
+    RenderedPages,
     asks_for_page,
     prefers_json,
 )
@@ -188,47 +189,52 @@ class DocsEndpoints:
         return f"pages.{self._files[_STYLE].digest[:12]}.css"
 
     @cached_property
-    def _json(self) -> Mapping[str, HtmlPage]:
-        values: dict[str, Any] = {
-            "start": _start(self._public_url, self._version),
-            "openapi": self.document,
-            "problems": ProblemTypes([_problem_type(kind, self._public_url) for kind in _by_status()]),
-            **{kind.name: _problem_type(kind, self._public_url) for kind in KINDS.values()},
-        }
-        return {name: HtmlPage.of(msgspec.json.encode(value), openapi.JSON) for name, value in values.items()}
+    def _json(self) -> RenderedPages:
+        return RenderedPages(lambda name: HtmlPage.of(msgspec.json.encode(self._value(name)), openapi.JSON))
+
+    def _value(self, name: str) -> Any:
+        match name:
+            case "start":
+                return _start(self._public_url, self._version)
+            case "openapi":
+                return self.document
+            case "problems":
+                return ProblemTypes([_problem_type(kind, self._public_url) for kind in _by_status()])
+            case _:
+                return _problem_type(KINDS[name], self._public_url)
 
     @cached_property
     def _reference(self) -> Reference:
         return Reference(self.document, paying=bool(self._networks))
 
     @cached_property
-    def _html(self) -> Mapping[str, HtmlPage]:
-        reference = self._reference
-        environment = self._templates
+    def _html(self) -> RenderedPages:
+        return RenderedPages(self._render)
 
-        def render(template: str, **context: Any) -> HtmlPage:
-            return HtmlPage.of(environment.get_template(template).render(context).encode(), HTML)
+    def _render(self, name: str) -> HtmlPage:
+        template, context = self._context(name)
+        return HtmlPage.of(self._templates.get_template(template).render(context).encode(), HTML)
 
-        families = [(name, list(kinds)) for name, kinds in groupby(_by_status(), _family)]
-        return {
-            "start": render("start.html", count=len(KINDS)),
-            "docs": render(
-                "docs.html",
-                reference=reference,
-                policies=list(self._policies.values()),
-                idempotency_seconds=self._idempotency_seconds,
-                networks=self._networks,
-                quote_seconds=self._quote_seconds,
-                example=problem_example.document(
-                    problems.VALIDATION_ERROR, self._public_url, "/api/admin/keys"
-                ),
-            ),
-            "problems": render("problems.html", families=families),
-            **{
-                kind.name: render("problem.html", **_context(kind, reference, self._public_url))
-                for kind in KINDS.values()
-            },
-        }
+    def _context(self, name: str) -> tuple[str, dict[str, Any]]:
+        match name:
+            case "start":
+                return "start.html", {"count": len(KINDS)}
+            case "docs":
+                return "docs.html", {
+                    "reference": self._reference,
+                    "policies": list(self._policies.values()),
+                    "idempotency_seconds": self._idempotency_seconds,
+                    "networks": self._networks,
+                    "quote_seconds": self._quote_seconds,
+                    "example": problem_example.document(
+                        problems.VALIDATION_ERROR, self._public_url, "/api/admin/keys"
+                    ),
+                }
+            case "problems":
+                families = [(family, list(kinds)) for family, kinds in groupby(_by_status(), _family)]
+                return "problems.html", {"families": families}
+            case _:
+                return "problem.html", _context(KINDS[name], self._reference, self._public_url)
 
     @cached_property
     def _addresses(self) -> list[str]:

@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Final
 
 from gossamer.web.html.dates import iso_date
@@ -33,9 +33,20 @@ _EDGE, _END = (
 )
 
 
-def _pattern(section: str, before: str = "", after: str = "") -> re.Pattern[str]:
+class _LazyPattern:
+    """Compiled when it is first used: all of them take a tenth of a start, and few servers compare pages."""
+
+    def __init__(self, pattern: str) -> None:
+        self._pattern = pattern
+
+    @cached_property
+    def compiled(self) -> re.Pattern[str]:
+        return re.compile(self._pattern, re.I)
+
+
+def _pattern(section: str, before: str = "", after: str = "") -> _LazyPattern:
     either = "|".join(_SECTIONS[section]).replace("{N}", f"(?:{_N})").replace("{T}", _T)
-    return re.compile(f"{before}(?:{either}){after}", re.I)
+    return _LazyPattern(f"{before}(?:{either}){after}")
 
 
 _COUNTED: Final = f"(?:{'|'.join(_SECTIONS['counted'])})"
@@ -55,13 +66,13 @@ _STAMP: Final = (
 
 _AGES: Final = _pattern("ages", _EDGE, _END)
 _LIVE: Final = _pattern("live")
-_AFTER_NUMBER: Final = re.compile(rf"{_EDGE}{_N} {{0,2}}(?:{_COUNTED}){_END}", re.I)
-_BEFORE_NUMBER: Final = re.compile(rf"{_EDGE}(?:{_COUNTED}) ?(?:[::] ?|\(?)(?:{_N})\)?{_END}", re.I)
+_AFTER_NUMBER: Final = _LazyPattern(rf"{_EDGE}{_N} {{0,2}}(?:{_COUNTED}){_END}")
+_BEFORE_NUMBER: Final = _LazyPattern(rf"{_EDGE}(?:{_COUNTED}) ?(?:[::] ?|\(?)(?:{_N})\)?{_END}")
 _CJK_COUNTED: Final = _pattern("counted_cjk")
 _UPDATED: Final = _pattern(
     "updated", f"(?P<label>{_EDGE}", rf"[^\w\n]{{0,4}}+(?:[^\W\d_]{{1,10}} ){{0,3}}?){_STAMP}"
 )
-_STAMPED: Final = re.compile(rf"{_EDGE}{_STAMP}{_END}", re.I)
+_STAMPED: Final = _LazyPattern(rf"{_EDGE}{_STAMP}{_END}")
 _SECONDS_CLOCK: Final = re.compile(r"(?<![\d:.])\d{1,2}:\d{2}:\d{2}(?![\d:])")
 _COPYRIGHT: Final = re.compile(r"((?:©|\(c\)|copyright)[^\d\n]{0,60})\d{4}(?: ?- ?\d{4})?", re.I)
 _UNSTEADY: Final = r"(?=[\w-]{0,40}\d)(?:0x)?[0-9a-z][\w-]{5,80}"
@@ -70,12 +81,11 @@ _UUID: Final = re.compile(r"(?<![\w-])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12
 _GREETINGS: Final = _pattern("greetings", "^", _END)
 _LEFT_BEFORE: Final = f"(?:{'|'.join(_SECTIONS['left_before'])})"
 _LEFT_AFTER: Final = f"(?:{'|'.join(_SECTIONS['left_after'])})"
-_COUNTDOWN: Final = re.compile(
+_COUNTDOWN: Final = _LazyPattern(
     rf"{_EDGE}(?:(?P<before>{_LEFT_BEFORE}) (?P<first>\d{{1,4}}) ?(?P<unit>{_T}){_END}"
-    rf"|(?P<second>\d{{1,4}}) ?(?P<other>{_T}) {_LEFT_AFTER}{_END})",
-    re.I,
+    rf"|(?P<second>\d{{1,4}}) ?(?P<other>{_T}) {_LEFT_AFTER}{_END})"
 )
-_UNIT_SECONDS: Final = tuple((re.compile(f"(?:{names})", re.I), seconds) for seconds, names in _UNITS.items())
+_UNIT_SECONDS: Final = tuple((_LazyPattern(f"(?:{names})"), seconds) for seconds, names in _UNITS.items())
 _ITEMS: Final = re.compile(r" ?[,;·|•/、] ?")
 _TYPOGRAPHY: Final = str.maketrans(
     {
@@ -140,13 +150,13 @@ class Masks:
         if options.ages:
             yield NoiseKind.AGE, _mask_ages
         if options.dates and is_short:
-            yield NoiseKind.GREETING, lambda key: _GREETINGS.sub("⟨greeting⟩", key)
+            yield NoiseKind.GREETING, lambda key: _GREETINGS.compiled.sub("⟨greeting⟩", key)
 
     def _mask_dates(self, line: str) -> str:
         line = _COPYRIGHT.sub(r"\1⟨year⟩", line)
         line = _SECONDS_CLOCK.sub("⟨time⟩", line)
-        line = _UPDATED.sub(lambda match: f"{_label_of(match['label'])}⟨date⟩", line)
-        return _STAMPED.sub(self._mask_today, line)
+        line = _UPDATED.compiled.sub(lambda match: f"{_label_of(match['label'])}⟨date⟩", line)
+        return _STAMPED.compiled.sub(self._mask_today, line)
 
     def _mask_today(self, match: re.Match[str]) -> str:
         return "⟨today⟩" if self._is_today(match[0]) else match[0]
@@ -176,7 +186,7 @@ def unit_tolerates(before: tuple[int, int], after: tuple[int, int], elapsed: flo
 
 @lru_cache(None)
 def _phrases(section: str) -> re.Pattern[str]:
-    return _pattern(section)
+    return _pattern(section).compiled
 
 
 @lru_cache(1024)
@@ -196,19 +206,19 @@ def _label_of(found: str) -> str:
 
 
 def _mask_ids(line: str) -> str:
-    return _UUID.sub("⟨id⟩", _LABELLED_ID.sub(r"\1⟨id⟩", line))
+    return _UUID.sub("⟨id⟩", _LABELLED_ID.compiled.sub(r"\1⟨id⟩", line))
 
 
 def _mask_counters(line: str) -> str:
-    if _LIVE.fullmatch(line):
+    if _LIVE.compiled.fullmatch(line):
         return "⟨live⟩"
-    line = _CJK_COUNTED.sub("⟨count⟩", line)
-    line = _BEFORE_NUMBER.sub("⟨count⟩", line)
-    return _AFTER_NUMBER.sub("⟨count⟩", line)
+    line = _CJK_COUNTED.compiled.sub("⟨count⟩", line)
+    line = _BEFORE_NUMBER.compiled.sub("⟨count⟩", line)
+    return _AFTER_NUMBER.compiled.sub("⟨count⟩", line)
 
 
 def _mask_ages(line: str) -> str:
-    return _AGES.sub("⟨age⟩", line)
+    return _AGES.compiled.sub("⟨age⟩", line)
 
 
 def _mask_countdowns(line: str, found: list[tuple[int, int]]) -> str:
@@ -217,11 +227,11 @@ def _mask_countdowns(line: str, found: list[tuple[int, int]]) -> str:
         found.append((int(match["first"] or match["second"]) * seconds, seconds))
         return "⟨left⟩"
 
-    return _COUNTDOWN.sub(mask, line)
+    return _COUNTDOWN.compiled.sub(mask, line)
 
 
 def _seconds_of(unit: str) -> int:
-    return next((seconds for names, seconds in _UNIT_SECONDS if names.fullmatch(unit)), DAY_SECONDS)
+    return next((seconds for names, seconds in _UNIT_SECONDS if names.compiled.fullmatch(unit)), DAY_SECONDS)
 
 
 def _ordered_items(line: str) -> str:

@@ -21,7 +21,7 @@ from tests.doors.services import AS_ADMIN
 from tests.site.server import Site
 
 KEY = re.compile(r"weblens:[a-z]+:[0-9a-f]{12}")
-with_browser = settings(max_examples=12)
+with_browser = settings(max_examples=6)
 ARTICLE, SHELL, MISSING = article("Orb webs"), app_page(), say(article(), status="404 Not Found")
 PLAIN = say(ARTICLE)
 
