@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlencode
 
-from gossamer.client.scheduling import list_pages
-
 if TYPE_CHECKING:
     from gossamer.client.client import Client
     from gossamer.web.sites.bot_visits import BotAnswer
@@ -23,7 +21,7 @@ async def ask_one(client: "Client", method: str, path: str, body: Any = None) ->
 async def list_all(client: "Client", limit: int) -> "list[ShownSite]":
     from gossamer.web.sites.site_answer import SiteList
 
-    return await list_pages(client, _HERE, SiteList, {}, limit, lambda page: page.sites)
+    return await client.list_rows(_HERE, SiteList, lambda page: page.sites, limit)
 
 
 async def prove(client: "Client", site_id: str, method: str | None) -> "ProofAnswer":
