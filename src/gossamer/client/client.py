@@ -1,19 +1,19 @@
 """Client: every call of the library, over whichever transport."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Literal, Self, TypeVar, Unpack
 from urllib.parse import urlencode
 
-from gossamer.client import site_calls
 from gossamer.client.calls.api_calls import decoded
 from gossamer.client.calls.monitors import MonitorCalls
 from gossamer.client.calls.rendering import RenderedPage, render_page
 from gossamer.client.calls.schedules import ScheduleCalls
+from gossamer.client.calls.sites import SiteCalls
 from gossamer.client.calls.webhooks import WebhookCalls
 from gossamer.client.errors import raise_for
 from gossamer.client.options import (
@@ -24,11 +24,9 @@ from gossamer.client.options import (
     FetchKeywords,
     MapKeywords,
     PdfKeywords,
-    RecacheKeywords,
     RenderKeywords,
     ScreenshotKeywords,
     SearchKeywords,
-    SiteKeywords,
     body_of,
 )
 from gossamer.client.runs import BatchRun, CrawlRun
@@ -44,14 +42,12 @@ if TYPE_CHECKING:  # what takes long to import is imported by the calls that nee
     from gossamer.client.calls.memory import MemoryCalls
     from gossamer.web.audit.audit_answer import AuditAnswer
     from gossamer.web.pages.extract_request import ExtractAnswer
-    from gossamer.web.sites.bot_visits import BotAnswer
-    from gossamer.web.sites.site_answer import ProofAnswer, RecacheAccepted, ShownSite
 
 T = TypeVar("T")
 Content = Literal["markdown", "text", "html"]
 
 
-class Client(ScheduleCalls, MonitorCalls, WebhookCalls):
+class Client(ScheduleCalls, MonitorCalls, WebhookCalls, SiteCalls):
     """The web, as a Gossamer server or the engine in this process shows it.
 
     `async with` closes it. Calls may run at the same time. Options are those of the HTTP API, in the spelling
@@ -153,43 +149,3 @@ class Client(ScheduleCalls, MonitorCalls, WebhookCalls):
         reply = await self.transport.send(Call("POST", path, headers, body))
         raise_for(reply)
         return decoded(reply, ShownImport)
-
-    async def add_site(
-        self, origin: str, *, name: str = "", settings: Mapping[str, Any] | None = None
-    ) -> "ShownSite":
-        """Register a site of yours; `proof_steps` of the answer are the ways to prove it."""
-        body = {"origin": origin, "name": name, "settings": settings or {}}
-        return await site_calls.ask_one(self, "POST", "", body)
-
-    async def sites(self, *, limit: int = 50) -> "list[ShownSite]":
-        """Your sites, the newest first."""
-        return await site_calls.list_all(self, limit)
-
-    async def site(self, id: str) -> "ShownSite":  # noqa: A002
-        return await site_calls.ask_one(self, "GET", site_calls.path_of(id))
-
-    async def change_site(self, id: str, **changes: Unpack[SiteKeywords]) -> "ShownSite":  # noqa: A002
-        """Change its `name` or its `settings`, which are replaced as a whole."""
-        return await site_calls.ask_one(self, "PATCH", site_calls.path_of(id), changes)
-
-    async def prove_site(self, id: str, *, method: str | None = None) -> "ProofAnswer":  # noqa: A002
-        """Look for the proof that it is yours: by `dns`, `file` or `meta`, or everywhere."""
-        return await site_calls.prove(self, id, method)
-
-    async def recache_site(self, id: str, **pages: Unpack[RecacheKeywords]) -> "RecacheAccepted":  # noqa: A002
-        """Render pages again: those of `urls`, below `prefix`, or in `sitemap`."""
-        return await site_calls.recache(self, id, pages)
-
-    async def site_bots(
-        self,
-        id: str,  # noqa: A002
-        *,
-        days: int = 7,
-        by: Literal["hour", "day"] = "day",
-    ) -> "BotAnswer":
-        """What robots asked for and got."""
-        return await site_calls.bots(self, id, {"days": days, "by": by})
-
-    async def remove_site(self, id: str) -> "ShownSite":  # noqa: A002
-        """Remove it, with its reports and its schedule. Cached pages stay."""
-        return await site_calls.ask_one(self, "DELETE", site_calls.path_of(id))
