@@ -54,6 +54,7 @@ KEPT: Final = {
     "KEEP_JOBS": "1d",
     "KEEP_SCHEDULE_RUNS": "2d",
     "KEEP_CHANGES": "2d",
+    "KEEP_DELIVERIES": "2d",
     "ARCHIVE": "false",
 }
 EVENTS: Final = ("monitor.*", "webhook.*", "schedule.*", "crawl.completed", "batch.completed")
