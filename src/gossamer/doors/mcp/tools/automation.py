@@ -125,12 +125,12 @@ async def _list_all(call: ToolCall) -> Content:
     own = [one for one in schedules if one["subject"] is None][:SHOWN]  # the others belong to monitors
     lines = [
         f"- monitor {one['monitorId']}: {wording.line(one['name'] or one['watched'])}, {one['status']}, "
-        f"{one['changes']} changes, the last at {one['changedAt']}"
+        f"{one['changes']} changes, the last {_when(one['changedAt'])}"
         for one in monitors
     ]
     lines += [
         f"- schedule {one['scheduleId']}: {wording.line(one['name'] or one['kind'])}, {one['status']}, "
-        f"next at {one['nextRunAt']}, {one['failures']} failures in a row"
+        f"next {_when(one['nextRunAt'])}, {one['failures']} failures in a row"
         for one in own
     ]
     if not lines:
@@ -140,7 +140,7 @@ async def _list_all(call: ToolCall) -> Content:
 
 async def _tell_monitor(call: ToolCall, here: str, shown: Any) -> Content:
     changes = (await call.api.get(f"{here}/changes?limit={SHOWN}"))["changes"]
-    facts = wording.listed([f"Status {shown['status']}", f"checked at {shown['checkedAt']}"])
+    facts = wording.listed([f"Status {shown['status']}", f"checked {_when(shown['checkedAt'])}"])
     lines = [
         f"- {change['seenAt']} {change['url']}: {wording.line(_reason(reason), 400)}"
         for change in changes
@@ -148,6 +148,10 @@ async def _tell_monitor(call: ToolCall, here: str, shown: Any) -> Content:
     ]
     told = wording.strangers("\n".join(lines), FOUND) if lines else "Nothing has changed so far."
     return [wording.text(facts, told)]
+
+
+def _when(moment: str | None) -> str:
+    return f"at {moment}" if moment else "never"
 
 
 def _reason(reason: Any) -> str:
@@ -162,7 +166,7 @@ async def _tell_schedule(call: ToolCall, here: str, shown: Any) -> Content:
         f"{', ' + run['reason'] if run['reason'] else ''}"
         for run in runs
     ]
-    facts = wording.listed([f"Status {shown['status']}", f"next at {shown['nextRunAt']}"])
+    facts = wording.listed([f"Status {shown['status']}", f"next {_when(shown['nextRunAt'])}"])
     told = "What it has started is told by `job`." if lines else "It has not run yet."
     return [wording.text(facts, *lines, told)]
 
