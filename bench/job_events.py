@@ -95,7 +95,7 @@ async def _measure(database: Database, url: str, server: int, count: int, name: 
 def _cpu(server: int) -> float:
     postmaster = psutil.Process(server)
     times = [one.cpu_times() for one in [postmaster, *postmaster.children(recursive=True)]]
-    return time.process_time() + sum(one.user + one.system for one in times)
+    return time.process_time() + float(sum(one.user + one.system for one in times))
 
 
 def main() -> None:

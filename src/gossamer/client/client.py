@@ -138,8 +138,8 @@ class Client(ScheduleCalls, MonitorCalls, WebhookCalls, SiteCalls):
 
     async def crawls(self, *, status: CrawlState | None = None, limit: int = 20) -> list[CrawlLine]:
         """Crawls, the newest first."""
-        query = {} if status is None else {"status": status}
-        return await self.list_rows("/api/crawls", CrawlList, lambda page: page.crawls, limit, **query)
+        query = {} if status is None else {"status": str(status)}
+        return await self.list_rows("/api/crawls", CrawlList, lambda page: page.crawls, limit, query)
 
     async def import_crawl(self, file: str | PathLike[str] | bytes, *, name: str = "") -> ShownImport:
         """A WARC or WACZ file as a crawl, whose pages can be read, searched and audited."""

@@ -82,20 +82,21 @@ async def test_a_removal_that_is_killed_at_any_step_is_finished_by_the_next(
     monkeypatch.setattr(removal_rows, "ROWS_AT_ONCE", 2)
     await fill(ground)
     deletion = await accept(ground)
-    steps = 0
-
-    async def die(name: str, percent: int) -> None:
-        """The process is killed when it tells its progress for the nth time."""
-        nonlocal steps
-        steps += 1
-        raise asyncio.CancelledError
-
     removing = MemoryRemoval(ground.database)
-    for _ in range(20):
+    for lives in range(1, 100):
+        left = lives
+
+        async def die(name: str, percent: int) -> None:
+            """The process is killed at the first step, then at the second, and so on."""
+            nonlocal left
+            left -= 1
+            if not left:
+                raise asyncio.CancelledError
+
         with suppress(asyncio.CancelledError):
             await removing.remove(deletion, die)
             break
-    assert 1 < steps < 20
+    assert 1 < lives < 99
     async with ground.database.write() as connection:
         await removing.finish(connection, deletion)
     assert await what_is_left(ground) == []

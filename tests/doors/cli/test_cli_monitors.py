@@ -7,11 +7,17 @@ from pathlib import Path
 from tests.doors.cli.commands import gossamer
 
 PAGE = "http://127.0.0.1:9/page"
-LOOPBACK = {"GOSSAMER_EGRESS_ALLOW": "127.0.0.0/8", "GOSSAMER_EGRESS_PORTS": "*"}
 
 
 def run(folder: Path, *arguments: str, check: bool = True) -> str:
-    done = gossamer("monitors", *arguments, folder=folder, check=check, **LOOPBACK)
+    done = gossamer(
+        "monitors",
+        *arguments,
+        folder=folder,
+        check=check,
+        GOSSAMER_EGRESS_ALLOW="127.0.0.0/8",
+        GOSSAMER_EGRESS_PORTS="*",
+    )
     return done.stdout if check else done.stderr
 
 

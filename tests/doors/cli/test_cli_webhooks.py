@@ -8,11 +8,17 @@ from pathlib import Path
 from tests.doors.cli.commands import gossamer
 from tests.servers.receiver import receiving
 
-LOOPBACK = {"GOSSAMER_EGRESS_ALLOW": "127.0.0.0/8", "GOSSAMER_EGRESS_PORTS": "*"}
-
 
 async def run(folder: Path, *arguments: str, check: bool = True) -> str:
-    done = await asyncio.to_thread(gossamer, "webhooks", *arguments, folder=folder, check=check, **LOOPBACK)
+    done = await asyncio.to_thread(
+        gossamer,
+        "webhooks",
+        *arguments,
+        folder=folder,
+        check=check,
+        GOSSAMER_EGRESS_ALLOW="127.0.0.0/8",
+        GOSSAMER_EGRESS_PORTS="*",
+    )
     return done.stdout if check else done.stdout + done.stderr
 
 

@@ -2,7 +2,7 @@
 noun; `Client` is all of them together. Answers that take long to import are imported when a call is made."""
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol, TypeVar
 from urllib.parse import quote, urlencode
 
@@ -53,19 +53,20 @@ class ApiCalls:
         answers: type[P],
         rows: Callable[[P], list[T]],
         limit: int,
+        query: Mapping[str, str] | None = None,
         *,
         most: int = 100,
-        **query: str,
     ) -> list[T]:
         """The first rows of a list that comes in pages of at most so many."""
         found: list[T] = []
+        wanted = dict(query or {})
         while len(found) < limit:
-            query["limit"] = str(min(limit - len(found), most))
-            page = await self.ask("GET", f"{path}?{urlencode(query)}", answers)
+            wanted["limit"] = str(min(limit - len(found), most))
+            page = await self.ask("GET", f"{path}?{urlencode(wanted)}", answers)
             found += rows(page)
             if page.next_cursor is None:
                 break
-            query["cursor"] = page.next_cursor
+            wanted["cursor"] = page.next_cursor
         return found[:limit]
 
     async def job_error(self, job_id: str, otherwise: str) -> GossamerError:

@@ -111,7 +111,7 @@ class MemoryCalls(ApiCalls):
         """Entries by their keys, without their values."""
         query = {"namespace": namespace, "prefix": prefix, "tag": tag}
         return await self.list_rows(
-            "/memory/entries", EntryList, lambda page: page.entries, limit, most=LISTED_AT_ONCE, **query
+            "/memory/entries", EntryList, lambda page: page.entries, limit, query, most=LISTED_AT_ONCE
         )
 
     async def versions(self, key: str, *, namespace: str = DEFAULT_NAMESPACE) -> "Sequence[MemoryVersion]":

@@ -26,7 +26,7 @@ class ScheduleCalls(ApiCalls):
         from gossamer.web.schedules.schedule_answer import ScheduleList
 
         query = {} if kind is None else {"kind": kind}
-        return await self.list_rows(_HERE, ScheduleList, lambda page: page.schedules, limit, **query)
+        return await self.list_rows(_HERE, ScheduleList, lambda page: page.schedules, limit, query)
 
     async def schedule(self, id: str) -> "ShownSchedule":  # noqa: A002
         """A schedule, with its next runs."""
