@@ -327,8 +327,9 @@ async def test_old_changes_go_by_retention(ground: MonitorGround) -> None:
     ground.origin.show("<p>Two</p>")
     await ground.check(monitor.id)
     removed = await ground.service.retention.enforce(now=int(4e12))
-    assert removed["changes"] == 1
+    assert removed["changes"] == 3  # a change, and two checks
     assert await ground.changes(monitor.id) == []
+    assert await ground.checks(monitor.id) == []
     listed = await ground.service.monitors.list_snapshots(ground.caller, monitor.id, before=None, limit=9)
     assert [one.is_current for one in listed] == [True]
 

@@ -68,7 +68,6 @@ class WeekServers:
     server: Server
     database_url: str
     blobs: Path
-    environ: dict[str, str]
     workers: list[Worker] = field(default_factory=list)
     postgres: PostgresServer | None = None
 
@@ -300,7 +299,7 @@ def serving(size: str, folder: Path) -> Iterator[WeekServers]:
         server = Server("server", folder / "server", environ)
         workers = [Worker("worker", folder / "worker", environ)] if postgres else []
         url = stores.get("DATABASE_URL", f"sqlite:///{data}/gossamer.db")
-        servers = WeekServers(clock, server, url, data / "blobs", environ, workers, postgres)
+        servers = WeekServers(clock, server, url, data / "blobs", workers, postgres)
         for process in servers.processes:
             stack.callback(process.kill)
             process.start()

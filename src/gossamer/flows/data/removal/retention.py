@@ -292,7 +292,7 @@ class Retention:
     async def _remove_deliveries(self, before: int, step: Step) -> int:
         return await remove_all(self.database, lambda connection: deliveries.forget_old(connection, before))
 
-    # Changes that monitors found, with the pages before and after them.
+    # Changes that monitors found, with the pages before and after them; and their checks.
 
     async def _count_changes(self, connection: AsyncConnection, before: int) -> DueData:
         return DueData(await changes.count_old(connection, before))
@@ -308,7 +308,10 @@ class Retention:
             await drop_orphans(self.database, self.pages.blobs, orphans)
             removed += len(gone)
             if not gone:
-                return removed
+                break
+        return removed + await remove_all(
+            self.database, lambda connection: changes.drop_old_checks(connection, before)
+        )
 
     async def _count_visits(self, connection: AsyncConnection, before: int) -> DueData:
         return DueData(await bot_rows.count_old(connection, before))
