@@ -239,6 +239,6 @@ async def test_work_is_scheduled_paused_and_deleted(ground: Ground) -> None:
         assert shown.json()["status"] == status
     assert schedule in await ground.text("automation")
     assert "deleted" in await ground.text("automation", id=schedule, action="delete")
-    assert "schedule" not in await ground.text("automation")
+    assert schedule not in await ground.text("automation")
     neither = await ground.call("schedule", every="1d")
     assert "one of them" in neither["content"][0]["text"]
