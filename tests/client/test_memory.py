@@ -9,7 +9,7 @@ import pytest
 
 import gossamer
 from gossamer import Client, GossamerError, SyncClient
-from gossamer.client.memory import MemoryClient
+from gossamer.client.calls.memory import MemoryCalls
 from gossamer.client.sync import SyncMemory
 from tests.client.conftest import OPEN
 from tests.doors.fetches import say
@@ -60,7 +60,7 @@ async def test_lines_are_exported_and_loaded(web: Client) -> None:
 
 
 def test_the_blocking_form_has_every_call() -> None:
-    calls = {name for name in vars(MemoryClient) if not name.startswith("_")}
+    calls = {name for name in vars(MemoryCalls) if not name.startswith("_")}
     assert calls <= set(dir(SyncMemory))
 
 

@@ -14,7 +14,7 @@ from tests.client.conftest import OPEN
 from tests.doors.fetches import say
 from tests.site.server import Site
 
-OTHERS = {"ask", "send", "job_error"}  # for those who need more than the calls
+OTHERS = {"ask", "list_rows", "send", "job_error"}  # for those who need more than the calls
 
 
 @pytest.fixture

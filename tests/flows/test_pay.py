@@ -4,10 +4,11 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sqlalchemy import update
+from sqlalchemy import select, update
 from tests.flows.counters import NOW, PAYEE, PRICE, RESOURCE, Counter, opened_counter, purchase, signed
 from tests.servers.chains.facilitator import Fault
 
@@ -17,6 +18,10 @@ from gossamer.problems import Problem, Unavailable
 from gossamer.state.pay import ledger
 from gossamer.state.pay.ledger import PaymentState
 from gossamer.state.pay.pay_tables import payments as table
+from gossamer.state.tenants import tenants
+from gossamer.state.webhooks import endpoints
+from gossamer.state.webhooks.endpoints import WebhookEndpoint
+from gossamer.state.webhooks.webhook_tables import webhook_deliveries
 from gossamer.web.pay import x402
 from gossamer.web.pay.x402 import BASE_SEPOLIA
 
@@ -259,3 +264,35 @@ async def test_quotes_are_honoured_and_what_was_unpaid_is_given_back(counter: Co
     assert await quotes.claim(cached) is None  # once
     await quotes.give_back(cached, stamp)
     assert (await unpaid()).tally.used == used
+
+
+async def test_operators_hear_once_what_became_of_a_payment(counter: Counter) -> None:
+    async with counter.database.write() as connection:
+        tenant = (await tenants.ensure_tenant(connection, "operator@example.com")).id
+        listener = WebhookEndpoint(
+            tenant_id=tenant,
+            owner=tenant,
+            url="http://127.0.0.1:9/",
+            events=("payment.*",),
+            for_operators=True,
+        )
+        await endpoints.add(connection, listener)
+        stranger = WebhookEndpoint(tenant_id=tenant, owner=tenant, url="http://127.0.0.1:9/", events=("*",))
+        await endpoints.add(connection, stranger)
+    paid, doubted = signed(), signed()
+    assert await counter.send(paid) == "served"
+    counter.server.fail("settle", Fault.ERROR)
+    assert await counter.send(doubted) == "unavailable"
+    counter.chain.moved.append(doubted.nonce)
+    counter.server.reset()
+    for _ in range(2):
+        await counter.payments.settling.reconcile()
+    rows = webhook_deliveries.c
+    async with counter.database.read() as connection:
+        found = (await connection.execute(select(rows.sender, rows.event, rows.body).order_by(rows.id))).all()
+    assert [row.event for row in found] == ["payment.settled", "payment.in_doubt", "payment.settled"]
+    assert {row.sender for row in found} == {listener.id}
+    told = [msgspec.json.decode(row.body) for row in found]
+    assert told[1]["id"] == told[2]["id"] == (await counter.entry(doubted)).id
+    assert told[0]["amount"] == str(PRICE)
+    assert doubted.nonce not in found[1].body

@@ -11,7 +11,7 @@ import struct
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
@@ -41,8 +41,10 @@ WATCH = 'read _; kill -CONT "$1"; kill -QUIT "$1"; sleep 1; rm -rf "$2"'
 class PostgresServer:
     url: str  # a database that only the running test uses, its schema in place
 
-    def __init__(self, *options: str) -> None:
+    def __init__(self, *options: str, environ: Mapping[str, str] | None = None) -> None:
+        """`environ`: variables that it is started with, beside ours."""
         self._options = (*OPTIONS, *options)
+        self._environ = {**os.environ, **(environ or {})}
         self._folder = Path(tempfile.mkdtemp(prefix="gossamer-postgres-"))
         self._data = self._folder / "data"
         self._as: dict[str, Any] = {}
@@ -75,8 +77,9 @@ class PostgresServer:
         command = [str(self._programs / "postgres"), "-D", str(self._data), "-p", str(self._port), *options]
         with (self._folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
-                command, stdout=log, stderr=log, cwd=self._folder, start_new_session=True, **self._as
-            )
+                command, stdout=log, stderr=log, cwd=self._folder, env=self._environ,
+                start_new_session=True, **self._as,
+            )  # fmt: skip
         self._watch = subprocess.Popen(
             ["sh", "-c", WATCH, "sh", str(self._process.pid), str(self._folder)],
             stdin=subprocess.PIPE,
@@ -109,13 +112,13 @@ class PostgresServer:
     def url_of(self, name: str) -> str:
         return f"postgresql://postgres@127.0.0.1:{self._port}/{name}"
 
-    def sql(self, statement: str) -> None:
+    def sql(self, statement: str, database: str = "postgres") -> None:
         """Over a connection of its own: to start `psql` takes longer than most statements."""
         with (
             socket.create_connection(("127.0.0.1", self._port)) as connection,
             connection.makefile("rb") as answers,
         ):
-            connection.sendall(STARTUP)
+            connection.sendall(_startup(database))
             _read_until_ready(answers)
             connection.sendall(_message(b"Q", statement.encode() + b"\0"))
             _read_until_ready(answers)
@@ -179,7 +182,10 @@ def _message(kind: bytes, body: bytes) -> bytes:
     return kind + struct.pack("!I", len(body) + 4) + body
 
 
-STARTUP = _message(b"", struct.pack("!I", 196608) + b"user\0postgres\0database\0postgres\0\0")  # version 3.0
+def _startup(database: str) -> bytes:
+    """Version 3.0 of the protocol."""
+    names = f"user\0postgres\0database\0{database}\0\0"
+    return _message(b"", struct.pack("!I", 196608) + names.encode())
 
 
 def _read_until_ready(answers: IO[bytes]) -> None:

@@ -143,6 +143,11 @@ class GossamerProcess(Daemon):
     def _command(self) -> list[str]:
         return [sys.executable, "-m", "gossamer", self.command]
 
+    @property
+    def environ(self) -> Mapping[str, str]:
+        """What its commands are started with."""
+        return self._environ()
+
     def _environ(self) -> Mapping[str, str]:
         clean = {name: value for name, value in os.environ.items() if not name.startswith("GOSSAMER_")}
         return {**clean, **self._given, "GOSSAMER_WORKER_ID": self._id, "GOSSAMER_PORT": str(self.port)}

@@ -36,8 +36,8 @@ class Outcome:
     complaints: list[str]
 
     def __str__(self) -> str:
-        requests = _table(REQUESTS, (_request_row(*item) for item in self.tallies.items()))
-        faults = _table(FAULTS, (_fault_row(*item) for item in self.recoveries.items()))
+        requests = table(REQUESTS, (_request_row(*item) for item in self.tallies.items()))
+        faults = table(FAULTS, (_fault_row(*item) for item in self.recoveries.items()))
         told = "\n".join(self.complaints[:TOLD]) or "Nothing lost, nothing twice, nothing wrong."
         ended = f"Healthy after {self.healthy:.1f} s; {self.held_back} requests held back by the client."
         return f"{self.size}, {self.seconds:.0f} s\n\n{requests}\n\n{faults}\n\n{ended}\n{told}"
@@ -53,6 +53,6 @@ def _fault_row(name: str, all_: Sequence[Recovery]) -> Sequence[object]:
     return (name, len(all_), *(f"{seconds:.1f}" for seconds in longest))
 
 
-def _table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     lines = [columns, ["---", *("---:" for _ in columns[1:])], *rows]
     return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)

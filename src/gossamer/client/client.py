@@ -1,21 +1,18 @@
 """Client: every call of the library, over whichever transport."""
 
 import asyncio
-import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack
-from urllib.parse import quote, urlencode
+from typing import TYPE_CHECKING, Literal, Self, TypeVar, Unpack
 
-import msgspec
-
-from gossamer.client import scheduling, site_calls
-from gossamer.client.calls import monitoring
+from gossamer.client.calls.monitors import MonitorCalls
 from gossamer.client.calls.rendering import RenderedPage, render_page
-from gossamer.client.errors import GossamerError, raise_for, unreadable
+from gossamer.client.calls.schedules import ScheduleCalls
+from gossamer.client.calls.sites import SiteCalls
+from gossamer.client.calls.webhooks import WebhookCalls
 from gossamer.client.options import (
     AuditKeywords,
     BatchKeywords,
@@ -23,22 +20,13 @@ from gossamer.client.options import (
     ExtractKeywords,
     FetchKeywords,
     MapKeywords,
-    MonitorChangeKeywords,
-    MonitorKeywords,
     PdfKeywords,
-    RecacheKeywords,
     RenderKeywords,
-    ScheduleKeywords,
     ScreenshotKeywords,
     SearchKeywords,
-    SiteKeywords,
-    TrialKeywords,
     body_of,
 )
-from gossamer.client.retrying import IDEMPOTENCY_KEY, Patience
 from gossamer.client.runs import BatchRun, CrawlRun
-from gossamer.client.transport import Call, Reply, Transport
-from gossamer.client.webhooks import WebhookCalls
 from gossamer.web.crawl.crawl_answer import CrawlLine, CrawlList, ImportResult
 from gossamer.web.crawl.progress import CrawlState
 from gossamer.web.pages.capture_answer import PdfAnswer, ScreenshotAnswer
@@ -47,43 +35,27 @@ from gossamer.web.pages.read_result import FetchAnswer
 from gossamer.web.search.search_answer import SearchAnswer
 
 if TYPE_CHECKING:  # what takes long to import is imported by the calls that need it
-    from gossamer.client.memory import MemoryClient
+    from gossamer.client.calls.memory import MemoryCalls
     from gossamer.web.audit.audit_answer import AuditAnswer
-    from gossamer.web.monitors.monitor_answer import (
-        ChangeLine,
-        CheckLine,
-        MonitorAccepted,
-        MonitorLine,
-        ShownChange,
-        ShownMonitor,
-        TrialAnswer,
-    )
     from gossamer.web.pages.extract_request import ExtractAnswer
-    from gossamer.web.schedules.schedule_answer import NextRun, ScheduleLine, ShownRun, ShownSchedule
-    from gossamer.web.sites.bot_visits import BotAnswer
-    from gossamer.web.sites.site_answer import ProofAnswer, RecacheAccepted, ShownSite
 
 T = TypeVar("T")
 Content = Literal["markdown", "text", "html"]
 
 
-class Client(WebhookCalls):
+class Client(ScheduleCalls, MonitorCalls, WebhookCalls, SiteCalls):
     """The web, as a Gossamer server or the engine in this process shows it.
 
     `async with` closes it. Calls may run at the same time. Options are those of the HTTP API, in the spelling
     of Python; an option that does not exist is a `TypeError`.
     """
 
-    def __init__(self, transport: Transport, patience: Patience | None = None) -> None:
-        self.transport = transport
-        self.patience = patience or Patience()
-
     @cached_property
-    def memory(self) -> "MemoryClient":
+    def memory(self) -> "MemoryCalls":
         """What agents remember: values and pages by key."""
-        from gossamer.client.memory import MemoryClient
+        from gossamer.client.calls.memory import MemoryCalls
 
-        return MemoryClient(self)
+        return MemoryCalls(self.transport, self.patience)
 
     async def __aenter__(self) -> Self:
         return self
@@ -162,57 +134,8 @@ class Client(WebhookCalls):
 
     async def crawls(self, *, status: CrawlState | None = None, limit: int = 20) -> list[CrawlLine]:
         """Crawls, the newest first."""
-        found: list[CrawlLine] = []
-        query: dict[str, str] = {} if status is None else {"status": status}
-        while len(found) < limit:
-            query["limit"] = str(min(limit - len(found), 100))
-            page = await self.ask("GET", f"/api/crawls?{urlencode(query)}", CrawlList)
-            found += page.crawls
-            if page.next_cursor is None:
-                break
-            query["cursor"] = page.next_cursor
-        return found
-
-    async def add_schedule(
-        self, task: Mapping[str, Any], timing: Mapping[str, Any], *, name: str = "", paused: bool = False
-    ) -> "ShownSchedule":
-        """Start a crawl, batch or audit again and again: `task` is the body of its endpoint with `kind`, and
-        `timing` has `cron` or `every`."""
-        return await scheduling.add(self, {"task": task, "timing": timing, "name": name, "paused": paused})
-
-    async def schedules(self, *, kind: str | None = None, limit: int = 50) -> "list[ScheduleLine]":
-        """Schedules, the newest first."""
-        return await scheduling.list_all(self, kind, limit)
-
-    async def schedule(self, id: str) -> "ShownSchedule":  # noqa: A002
-        """A schedule, with its next runs."""
-        return await scheduling.ask_one(self, "GET", id)
-
-    async def change_schedule(self, id: str, **changes: Unpack[ScheduleKeywords]) -> "ShownSchedule":  # noqa: A002
-        """Change its `task`, `timing` or `name`; the rest stays."""
-        return await scheduling.ask_one(self, "PATCH", id, body=changes)
-
-    async def pause_schedule(self, id: str) -> "ShownSchedule":  # noqa: A002
-        return await scheduling.ask_one(self, "POST", id, "/pause")
-
-    async def resume_schedule(self, id: str) -> "ShownSchedule":  # noqa: A002
-        return await scheduling.ask_one(self, "POST", id, "/resume")
-
-    async def run_schedule(self, id: str) -> "ShownRun":  # noqa: A002
-        """Start it now; its next runs stay as they are planned."""
-        return await scheduling.run(self, id)
-
-    async def schedule_runs(self, id: str, *, limit: int = 50) -> "list[ShownRun]":  # noqa: A002
-        """What became of its runs, the newest first."""
-        return await scheduling.list_runs(self, id, limit)
-
-    async def remove_schedule(self, id: str) -> "ShownSchedule":  # noqa: A002
-        """Delete it with its history. What it has started stays."""
-        return await scheduling.ask_one(self, "DELETE", id)
-
-    async def preview_timing(self, timing: Mapping[str, Any], *, count: int = 10) -> "list[NextRun]":
-        """When a schedule with this timing would run."""
-        return await scheduling.preview(self, {"timing": timing, "count": count})
+        query = {} if status is None else {"status": str(status)}
+        return await self.list_rows("/api/crawls", CrawlList, lambda page: page.crawls, limit, query)
 
     async def import_crawl(
         self, file: str | PathLike[str] | bytes, *, name: str = "", partial: bool = False
@@ -223,149 +146,3 @@ class Client(WebhookCalls):
 
         whole = file if isinstance(file, bytes) else Path(file)
         return await import_file(self, whole, name=name, partial=partial)
-
-    async def add_monitor(
-        self, watch: Mapping[str, Any], **options: Unpack[MonitorKeywords]
-    ) -> "ShownMonitor":
-        """Watch something: `watch` is `{"kind": "page", "url": …}`, or a list, a crawl or a search."""
-        return await monitoring.add(
-            self, {"watch": watch, **body_of("add_monitor", MonitorKeywords, options)}
-        )
-
-    async def monitors(self, *, limit: int = 50) -> "list[MonitorLine]":
-        """Monitors, the newest first."""
-        return await monitoring.list_all(self, limit)
-
-    async def monitor(self, id: str) -> "ShownMonitor":  # noqa: A002
-        return await monitoring.ask_one(self, "GET", id)
-
-    async def change_monitor(self, id: str, **changes: Unpack[MonitorChangeKeywords]) -> "ShownMonitor":  # noqa: A002
-        """Change, pause, resume or mute it; the rest stays."""
-        body = body_of("change_monitor", MonitorChangeKeywords, changes)
-        return await monitoring.ask_one(self, "PATCH", id, body=body)
-
-    async def snooze_monitor(self, id: str, duration: str = "1d") -> "ShownMonitor":  # noqa: A002
-        """Tell nothing for `2h` or `3d`; `0s` ends it."""
-        return await monitoring.ask_one(self, "POST", id, "/snooze", {"for": duration})
-
-    async def check_monitor(self, id: str) -> "MonitorAccepted":  # noqa: A002
-        """Queue a check."""
-        return await monitoring.check(self, id)
-
-    async def remove_monitor(self, id: str) -> "ShownMonitor":  # noqa: A002
-        """Delete it with its history."""
-        return await monitoring.ask_one(self, "DELETE", id)
-
-    async def monitor_changes(self, id: str, *, limit: int = 50) -> "list[ChangeLine]":  # noqa: A002
-        """What it has found, the newest first."""
-        return await monitoring.list_changes(self, id, limit)
-
-    async def monitor_checks(self, id: str, *, limit: int = 50) -> "list[CheckLine]":  # noqa: A002
-        """What became of its last checks: why it fired, and why not."""
-        return await monitoring.list_checks(self, id, limit)
-
-    async def monitor_change(
-        self,
-        id: str,  # noqa: A002
-        change_id: str,
-        *,
-        format: Literal["json", "unified", "markdown"] = "json",  # noqa: A002
-    ) -> "ShownChange":
-        """A change with its difference."""
-        return await monitoring.get_change(self, id, change_id, format)
-
-    async def try_rules(
-        self, before: Mapping[str, Any], after: Mapping[str, Any], **options: Unpack[TrialKeywords]
-    ) -> "TrialAnswer":
-        """What a monitor would say about two pages, each `{"url": …}`, `{"html": …}` or `{"text": …}`."""
-        body = body_of("try_rules", TrialKeywords, options)
-        return await monitoring.try_rules(self, {"before": before, "after": after, **body})
-
-    async def add_site(
-        self, origin: str, *, name: str = "", settings: Mapping[str, Any] | None = None
-    ) -> "ShownSite":
-        """Register a site of yours; `proof_steps` of the answer are the ways to prove it."""
-        body = {"origin": origin, "name": name, "settings": settings or {}}
-        return await site_calls.ask_one(self, "POST", "", body)
-
-    async def sites(self, *, limit: int = 50) -> "list[ShownSite]":
-        """Your sites, the newest first."""
-        return await site_calls.list_all(self, limit)
-
-    async def site(self, id: str) -> "ShownSite":  # noqa: A002
-        return await site_calls.ask_one(self, "GET", site_calls.path_of(id))
-
-    async def change_site(self, id: str, **changes: Unpack[SiteKeywords]) -> "ShownSite":  # noqa: A002
-        """Change its `name` or its `settings`, which are replaced as a whole."""
-        return await site_calls.ask_one(self, "PATCH", site_calls.path_of(id), changes)
-
-    async def prove_site(self, id: str, *, method: str | None = None) -> "ProofAnswer":  # noqa: A002
-        """Look for the proof that it is yours: by `dns`, `file` or `meta`, or everywhere."""
-        return await site_calls.prove(self, id, method)
-
-    async def recache_site(self, id: str, **pages: Unpack[RecacheKeywords]) -> "RecacheAccepted":  # noqa: A002
-        """Render pages again: those of `urls`, below `prefix`, or in `sitemap`."""
-        return await site_calls.recache(self, id, pages)
-
-    async def site_bots(
-        self,
-        id: str,  # noqa: A002
-        *,
-        days: int = 7,
-        by: Literal["hour", "day"] = "day",
-    ) -> "BotAnswer":
-        """What robots asked for and got."""
-        return await site_calls.bots(self, id, {"days": days, "by": by})
-
-    async def remove_site(self, id: str) -> "ShownSite":  # noqa: A002
-        """Remove it, with its reports and its schedule. Cached pages stay."""
-        return await site_calls.ask_one(self, "DELETE", site_calls.path_of(id))
-
-    async def ask(self, method: str, path: str, answers: type[T], body: Any = None) -> T:
-        """Any call of the API: the answer, decoded."""
-        reply = await self.send(method, path, body)
-        return decoded(reply, answers)
-
-    async def send(
-        self, method: str, path: str, body: Any = None, *, accept: str = "application/json"
-    ) -> Reply:
-        """Any call of the API. A POST has a key, so that the server does it once however often it is sent."""
-        headers = {"Accept": accept}
-        if method == "POST":
-            headers[IDEMPOTENCY_KEY] = secrets.token_urlsafe(24)
-        sent = b"" if body is None else msgspec.json.encode(body)
-        reply = await self.transport.send(Call(method, path, headers, sent))
-        raise_for(reply)
-        return reply
-
-    async def job_error(self, job_id: str, otherwise: str) -> GossamerError:
-        """Why a job has failed."""
-        job = await self.ask("GET", f"/api/jobs/{quote(job_id, safe='')}", FailedJob)
-        problem = job.problem
-        if problem is None:
-            return GossamerError(job.error or otherwise, code="JOB_FAILED")
-        reason = {"reason": problem.reason} if problem.reason else {}
-        return GossamerError(problem.message, code=problem.code, hint=problem.hint, details=reason)
-
-
-def decoded(reply: Reply, answers: type[T]) -> T:
-    try:
-        return msgspec.json.decode(reply.body, type=answers)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise unreadable(reply, str(error)) from error
-
-
-class FailureOfJob(msgspec.Struct, rename="camel"):
-    """Why a job has failed."""
-
-    code: str
-    message: str
-    hint: str
-    reason: str | None = None
-
-
-class FailedJob(msgspec.Struct, rename="camel"):
-    """What is needed of a job that has failed."""
-
-    error: str | None = None
-    problem: FailureOfJob | None = None

@@ -11,8 +11,8 @@ from functools import wraps
 from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar, Unpack
 
+from gossamer.client.calls.memory import MemoryCalls
 from gossamer.client.client import Client
-from gossamer.client.memory import MemoryClient
 from gossamer.client.options import RefreshKeywords
 from gossamer.client.runs import BatchRun, CrawlRun, LongRun
 from gossamer.web.crawl.crawl_answer import ShownCrawl
@@ -205,24 +205,24 @@ class SyncBatchRun(SyncRun[BatchRun, BatchResult]):
 class SyncMemory:
     """What agents remember, for programs that wait for each call."""
 
-    def __init__(self, client: MemoryClient, loop: LoopThread) -> None:
+    def __init__(self, client: MemoryCalls, loop: LoopThread) -> None:
         self.client = client
         self.loop = loop
 
-    overview = _blocking(MemoryClient.overview)
-    get = _blocking(MemoryClient.get)
-    get_many = _blocking(MemoryClient.get_many)
-    put = _blocking(MemoryClient.put)
-    put_many = _blocking(MemoryClient.put_many)
-    put_page = _blocking(MemoryClient.put_page)
-    restore = _blocking(MemoryClient.restore)
-    list = _blocking(MemoryClient.list)
-    versions = _blocking(MemoryClient.versions)
-    search = _blocking(MemoryClient.search)
-    delete = _blocking(MemoryClient.delete)
-    delete_namespace = _blocking(MemoryClient.delete_namespace)
-    delete_everything = _blocking(MemoryClient.delete_everything)
-    load = _blocking(MemoryClient.load)
+    overview = _blocking(MemoryCalls.overview)
+    get = _blocking(MemoryCalls.get)
+    get_many = _blocking(MemoryCalls.get_many)
+    put = _blocking(MemoryCalls.put)
+    put_many = _blocking(MemoryCalls.put_many)
+    put_page = _blocking(MemoryCalls.put_page)
+    restore = _blocking(MemoryCalls.restore)
+    list = _blocking(MemoryCalls.list)
+    versions = _blocking(MemoryCalls.versions)
+    search = _blocking(MemoryCalls.search)
+    delete = _blocking(MemoryCalls.delete)
+    delete_namespace = _blocking(MemoryCalls.delete_namespace)
+    delete_everything = _blocking(MemoryCalls.delete_everything)
+    load = _blocking(MemoryCalls.load)
 
     def export(self, namespace: str | None = None) -> Iterator[MemoryEntry]:
         """All entries with their values."""

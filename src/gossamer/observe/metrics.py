@@ -7,7 +7,6 @@ Some numbers are the same in all processes, because they are read from the datab
 index, alerts. They have a registry of their own, which child processes do not hand to their parent.
 """
 
-import math
 import platform
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, TypeVar
@@ -26,6 +25,7 @@ from prometheus_client import (
 from prometheus_client.metrics import MetricWrapperBase
 
 from gossamer.observe.exposition import Exposition
+from gossamer.observe.stored_gauges import StoredGauges
 
 SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 LONG_SECONDS: Final = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0, 1800.0, 3600.0)
@@ -55,6 +55,7 @@ class Metrics:
         self.registry = CollectorRegistry()  # of this process
         self.shared = CollectorRegistry()  # the same in all processes
         self.exposition = Exposition(self.registry, self.shared)
+        self.stored = StoredGauges(self.shared)
         self._declare_serving()
         self._declare_working()
         self._declare_browsing()
@@ -206,28 +207,6 @@ class Metrics:
             "status",
             shared=True,
         )
-        self._repairs = self._gauge(
-            "gossamer_repairs_waiting",
-            "Rendered pages that a tier still owes something, and orphan blobs that are due to be dropped.",
-            "what",
-            shared=True,
-        )
-        self._unindexed = self._gauge(
-            "gossamer_index_waiting_batches", "Batches of crawled pages to be indexed.", shared=True
-        )
-        self._index_oldest = self._gauge(
-            "gossamer_index_oldest_seconds", "How long the oldest of them has been waiting.", shared=True
-        )
-        self._silent_workers = self._gauge(
-            "gossamer_silent_workers", "Workers that fell silent within the last hour.", shared=True
-        )
-        self._held_crawls = self._gauge(
-            "gossamer_held_crawls", "Crawls that a quota has paused.", "quota", shared=True
-        )
-        self._backup_age = self._gauge(
-            "gossamer_backup_age_seconds", "Age of the last backup; NaN if it is not known.", shared=True
-        )
-        self._backup_age.set(math.nan)
         self._alerts = self._gauge(
             "gossamer_alerts", "Alerts that are raised.", "rule", "severity", shared=True
         )
@@ -319,29 +298,11 @@ class Metrics:
     def webhook(self, outcome: str) -> None:
         self._webhooks.labels(outcome).inc()
 
-    def repairs(self, *, pages: int, blobs: int) -> None:
-        self._repairs.labels("pages").set(pages)
-        self._repairs.labels("blobs").set(blobs)
-
-    def index_lag(self, batches: int, oldest_seconds: float) -> None:
-        self._unindexed.set(batches)
-        self._index_oldest.set(oldest_seconds)
-
-    def held_crawls(self, by_quota: Mapping[str, int]) -> None:
-        for quota, count in by_quota.items():
-            self._held_crawls.labels(quota).set(count)
-
-    def silent_workers(self, count: int) -> None:
-        self._silent_workers.set(count)
-
     def certificate(self, host: str, seconds: float) -> None:
         self._certificates.labels(host).set(seconds)
 
     def forget_certificates(self) -> None:
         self._certificates.clear()
-
-    def backup_age(self, seconds: float) -> None:
-        self._backup_age.set(seconds)
 
     def alerts(self, raised: Mapping[tuple[str, str], int]) -> None:
         """How many are raised, by rule and severity, with zeros for the others."""

@@ -282,7 +282,8 @@ class Settings:
     keep_audits: Lifetime = setting(Lifetime(90 * DAY), "How long audits are kept, with the crawls of sites", parse=lifetime())
     keep_jobs: Lifetime = setting(Lifetime(30 * DAY), "How long jobs are kept after their end, with their events and the results of batches", parse=lifetime())
     keep_schedule_runs: Lifetime = setting(Lifetime(90 * DAY), "How long the history of a schedule is kept; of each, at most the last 200 runs", parse=lifetime())
-    keep_changes: Lifetime = setting(Lifetime(365 * DAY), "How long changes that monitors found are kept, with the pages before and after; of each monitor, at most the last 200", parse=lifetime())
+    keep_deliveries: Lifetime = setting(Lifetime(30 * DAY), "How long the log of webhooks is kept: what was sent to whom, and what became of it", parse=lifetime(DAY))
+    keep_changes: Lifetime = setting(Lifetime(365 * DAY), "How long changes that monitors found are kept, with the pages before and after, and their checks; of each monitor, at most the last 200", parse=lifetime())
     keep_site_visits: Lifetime = setting(Lifetime(90 * DAY), "How long the visits of robots to a site are kept, by the hour", parse=lifetime())
     keep_robots: Lifetime = setting(Lifetime(30 * DAY), "How long the robots.txt of a host is kept that is not crawled any more", parse=lifetime())
 

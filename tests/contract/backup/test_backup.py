@@ -2,6 +2,7 @@
 
 import asyncio
 import io
+import time
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from tests.contract.backup.backup_ground import (
     opened,
     row_of,
 )
+from tests.contract.memory.memory_ground import open_ground as remembering
 from tests.servers.s3 import Moto
 
 from gossamer.flows.data.backup.drill import compare_counts, read_page
@@ -86,6 +88,34 @@ async def test_everything_comes_back(
         == ["https://sub.example.com/0"]
     )
     await new.database.migrate()  # the restore has ended
+
+
+@pytest.mark.parametrize(("source", "target"), [("sqlite", "postgres"), ("postgres", "sqlite")])
+async def test_memory_is_read_searched_and_written_on_after_a_restore(
+    open_installation: OpenInstallation, tmp_path: Path, source: str, target: str
+) -> None:
+    old, new = open_installation(source), open_installation(target)
+    await old.database.migrate()
+    before = await remembering(old.database)
+    now = int(time.time() * 1000)
+    for value in ("a rope of hemp", "a rope of silk"):
+        await before.put("rope", value, format="text", tags=("gear",), now=now)
+    await before.put("rope", "a rope of theirs", format="text", by=before.theirs, now=now)
+    async with opened(str(tmp_path / "memory"), "", {}) as place:
+        await old.back_up(place)
+        await new.restore(place)
+    after = await remembering(new.database)
+    assert await after.value("rope", now=now) == "a rope of silk"
+    assert await after.found("silk") == ["rope"]
+    assert (await after.size(), await after.size(after.theirs)) == (
+        await before.size(),
+        await before.size(before.theirs),
+    )
+    versions = await after.memory.versions(after.ours, ("notes", "rope"), now=now)
+    assert [one.version for one in versions] == [2, 1]
+    assert (await after.put("rope", "a rope of flax", format="text", if_version=2, now=now)).version == 3
+    assert await after.found("flax") == ["rope"]
+    assert await after.found("silk") == []
 
 
 @pytest.mark.parametrize(("source", "target"), [("sqlite", "postgres"), ("postgres", "sqlite")])

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from sqlalchemy import update
 from tests.contract.crawl.crawl_ground import NOW, Ground, urls
 from tests.contract.crawl.refresh_ground import (
     SPEC,
@@ -16,8 +17,11 @@ from tests.contract.crawl.refresh_ground import (
     versions_of,
 )
 
+from gossamer.state.crawl.crawl_tables import crawls
 from gossamer.state.crawl.refresh import due_pages, page_versions
 from gossamer.state.crawl.refresh.refresh_tables import fresh_pages, refresh_days
+from gossamer.state.crawl.removal import expired, purge
+from gossamer.state.crawl.removal.purge import PurgeFilter
 from gossamer.state.crawl.settling import HostSettlement
 from gossamer.state.db.database import Database
 from gossamer.web.crawl.refresh.page_change import PageChange
@@ -120,3 +124,24 @@ async def test_pages_that_were_stored_before_are_kept_fresh_too(ground: Ground) 
     await settle(ground, lease, ends, NOW)
     assert await ground.rows(fresh_pages) == []
     assert await put(ground, replace(await again(ground, crawl), spec=SPEC), NOW + 3 * DAY_MS) == 2
+
+
+async def test_pages_that_are_kept_fresh_do_not_age_until_they_are_gone(ground: Ground) -> None:
+    """A page that has not changed for long was stored long ago, and is what the site has today."""
+    crawl = await begin(ground, 1)
+    later, old = NOW + 100 * DAY_MS, PurgeFilter(before=NOW + 90 * DAY_MS, aged=True)
+
+    async def aged() -> tuple[int, int]:
+        async with ground.database.read() as connection:
+            pages, _ = await expired.count_pages(connection, NOW + 90 * DAY_MS)
+            return pages, (await purge.count(connection, old)).pages
+
+    await revisit(ground, crawl, NOW + DAY_MS, PageChange.UNCHANGED)
+    assert await aged() == (0, 0)
+    async with ground.database.write() as connection:
+        await connection.execute(update(fresh_pages).values(gone_at=later))
+    assert await aged() == (1, 1)
+    async with ground.database.write() as connection:
+        await connection.execute(update(fresh_pages).values(gone_at=None))
+        await connection.execute(update(crawls).values(keeps_fresh=False))
+    assert await aged() == (1, 1)

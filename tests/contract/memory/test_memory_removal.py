@@ -1,5 +1,8 @@
 """Deleting memory, on both databases: hidden at once, and nothing is left, however often it is killed."""
 
+import asyncio
+from contextlib import suppress
+
 import pytest
 from sqlalchemy import select
 from tests.contract.memory.memory_ground import NOW, MemoryGround
@@ -71,6 +74,32 @@ async def test_everything_is_hidden_at_once_and_a_new_store_begins(
         "search_lexicon",
         "search_tenants",
     ]  # of the new one
+
+
+async def test_a_removal_that_is_killed_at_any_step_is_finished_by_the_next(
+    ground: MemoryGround, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(removal_rows, "ROWS_AT_ONCE", 2)
+    await fill(ground)
+    deletion = await accept(ground)
+    removing = MemoryRemoval(ground.database)
+    for lives in range(1, 100):
+        left = lives
+
+        async def die(name: str, percent: int) -> None:
+            """The process is killed at the first step, then at the second, and so on."""
+            nonlocal left
+            left -= 1
+            if not left:
+                raise asyncio.CancelledError
+
+        with suppress(asyncio.CancelledError):
+            await removing.remove(deletion, die)
+            break
+    assert 1 < lives < 99
+    async with ground.database.write() as connection:
+        await removing.finish(connection, deletion)
+    assert await what_is_left(ground) == []
 
 
 async def test_a_tenant_goes_with_its_memory(ground: MemoryGround) -> None:

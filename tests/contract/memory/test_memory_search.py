@@ -1,12 +1,20 @@
 """Searching memory, on both databases: the same ranking as for pages, and never mixed with them."""
 
+import io
 import time
+from dataclasses import replace
 
 from tests.contract.memory.memory_ground import MemoryGround
+from tests.servers.embeddings_api import MODEL, embeddings_api
 
 from gossamer.flows.data.removal.memory_removal import MemoryRemoval, forgetting
+from gossamer.flows.embeddings.embedding_indexer import EmbeddingIndexer
+from gossamer.flows.embeddings.embedding_source import EmbeddingSource
 from gossamer.flows.webhooks.webhook_keys import owner_of
+from gossamer.observe.logs import Log
+from gossamer.reach.services.embeddings import EmbeddingService
 from gossamer.state.search.search_document import IndexedDocument
+from gossamer.state.search.search_vectors import SearchVectors
 from gossamer.web.search.question import Question
 
 GUIDE = """Ropes for beginners.
@@ -115,3 +123,27 @@ async def test_a_deleted_namespace_is_not_found_while_its_rows_are_removed(groun
     await ground.put("todo", "hemp again", now=int(time.time() * 1000))  # in a new namespace of this name
     assert await ground.found("hemp") == ["todo"]
     assert (await ground.size())[0] == 2
+
+
+async def test_entries_are_found_by_what_they_mean_and_by_their_words_together(
+    ground: MemoryGround,
+) -> None:
+    now = int(time.time() * 1000)
+    await ground.put("help", "the physician is in room nine", format="text", now=now)
+    await ground.put("words", "doctors of words write dictionaries", format="text", now=now)
+    await ground.put("lunch", "soup and bread", format="text", now=now)
+    await ground.put("secret", "a physician of somebody else", format="text", by=ground.theirs, now=now)
+    log = Log(io.StringIO())
+    async with embeddings_api() as api:
+        model = EmbeddingService(MODEL, base_url=api.base_url)
+        vectors = SearchVectors(ground.database)
+        indexer = EmbeddingIndexer("one", model, vectors, ground.database, log, lambda: float(now))
+        while await indexer.embed_waiting():
+            pass
+        meaning = EmbeddingSource(model, vectors, 0.25, lambda: float(now))
+        search = replace(ground.search, meaning=meaning)
+        found = await search.find(ground.ours, Question.parse("doctors", limit=10), (), ())
+        assert {one.entry.key for one in found.found} == {"help", "words"}
+        narrowed = await search.find(ground.ours, Question.parse("doctors", limit=10), ("elsewhere",), ())
+        assert narrowed.found == ()
+        await model.close()

@@ -30,6 +30,7 @@ from gossamer.web.monitors.monitor_request import NewMonitor
 from gossamer.web.monitors.monitor_spec import MonitoredPage
 
 BY = Actor("test")
+SECONDS = 60.0
 BODY = "<html><head><title>Shop</title></head><body><main><h1>Pack</h1>{}</main></body></html>"
 FILLER = "".join(
     f"<p>Sentence number {n} tells something about the pack that stays the same.</p>" for n in range(9)
@@ -102,6 +103,17 @@ class MonitorGround:
         result: dict[str, Any] = msgspec.json.decode(job.result_json or "{}")
         return result
 
+    async def crawl_until_done(self, crawl_id: str) -> None:
+        stop = asyncio.Event()
+        crawling = asyncio.create_task(self.service.crawl_worker().run(stop))
+        try:
+            async with asyncio.timeout(SECONDS):
+                while (crawl := await self.service.crawls.get(crawl_id)) is None or crawl.state != "done":
+                    await asyncio.sleep(0.02)
+        finally:
+            stop.set()
+            await crawling
+
     async def changes(self, monitor_id: str) -> list[StoredChange]:
         return await self.service.monitors.list_changes(self.caller, monitor_id, before=None, limit=50)
 
@@ -135,6 +147,7 @@ async def open_ground(database_url: str, folder: Path) -> AsyncIterator[MonitorG
         "data_dir": str(folder),
         "egress_allow": "127.0.0.0/8",
         "egress_ports": "*",
+        "crawl_delay": "0",
     }
     async with ChangingOrigin().running() as origin, open_service(log, **flags) as service:
         issued = await service.keys.create(NewKey(email="a@example.com", role="user", tier=Tier.PRO), BY)

@@ -1,11 +1,12 @@
 """Monitors: what really changed is told once; what could not be read is never a change."""
 
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 from sqlalchemy import func, select
-from tests.contract.monitors.monitor_ground import BY, MonitorGround, open_ground
+from tests.contract.monitors.monitor_ground import BODY, BY, FILLER, MonitorGround, open_ground
 
 from gossamer.flows.tenants.admit import Caller
 from gossamer.problems import Problem
@@ -13,10 +14,12 @@ from gossamer.state.db.columns import metadata
 from gossamer.state.jobs.deletions import Deletion, DeletionKind
 from gossamer.state.monitors import monitors, snapshots
 from gossamer.state.schedules import schedules
+from gossamer.state.search.search_document import IndexedDocument
 from gossamer.state.tenants.activity import Via
 from gossamer.state.tenants.tenants import Role, Tier
+from gossamer.web.crawl.spec import CrawlSpec
 from gossamer.web.monitors.monitor_request import MonitorChange
-from gossamer.web.monitors.monitor_spec import LookOptions, MonitoredList, MonitoredSearch
+from gossamer.web.monitors.monitor_spec import LookOptions, MonitoredCrawl, MonitoredList, MonitoredSearch
 from gossamer.web.monitors.rules.change_rule import (
     FieldsRule,
     NumberRule,
@@ -167,6 +170,48 @@ async def test_results_of_a_search_appear(ground: MonitorGround) -> None:
     monitor = (await ground.add(watch=MonitoredSearch(query="pack"))).monitor
     assert (await ground.run_next())["result"] == "first"
     assert (await ground.check(monitor.id))["result"] == "same"
+    found = IndexedDocument(
+        url="https://shop.example/pack",
+        title="A pack",
+        description="",
+        text="a pack for long walks",
+        language="en",
+        seen_at=time.time(),
+    )
+    ground.service.index.note(ground.caller.tenant_id, found)
+    await ground.service.index.flush()
+    assert (await ground.check(monitor.id))["changes"] == 1
+    (change,) = await ground.changes(monitor.id)
+    assert change.verdict.reasons[0].new == "A pack (https://shop.example/pack)"
+    assert (await ground.check(monitor.id))["result"] == "same"
+
+
+async def test_pages_of_a_crawl_appear_change_and_disappear(ground: MonitorGround) -> None:
+    ground.origin.show("<p>Home</p><a href=/a>A</a> <a href=/b>B</a>")
+    ground.origin.pages |= {f"/{name}": BODY.format(f"<p>First {name}</p>{FILLER}") for name in "abc"}
+    ground.origin.pages["/robots.txt"] = ""
+    spec = CrawlSpec(seeds=(ground.origin.url,), refresh="auto", sitemaps=False)
+    crawl = await ground.service.seeder.start(ground.caller, spec, BY)
+    await ground.crawl_until_done(crawl.id)
+    monitor = (await ground.add(watch=MonitoredCrawl(crawl.id))).monitor
+    first = await ground.run_next()
+    assert (first["result"], first["pages"]) == ("first", 3)
+    assert (await ground.check(monitor.id))["result"] == "same"
+    ground.origin.show("<p>Home</p><a href=/a>A</a> <a href=/b>B</a> <a href=/c>C</a>")
+    ground.origin.pages["/a"] = BODY.format(f"<p>Second a</p>{FILLER}")
+    refreshed = await ground.service.crawls.get(crawl.id)
+    assert refreshed is not None
+    await ground.service.crawl_refresher.refresh(refreshed, ground.caller, BY)
+    await ground.crawl_until_done(crawl.id)
+    await ground.check(monitor.id)
+    told = {
+        change.url.removeprefix(ground.origin.url): [reason.kind.value for reason in change.verdict.reasons]
+        for change in await ground.changes(monitor.id)
+    }
+    assert told.keys() >= {"a", "c"}
+    assert (told["a"], told["c"]) == (["text_changed"], ["page_appeared"])
+    assert "b" not in told
+    assert (await ground.check(monitor.id))["result"] == "same"
 
 
 async def test_muted_and_snoozed_monitors_record_and_tell_nobody(ground: MonitorGround) -> None:
@@ -282,8 +327,9 @@ async def test_old_changes_go_by_retention(ground: MonitorGround) -> None:
     ground.origin.show("<p>Two</p>")
     await ground.check(monitor.id)
     removed = await ground.service.retention.enforce(now=int(4e12))
-    assert removed["changes"] == 1
+    assert removed["changes"] == 3  # a change, and two checks
     assert await ground.changes(monitor.id) == []
+    assert await ground.checks(monitor.id) == []
     listed = await ground.service.monitors.list_snapshots(ground.caller, monitor.id, before=None, limit=9)
     assert [one.is_current for one in listed] == [True]
 

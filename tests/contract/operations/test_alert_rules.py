@@ -12,12 +12,13 @@ from pathlib import Path
 
 import pytest
 import trustme
-from sqlalchemy import delete, insert, text
+from sqlalchemy import delete, insert, text, update
 from tests.contract.crawl.crawl_ground import Ground, urls
 
 from gossamer.flows.alerts.evaluator import AlertEvaluator
 from gossamer.flows.alerts.rules import RULES, Thresholds
 from gossamer.flows.alerts.situation import Surveyor
+from gossamer.flows.schedules.scheduler import FAILING
 from gossamer.flows.upkeep.health import Checkup, Probe, Shortfall
 from gossamer.observe.logs import Log
 from gossamer.observe.metrics import Metrics
@@ -31,7 +32,16 @@ from gossamer.state.jobs import heartbeats
 from gossamer.state.jobs.job import NewJob
 from gossamer.state.jobs.jobs import Jobs
 from gossamer.state.operations import alert_rows, duties
+from gossamer.state.schedules.schedule_tables import schedules
+from gossamer.state.schedules.schedules import NewSchedule, ScheduleMaker
+from gossamer.state.schedules.schedules import add as add_schedule
+from gossamer.state.tenants.activity import Via
 from gossamer.state.wakeups.wakeups import open_wakeups
+from gossamer.state.webhooks import endpoint_health, endpoints
+from gossamer.state.webhooks.endpoints import WebhookEndpoint
+from gossamer.web.schedules.schedule_words import ScheduleKind
+from gossamer.web.schedules.timing import Timing
+from gossamer.web.webhooks.attempt import AttemptReason
 
 MINUTES = 12  # in which every rule has lost its patience
 WORKER = "a-worker"
@@ -204,6 +214,40 @@ async def index_pages(world: World) -> None:
         await connection.execute(delete(unindexed))
 
 
+async def fail_a_schedule(world: World) -> None:
+    async with world.database.write() as connection:
+        await connection.execute(delete(schedules))
+        maker = ScheduleMaker(Via.KEY, "k")
+        new = NewSchedule(
+            tenant_id=world.ground.tenant,
+            owner=world.ground.tenant,
+            kind=ScheduleKind.CRAWL,
+            timing=Timing(every="1h"),
+            maker=maker,
+        )
+        await add_schedule(connection, new)
+        await connection.execute(update(schedules).values(failures=FAILING))
+
+
+async def start_a_run(world: World) -> None:
+    await world.write("UPDATE schedules SET failures = 0")
+
+
+async def lose_a_receiver(world: World) -> None:
+    async with world.database.write() as connection:
+        if await endpoint_health.count_failing(connection, 0, now=round(world.now * 1000)):
+            return
+        tenant = world.ground.tenant
+        new = WebhookEndpoint(tenant_id=tenant, owner=tenant, url="http://127.0.0.1:9/", events=("*",))
+        await endpoints.add(connection, new)
+        failed_at = round((world.now - 3600) * 1000)
+        await endpoint_health.note_failure(connection, new.id, AttemptReason.TIMEOUT, now=failed_at)
+
+
+async def find_the_receiver(world: World) -> None:
+    await world.write("UPDATE webhook_endpoints SET failing_since = NULL")
+
+
 SCENES: dict[str, tuple[str, Change, Change]] = {
     "service_down": ("blobs", lose_a_service, find_all_services),
     "service_degraded": ("cache", miss_something, find_all_services),
@@ -215,8 +259,15 @@ SCENES: dict[str, tuple[str, Change, Change]] = {
     "disk_low": ("data", fill_the_disk, clear_the_disk),
     "backup_old": ("backup", forget_backups, make_a_backup),
     "index_behind": ("index", leave_pages_unindexed, index_pages),
+    "schedules_failing": ("schedules", fail_a_schedule, start_a_run),
+    "webhooks_failing": ("webhooks", lose_a_receiver, find_the_receiver),
 }
-ELSEWHERE = {"certificate", "server_errors", "unseen"}  # below; and what only Prometheus can see
+ELSEWHERE = {
+    "certificate",
+    "server_errors",
+    "unseen",
+    "webhooks_given_up",
+}  # below; and what only Prometheus can see
 
 
 def test_every_rule_has_a_scene() -> None:

@@ -85,7 +85,7 @@ async def test_pages_go_when_their_time_has_come(world: World) -> None:
 
 async def test_forever_is_forever(world: World) -> None:
     kept = ("completed_urls", "failed_urls", "bodies", "pages", "minutes", "audits", "jobs", "robots")
-    names = (*kept, "schedule_runs", "site_visits", "changes")
+    names = (*kept, "schedule_runs", "site_visits", "changes", "deliveries")
     before = await world.rows()
     assert await world.retention(**dict.fromkeys(names, "forever")).enforce(now=NOW + 10_000 * DAY) == {}
     assert await world.rows() == before

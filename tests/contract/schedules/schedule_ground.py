@@ -3,7 +3,9 @@
 import io
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Any
 
+import msgspec
 from sqlalchemy import func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
@@ -22,6 +24,9 @@ from gossamer.state.schedules.schedules import NewSchedule, Schedule, ScheduleMa
 from gossamer.state.tenants import tenants
 from gossamer.state.tenants.activity import Via
 from gossamer.state.tenants.tenants import Key, Role, Tier
+from gossamer.state.webhooks import endpoints
+from gossamer.state.webhooks.endpoints import WebhookEndpoint
+from gossamer.state.webhooks.webhook_tables import webhook_deliveries
 from gossamer.web.schedules.schedule_words import ScheduleKind
 from gossamer.web.schedules.timing import Timing
 
@@ -96,6 +101,21 @@ class ScheduleGround:
         return [
             (run.trigger.value, run.status.value, run.reason, run.missed) for run in await self.runs(schedule)
         ]
+
+    async def listen(self, *events: str) -> None:
+        """Somebody of the tenant listens to these."""
+        new = WebhookEndpoint(
+            tenant_id=self.tenant, owner=self.tenant, url="http://127.0.0.1:9/", events=events
+        )
+        async with self.database.write() as connection:
+            await endpoints.add(connection, new, now=NOW)
+
+    async def events(self) -> list[tuple[str, Any]]:
+        """What is to be told: type and data, the oldest first."""
+        rows = webhook_deliveries.c
+        async with self.database.read() as connection:
+            found = await connection.execute(select(rows.event, rows.body).order_by(rows.id))
+        return [(row.event, msgspec.json.decode(row.body)) for row in found]
 
     async def started(self) -> int:
         async with self.database.read() as connection:

@@ -67,6 +67,7 @@ async def test_what_cannot_be_started_is_a_failed_run_with_the_code_and_leaves_n
     ground: ScheduleGround, at: str
 ) -> None:
     schedule = await ground.add()
+    await ground.listen("schedule.failed")
     setattr(ground.starter, at, refusal())
     for count in range(1, FAILING + 2):
         await ground.scheduler.fire_due(now=NOW + count * HOUR)
@@ -77,6 +78,10 @@ async def test_what_cannot_be_started_is_a_failed_run_with_the_code_and_leaves_n
     async with ground.database.read() as connection:
         told = await activity.list_activity(connection, ActivityFilter(action="schedule.failing"))
     assert [entry.subject for entry in told] == [schedule.id]
+    events = await ground.events()
+    assert [(event, data["reason"], data["failures"]) for event, data in events] == [
+        ("schedule.failed", "QUOTA_EXCEEDED", count) for count in range(1, FAILING + 2)
+    ]
     setattr(ground.starter, at, None)
     await ground.scheduler.fire_due(now=NOW + (FAILING + 2) * HOUR)
     assert (await ground.get(schedule)).failures == 0
@@ -196,6 +201,7 @@ async def test_many_schedulers_fire_each_run_once(ground: ScheduleGround) -> Non
 
 async def test_a_disabled_key_stops_its_schedules_and_says_why(ground: ScheduleGround) -> None:
     schedule = await ground.add()
+    await ground.listen("schedule.*")
     async with ground.database.write() as connection:
         await tenants.disable_key(connection, ground.key.id, "lost", now=NOW)
     await ground.scheduler.fire_due(now=NOW + HOUR)
@@ -205,6 +211,8 @@ async def test_a_disabled_key_stops_its_schedules_and_says_why(ground: ScheduleG
     async with ground.database.read() as connection:
         told = await activity.list_activity(connection, ActivityFilter(action="schedule.stopped"))
     assert [entry.detail for entry in told] == ["key_disabled"]
+    ((event, data),) = await ground.events()
+    assert (event, data["scheduleId"], data["reason"]) == ("schedule.stopped", schedule.id, "key_disabled")
 
 
 async def test_a_key_that_expires_stops_its_schedules(ground: ScheduleGround) -> None:

@@ -51,9 +51,9 @@ class Office:
 
 @asynccontextmanager
 async def open_office(
-    database: Database, *, clock: Callable[[], float] = lambda: NOW / 1000
+    database: Database, *, clock: Callable[[], float] = lambda: NOW / 1000, names: Names | None = None
 ) -> AsyncIterator[Office]:
-    names, metrics = Names(()), Metrics("0")
+    names, metrics = names or Names(()), Metrics("0")
     dialer = Dialer(names, allow=(ip_network("127.0.0.1/32"),), ports="*")
     client = PostClient(dialer, "Gossamer/0 (tests)")
     composer = Composer(database, WebhookKeys(database), {"gossamer": NativeEvents(PUBLIC_URL)})

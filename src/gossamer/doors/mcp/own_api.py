@@ -51,6 +51,10 @@ class OwnApi:
         self.receipt = reply.headers.get(_RECEIPT, self.receipt)
         return msgspec.json.decode(reply.body)
 
+    async def patch(self, path: str, body: Any) -> Any:
+        reply = await self._send(Call("PATCH", path, {}, msgspec.json.encode(body)))
+        return msgspec.json.decode(reply.body)
+
     async def text(self, path: str) -> str:
         return (await self._send(Call("GET", path))).body.decode("utf-8", "replace")
 

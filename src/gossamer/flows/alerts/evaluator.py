@@ -87,7 +87,6 @@ class AlertEvaluator:
             changes = await alert_rows.apply(connection, sightings, now=now)
             await self._tell(connection, changes, now)
             await alert_rows.forget_old(connection, now=now)
-            await deliveries.forget_old(connection, now=now)
             await endpoints.forget_headers(connection, now=now)
             await endpoints.adopt(connection)
         self._log(changes)

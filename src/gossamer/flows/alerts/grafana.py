@@ -65,6 +65,12 @@ PANELS: Final = (
         "short",
         {"{{breaker}}": "max by (breaker) (gossamer_breaker_state) > 0"},
     ),
+    Panel(
+        "Webhooks a second",
+        "reqps",
+        {"{{outcome}}": "sum by (outcome) (rate(gossamer_webhook_attempts_total[5m]))"},
+    ),
+    Panel("Failing", "short", {"{{what}}": "max by (what) (gossamer_failing)"}),
     Panel("Waiting for repair", "short", {"{{what}}": "max by (what) (gossamer_repairs_waiting)"}),
     Panel(
         "Restarts in an hour",

@@ -146,6 +146,18 @@ def _find_lag(situation: Situation, _: Thresholds) -> Iterator[Trouble]:
         yield Trouble("index", f"{lag.batches} batches wait, the oldest for {minutes:.0f} minutes")
 
 
+def _find_failing_schedules(situation: Situation, _: Thresholds) -> Iterator[Trouble]:
+    count = situation.stored.failing_schedules
+    if count:
+        yield Trouble("schedules", f"{count} could not start their last runs, three or more in a row")
+
+
+def _find_failing_webhooks(situation: Situation, _: Thresholds) -> Iterator[Trouble]:
+    count = situation.stored.failing_webhooks
+    if count:
+        yield Trouble("webhooks", f"{count} have failed for more than an hour")
+
+
 _ANSWERS: Final = "sum(increase(gossamer_crawl_answers_total{}[5m]))"
 _BAD: Final = '{status=~"4xx|5xx"}'
 
@@ -291,6 +303,33 @@ RULES: Final = (
         5 * MINUTE,
         _find_lag,
         lambda _: f"max(gossamer_index_oldest_seconds) > {INDEX_SECONDS:g}",
+    ),
+    Rule(
+        "schedules_failing",
+        AlertSeverity.WARNING,
+        "Schedules cannot start their work",
+        "`GET /api/activity?action=schedule.failing` names them; their history says why.",
+        0.0,
+        _find_failing_schedules,
+        lambda _: 'max(gossamer_failing{what="schedules"}) > 0',
+    ),
+    Rule(
+        "webhooks_failing",
+        AlertSeverity.WARNING,
+        "Receivers of webhooks do not answer",
+        "The log of deliveries says why. If it is all of them, look at the way out of this network.",
+        0.0,
+        _find_failing_webhooks,
+        lambda _: 'max(gossamer_failing{what="webhooks"}) > 0',
+    ),
+    Rule(
+        "webhooks_given_up",
+        AlertSeverity.WARNING,
+        "Events were given up",
+        "Nobody has heard of them. `gossamer webhooks retry` sends them again.",
+        0.0,
+        None,
+        lambda _: 'sum(increase(gossamer_webhook_attempts_total{outcome="given_up"}[1h])) > 0',
     ),
 )  # fmt: skip
 BY_NAME: Final = {rule.name: rule for rule in RULES}

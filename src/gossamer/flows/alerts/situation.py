@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from gossamer.flows.schedules.scheduler import FAILING
 from gossamer.flows.upkeep.health import Checkup, ProbeResult
 from gossamer.reach.net.certificates import CertificateState
 from gossamer.state.backup.records import last_backup
@@ -17,16 +18,19 @@ from gossamer.state.db.database import Database
 from gossamer.state.jobs import heartbeats, job_table, work_now
 from gossamer.state.jobs.heartbeats import Heartbeat
 from gossamer.state.jobs.job import JobState
+from gossamer.state.memory import stores
+from gossamer.state.memory.stores import StoredSize
 from gossamer.state.pages import page_rows
+from gossamer.state.schedules import schedules
 from gossamer.state.search import index_queue
 from gossamer.state.search.index_queue import IndexLag
 from gossamer.state.tenants import quota_rows
+from gossamer.state.webhooks import endpoint_health
 
 ANSWER_MINUTES: Final = 5  # whole ones, over which answers to crawls are counted
 SILENT_SECONDS: Final = 120.0  # without a heartbeat, a worker that has not said goodbye is silent
 FORGET_SECONDS: Final = 3600.0  # after which nobody expects it to come back
-
-# When the last backup ended, in milliseconds; None if there was none.
+FAILING_SECONDS: Final = 3600.0  # for which a webhook has failed
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,9 @@ class StoredState:
     pages_to_repair: int = 0
     blobs_to_drop: int = 0
     held_crawls: Mapping[str, int] = field(default_factory=dict)  # by the quota that has paused them
+    failing_schedules: int = 0
+    failing_webhooks: int = 0
+    memory: StoredSize = field(default_factory=StoredSize)
     last_backup: float | None = None  # Unix seconds
 
 
@@ -102,6 +109,9 @@ class Surveyor:
                 pages_to_repair=await page_rows.count_due(connection),
                 blobs_to_drop=await orphan_blobs.count_due(connection),
                 held_crawls=await quota_rows.count_held(connection),
+                failing_schedules=await schedules.count_failing(connection, FAILING),
+                failing_webhooks=await endpoint_health.count_failing(connection, FAILING_SECONDS),
+                memory=await stores.total(connection),
                 last_backup=None if backup is None else backup.snapshot_at / 1000,
             )
 

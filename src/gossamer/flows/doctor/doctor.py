@@ -66,6 +66,7 @@ class Doctor:
             "clock": lambda: machine.examine_clock(database),
             "workers": lambda: choices.examine_workers(database, self.kinds, serves=serves),
             "backup": lambda: choices.examine_backups(database, settings, time.time()),
+            "agents' memory": lambda: services.examine_memories(database),
             **self._optional(),
         }
 

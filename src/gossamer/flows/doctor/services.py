@@ -16,6 +16,7 @@ from gossamer.settings.settings import Settings
 from gossamer.state.blobs.blobs import Blobs
 from gossamer.state.db.database import Database, DatabaseTooNew
 from gossamer.state.kv.hot import Hot
+from gossamer.state.memory import stores
 
 OLDEST_REDIS: Final = (7, 0)
 COMMON_SCRIPTS: Final = (
@@ -58,6 +59,15 @@ async def _examine_schema(database: Database) -> Diagnosis:
         finding = f"it has revision {plan.revision}; this release has {plan.head}"
         return improvable(SCHEMA, finding, "Run `gossamer migrate`, or start a server, which does it too.")
     return ok(SCHEMA, f"revision {plan.revision}, the newest")
+
+
+async def examine_memories(database: Database) -> Diagnosis:
+    """What agents have remembered, all together."""
+    async with database.read() as connection:
+        size = await stores.total(connection)
+    if not size.entries:
+        return ok("agents' memory", "nothing is remembered yet")
+    return ok("agents' memory", f"{size.entries:,} entries, {size.bytes / 1e6:,.1f} MB of values")
 
 
 async def examine_hot(hot: Hot) -> list[Diagnosis]:

@@ -17,6 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer import problems
 from gossamer.flows.schedules.makers import find_maker
+from gossamer.flows.schedules.schedule_news import tell_failed, tell_stopped
 from gossamer.flows.schedules.starter import Firing, Start, Starters
 from gossamer.observe.logs import Log
 from gossamer.problems import Problem, Unavailable
@@ -171,6 +172,8 @@ class Scheduler:
                 await leases.advance(connection, lease, planned)
                 return None
             await leases.finish(connection, lease, run)
+            if run.status is RunStatus.FAILED:
+                await tell_failed(connection, schedule, run)
             if run.status is RunStatus.FAILED and schedule.failures + 1 == FAILING:
                 detail = f"{FAILING} times in a row: {run.reason}"
                 await _record(connection, schedule, Action.SCHEDULE_FAILING, detail)
@@ -207,6 +210,7 @@ class Scheduler:
                 raise ScheduleLeaseLost
             await schedules.pause(connection, schedule.id, reason, now=now)
             await _record(connection, schedule, Action.SCHEDULE_STOPPED, reason.value)
+            await tell_stopped(connection, schedule, reason)
         self.log.warning(
             "schedule_stopped", "its maker may do this no more", scheduleId=schedule.id, reason=reason.value
         )

@@ -52,13 +52,15 @@ class Gauges:
                 return
 
     def _show(self, stored: StoredState) -> None:
-        metrics = self._metrics
-        metrics.repairs(pages=stored.pages_to_repair, blobs=stored.blobs_to_drop)
-        metrics.index_lag(*stored.index)
-        metrics.silent_workers(len(stored.silent))
-        metrics.held_crawls({reason: stored.held_crawls.get(reason, 0) for reason in HOLDING.values()})
+        gauges = self._metrics.stored
+        gauges.repairs(pages=stored.pages_to_repair, blobs=stored.blobs_to_drop)
+        gauges.index_lag(*stored.index)
+        gauges.silent_workers(len(stored.silent))
+        gauges.held_crawls({reason: stored.held_crawls.get(reason, 0) for reason in HOLDING.values()})
+        gauges.failing(schedules=stored.failing_schedules, webhooks=stored.failing_webhooks)
+        gauges.memory(*stored.memory)
         if stored.last_backup is not None:
-            metrics.backup_age(self._surveyor.clock() - stored.last_backup)
+            gauges.backup_age(self._surveyor.clock() - stored.last_backup)
 
 
 async def watch_event_loop(metrics: Metrics) -> None:

@@ -82,6 +82,13 @@ async def add_size(connection: AsyncConnection, store_id: str, entries: int, siz
     return StoredSize(*row)
 
 
+async def total(connection: AsyncConnection) -> StoredSize:
+    """Of all stores together."""
+    sums = (func.coalesce(func.sum(_stores.entries), 0), func.coalesce(func.sum(_stores.bytes), 0))
+    entries, size = (await connection.execute(select(*sums))).one()
+    return StoredSize(int(entries), int(size))
+
+
 async def list_namespaces(connection: AsyncConnection, store_id: str) -> list[NamespaceRow]:
     """By name."""
     query = select(memory_namespaces).where(_namespaces.store_id == store_id, _namespaces.name.is_not(None))

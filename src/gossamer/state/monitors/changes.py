@@ -7,6 +7,7 @@ from typing import Any, Final
 import msgspec
 from sqlalchemy import ColumnElement, Row, Table, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
+from ulid import ULID
 
 from gossamer.state.db.database import clock
 from gossamer.state.monitors.monitor_tables import monitor_changes, monitor_checks
@@ -133,8 +134,10 @@ async def prune(connection: AsyncConnection, monitor_id: str) -> None:
 
 
 async def count_old(connection: AsyncConnection, before: int) -> int:
-    query = select(func.count()).select_from(monitor_changes).where(_changes.seen_at < before)
-    return await connection.scalar(query) or 0
+    """Changes and checks from before this time."""
+    changes = select(func.count()).select_from(monitor_changes).where(_changes.seen_at < before)
+    checks = select(func.count()).select_from(monitor_checks).where(_checks.id < _first_id(before))
+    return (await connection.scalar(changes) or 0) + (await connection.scalar(checks) or 0)
 
 
 async def drop_old(connection: AsyncConnection, before: int) -> list[str]:
@@ -142,6 +145,18 @@ async def drop_old(connection: AsyncConnection, before: int) -> list[str]:
     some = select(_changes.id).where(_changes.seen_at < before).order_by(_changes.seen_at)
     gone = delete(monitor_changes).where(_changes.id.in_(some.limit(REMOVED_AT_ONCE)))
     return list((await connection.scalars(gone.returning(_changes.monitor_id))).all())
+
+
+async def drop_old_checks(connection: AsyncConnection, before: int) -> int:
+    """Remove some checks from before this time; returns how many. 0: none is left."""
+    some = select(_checks.id).where(_checks.id < _first_id(before)).order_by(_checks.id)
+    gone = delete(monitor_checks).where(_checks.id.in_(some.limit(REMOVED_AT_ONCE)))
+    return (await connection.execute(gone)).rowcount
+
+
+def _first_id(moment: int) -> str:
+    """The ids of jobs, and so of checks, tell when they were made."""
+    return str(ULID.from_timestamp(max(moment, 0) / 1000))[:10]
 
 
 async def drop_all(connection: AsyncConnection, monitor_id: str) -> None:

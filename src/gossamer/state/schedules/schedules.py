@@ -144,6 +144,12 @@ async def count(connection: AsyncConnection, tenant: str) -> int:
     return await connection.scalar(query) or 0
 
 
+async def count_failing(connection: AsyncConnection, times: int) -> int:
+    """Schedules of all tenants that go on, and have failed so many times in a row."""
+    query = select(func.count()).where(_rows.next_at.is_not(None), _rows.failures >= times)
+    return await connection.scalar(query) or 0
+
+
 async def retime(
     connection: AsyncConnection, schedule: Schedule, timing: Timing, *, now: int | None = None
 ) -> None:

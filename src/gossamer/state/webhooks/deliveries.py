@@ -23,7 +23,7 @@ from gossamer.state.webhooks.webhook_tables import webhook_deliveries, webhook_e
 from gossamer.web.webhooks.attempt import AttemptReason, DeliveryAttempt
 
 TAKEN_MS: Final = 45_000  # longer than a round of attempts takes
-KEEP_MS: Final = 30 * 86_400_000
+FORGET_BATCH: Final = 1_000
 # Seconds until the next attempt; after the last one it is given up.
 PAUSES: Final = (5, 30, 120, 600, 1_800, 3_600, 10_800, 21_600, 43_200)
 MAX_RETRY_AFTER: Final = PAUSES[-1]
@@ -258,9 +258,19 @@ async def give_up_waiting(connection: AsyncConnection, sender: str) -> None:
     await connection.execute(waiting.values(due_at=None, failure=AttemptReason.DISABLED.value))
 
 
-async def forget_old(connection: AsyncConnection, *, now: int | None = None) -> int:
-    old = delete(webhook_deliveries).where(_rows.created_at <= clock(now) - KEEP_MS, _rows.due_at.is_(None))
-    return (await connection.execute(old)).rowcount
+async def count_old(connection: AsyncConnection, before: int) -> int:
+    """Deliveries that are over, and older than this."""
+    return await connection.scalar(select(func.count()).where(*_is_old(before))) or 0
+
+
+async def forget_old(connection: AsyncConnection, before: int) -> int:
+    """Delete a batch of those, and return how many. 0: none is left."""
+    old = select(_rows.id).where(*_is_old(before)).limit(FORGET_BATCH)
+    return (await connection.execute(delete(webhook_deliveries).where(_rows.id.in_(old)))).rowcount
+
+
+def _is_old(before: int) -> tuple[ColumnElement[bool], ...]:
+    return _rows.created_at <= before, _rows.due_at.is_(None)
 
 
 def _ids(count: int) -> list[str]:

@@ -12,7 +12,7 @@ It is in the database, so that all processes leave an endpoint alone together.
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import Row, select, update
+from sqlalchemy import Row, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.db.database import clock
@@ -24,6 +24,7 @@ from gossamer.web.webhooks.event_type import EventType
 
 HOLDS: Final = (30, 60, 120, 300, 600)  # seconds, by the number of failures
 FAILING_MS: Final = 3 * 86_400_000  # after which an endpoint is disabled
+TOLD_MS: Final = 86_400_000  # for which operators see that it was
 
 _rows: Final = webhook_endpoints.c
 
@@ -63,6 +64,19 @@ async def note_failure(
     if since <= time - FAILING_MS:
         return hold, await disable(connection, row, DisabledReason.FAILING, now=time)
     return hold, None
+
+
+async def count_failing(connection: AsyncConnection, seconds: float, *, now: int | None = None) -> int:
+    """Endpoints that have failed for so long; those that were disabled for it count for a day more."""
+    is_missed = or_(_rows.disabled_at.is_(None), _rows.disabled_at > clock(now) - TOLD_MS)
+    by_itself = or_(_rows.disabled_reason.is_(None), _rows.disabled_reason != DisabledReason.ASKED.value)
+    failing = select(func.count()).where(
+        _rows.failing_since <= clock(now) - round(seconds * 1000),
+        _rows.ended_at.is_(None),
+        is_missed,
+        by_itself,
+    )
+    return await connection.scalar(failing) or 0
 
 
 async def disable(

@@ -4,7 +4,7 @@ An owner registers endpoints for everything of its own. Work can bring one of it
 that one hears of nothing else, and is removed with the work.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -111,14 +111,14 @@ async def count_registered(connection: AsyncConnection, tenant_id: str) -> int:
 
 
 async def list_listening(
-    connection: AsyncConnection, tenant_id: str, owner: str, subject: str
+    connection: AsyncConnection, tenant_id: str, owner: str, subjects: Collection[str]
 ) -> list[WebhookEndpoint]:
-    """Who may want to hear of something: the owner's endpoints, and the one that is bound to it."""
+    """Who may want to hear of these: the owner's endpoints, and those that are bound to one of them."""
     own = select(webhook_endpoints).where(
         _rows.tenant_id == tenant_id, _rows.owner == owner, _rows.work_id.is_(None), _is_listening
     )
     bound = select(webhook_endpoints).where(
-        _rows.work_id == subject, _rows.tenant_id == tenant_id, _is_listening
+        _rows.work_id.in_(subjects), _rows.tenant_id == tenant_id, _is_listening
     )
     return [_endpoint(row) for row in await connection.execute(union_all(own, bound))]
 

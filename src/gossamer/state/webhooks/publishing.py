@@ -6,7 +6,7 @@ itself looks, and leaves a row in `ended_work` if anybody of the tenant listens;
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from sqlalchemy import bindparam, delete, exists, literal, null, select, text
@@ -56,11 +56,18 @@ class WebhookEvent:
 
 
 async def publish(connection: AsyncConnection, *events: WebhookEvent, now: int | None = None) -> int:
-    """In the transaction of what they tell about; returns how many deliveries were queued."""
-    new: list[NewDelivery] = []
+    """In the transaction of what they tell about; returns how many deliveries were queued. Who listens is
+    looked up once for all events of an owner."""
+    by_owner: dict[_Audience, list[WebhookEvent]] = {}
     for event in events:
-        listening = await _list_listening(connection, event)
-        new += [_delivery(to, event, event.data) for to in listening if to.hears(event.type)]
+        by_owner.setdefault(_audience(event), []).append(event)
+    listening = {owner: await _list_listening(connection, owner, own) for owner, own in by_owner.items()}
+    new = [
+        _delivery(to, event, event.data)
+        for event in events
+        for to in listening[_audience(event)]
+        if to.hears(event.type) and to.work_id in (None, event.subject)
+    ]
     await deliveries.queue(connection, new, now=now)
     return len(new)
 
@@ -79,7 +86,7 @@ async def publish_pages(
         type=EventType(f"{kind}.{WorkEvent.PAGE}"), tenant_id=tenant_id, subject=work_id, data=None
     )
     new: list[NewDelivery] = []
-    for to in await _list_listening(connection, event):
+    for to in await _list_listening(connection, _audience(event), [event]):
         size = to.pages_per_event
         parts = [tuple(pages[first : first + size]) for first in range(0, len(pages), size)]
         if to.hears(event.type):
@@ -128,12 +135,9 @@ async def tell_ended(connection: AsyncConnection, *, now: int | None = None) -> 
     if not ids:
         return 0
     await connection.execute(delete(ended_work).where(ended_work.c.work_id.in_(ids)))
-    over: list[str] = []
-    for query in (_ENDED_JOBS, _ENDED_CRAWLS):
-        for row in await connection.execute(query, {"ids": ids}):
-            await publish(connection, _end(row), now=now)
-            over.append(row.id)
-    await endpoints.end_work(connection, over, now=now)
+    over = [row for query in _ENDED for row in await connection.execute(query, {"ids": ids})]
+    await publish(connection, *map(_end, over), now=now)
+    await endpoints.end_work(connection, [row.id for row in over], now=now)
     return len(ids)
 
 
@@ -156,6 +160,9 @@ _ENDED_CRAWLS: Final = select(
 ).where(crawls.c.id.in_(bindparam("ids", expanding=True)), crawls.c.state.in_(("done", "canceled")))
 
 
+_ENDED: Final = (_ENDED_JOBS, _ENDED_CRAWLS)
+
+
 def _end(row: Any) -> WebhookEvent:
     group = _CRAWL if row.kind == _CRAWL else _GROUPS.get(row.kind, _JOB)
     subject = _audit.decode(row.payload_json).audit_id if group == "audit" else row.id
@@ -163,11 +170,25 @@ def _end(row: Any) -> WebhookEvent:
     return work_event(group, _ENDS[row.status], row.tenant_id, subject, error=error)
 
 
-async def _list_listening(connection: AsyncConnection, event: WebhookEvent) -> list[WebhookEndpoint]:
-    if event.type.is_for_operators:
+class _Audience(NamedTuple):
+    """Whose endpoints may hear of an event."""
+
+    tenant_id: str
+    owner: str
+    is_operators: bool
+
+
+def _audience(event: WebhookEvent) -> _Audience:
+    return _Audience(event.tenant_id, event.owner or event.tenant_id, event.type.is_for_operators)
+
+
+async def _list_listening(
+    connection: AsyncConnection, audience: _Audience, events: Sequence[WebhookEvent]
+) -> list[WebhookEndpoint]:
+    if audience.is_operators:
         return await endpoints.list_operators(connection)
-    owner = event.owner or event.tenant_id
-    return await endpoints.list_listening(connection, event.tenant_id, owner, event.subject)
+    subjects = {event.subject for event in events}
+    return await endpoints.list_listening(connection, audience.tenant_id, audience.owner, subjects)
 
 
 def _delivery(to: WebhookEndpoint, event: WebhookEvent, data: Any) -> NewDelivery:

@@ -31,6 +31,8 @@ class EventType(StrEnum):
     MONITOR_CHANGED = "monitor.changed"
     MONITOR_FAILED = "monitor.failed"
     MONITOR_RECOVERED = "monitor.recovered"
+    SCHEDULE_FAILED = "schedule.failed"
+    SCHEDULE_STOPPED = "schedule.stopped"
     SITE_PROVEN = "site.proven"
     SITE_UNPROVEN = "site.unproven"
     WEBHOOK_TEST = "webhook.test"
@@ -71,6 +73,8 @@ DESCRIPTIONS: Final[Mapping[EventType, str]] = {
     EventType.MONITOR_CHANGED: "A monitored page is not what it was.",
     EventType.MONITOR_FAILED: "A monitored page could not be read.",
     EventType.MONITOR_RECOVERED: "A monitored page can be read again.",
+    EventType.SCHEDULE_FAILED: "A run of a schedule could not be started; `reason` says why.",
+    EventType.SCHEDULE_STOPPED: "Who made a schedule may do this no more, so it was paused.",
     EventType.SITE_PROVEN: "The proof of a site was found.",
     EventType.SITE_UNPROVEN: "The proof of a site is gone; its settings are not used any more.",
     EventType.WEBHOOK_TEST: "You asked for a test. It goes to that endpoint, whatever it listens to.",

@@ -184,6 +184,9 @@ async def test_without_wallets_there_are_no_payments(visiting: Visiting) -> None
         refused(answer, "UNAUTHORIZED")
         told = (await visit.client.get("/api/prices")).json()
         assert (told["payments"], told["networks"]) == (False, [])
+        cheaper = {one["name"] for one in told["prices"] if one["cachedPrice"] != one["price"]}
+        assert {"fetch-basic", "search"} <= cheaper
+        assert not cheaper & {"memory", "memory-page", "batch-basic"}  # which no cache answers
     async with visiting(wallet_address="0x" + "ab" * 20) as visit:
         assert visit.service.payments is None
         assert len(visit.logged("payments_off")) == 1

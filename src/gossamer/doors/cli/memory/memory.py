@@ -10,8 +10,8 @@ from typing import Any, BinaryIO, Final, TypeVar, get_args
 import click
 import msgspec
 
+from gossamer.client.calls.memory import MemoryCalls
 from gossamer.client.client import Client
-from gossamer.client.memory import MemoryClient
 from gossamer.client.options import RememberedPageKeywords, ValueKeywords
 from gossamer.doors.cli import Build, with_settings
 from gossamer.doors.cli.shared.access import web_access
@@ -104,7 +104,7 @@ def put(
     if [value is not None, file is not None, url is not None, refresh].count(True) != 1:
         raise click.UsageError("Give one of VALUE, --file, --url and --refresh.")
 
-    async def write(memory: MemoryClient) -> MemoryEntry:
+    async def write(memory: MemoryCalls) -> MemoryEntry:
         if url is not None or refresh:
             wishes = RememberedPageKeywords(title=title, ttl=ttl, if_version=if_version)
             if tags:
@@ -199,7 +199,7 @@ def delete(
     if (key is None) != everything or (everywhere and not everything):
         raise click.UsageError("Give KEY, or --all.")
 
-    async def remove(memory: MemoryClient) -> bool:
+    async def remove(memory: MemoryCalls) -> bool:
         if key is not None:
             return await memory.delete(key, namespace=namespace)
         await (memory.delete_everything() if everywhere else memory.delete_namespace(namespace))
@@ -219,7 +219,7 @@ def delete(
 def export(build: Build, /, namespace: str | None, output: BinaryIO, **flags: Any) -> None:
     """Write all entries as JSON lines."""
 
-    async def write(memory: MemoryClient) -> int:
+    async def write(memory: MemoryCalls) -> int:
         number = 0
         async with aclosing(memory.export(namespace)) as entries:
             async for entry in entries:
@@ -240,7 +240,7 @@ def import_lines(build: Build, /, file: BinaryIO, **flags: Any) -> None:
     click.echo(f"gossamer: {number:,} entries", err=True)
 
 
-def _run(build: Build, /, flags: dict[str, Any], ask: Callable[[MemoryClient], Awaitable[T]]) -> T:
+def _run(build: Build, /, flags: dict[str, Any], ask: Callable[[MemoryCalls], Awaitable[T]]) -> T:
     async def work(web: Client) -> T:
         return await ask(web.memory)
 

@@ -14,11 +14,11 @@ from gossamer.doors.mcp.payment import (
     payment_headers,
     with_receipt,
 )
-from gossamer.doors.mcp.tools import long_work, memory, pages
+from gossamer.doors.mcp.tools import automation, long_work, memory, pages
 from gossamer.doors.mcp.tools.tool import Report, ToolCall, ToolDeclaration, WrongArguments
 
 TOOLS: Final[Mapping[str, ToolDeclaration]] = {
-    tool.name: tool for tool in (*pages.TOOLS, *long_work.TOOLS, *memory.TOOLS)
+    tool.name: tool for tool in (*pages.TOOLS, *long_work.TOOLS, *memory.TOOLS, *automation.TOOLS)
 }
 UNKNOWN_TOOL: Final = "There is no tool with this name. tools/list names them."
 

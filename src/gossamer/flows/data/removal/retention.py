@@ -32,6 +32,7 @@ from gossamer.state.monitors import changes, snapshots
 from gossamer.state.schedules import schedule_runs
 from gossamer.state.sites import bot_rows
 from gossamer.state.tenants.activity import Actor
+from gossamer.state.webhooks import deliveries
 
 CRAWLS_AT_ONCE: Final = 100
 AUDITS_AT_ONCE: Final = 100
@@ -54,6 +55,7 @@ class KeepTimes:
     robots: Lifetime
     archives: Lifetime = FOREVER
     schedule_runs: Lifetime = FOREVER
+    deliveries: Lifetime = FOREVER
     changes: Lifetime = FOREVER
     site_visits: Lifetime = FOREVER
 
@@ -106,6 +108,7 @@ class Retention:
             RetentionRule("batches", keep.jobs, self._count_batches, self._remove_batches),
             RetentionRule("changes", keep.changes, self._count_changes, self._remove_changes),
             RetentionRule("schedule runs", keep.schedule_runs, self._count_runs, self._remove_runs),
+            RetentionRule("webhook log", keep.deliveries, self._count_deliveries, self._remove_deliveries),
             RetentionRule("site visits", keep.site_visits, self._count_visits, self._remove_visits),
             RetentionRule("robots.txt", keep.robots, self._count_robots, self._remove_robots),
         )
@@ -283,7 +286,13 @@ class Retention:
             self.database, lambda connection: schedule_runs.forget_old(connection, before)
         )
 
-    # Changes that monitors found, with the pages before and after them.
+    async def _count_deliveries(self, connection: AsyncConnection, before: int) -> DueData:
+        return DueData(await deliveries.count_old(connection, before))
+
+    async def _remove_deliveries(self, before: int, step: Step) -> int:
+        return await remove_all(self.database, lambda connection: deliveries.forget_old(connection, before))
+
+    # Changes that monitors found, with the pages before and after them; and their checks.
 
     async def _count_changes(self, connection: AsyncConnection, before: int) -> DueData:
         return DueData(await changes.count_old(connection, before))
@@ -299,7 +308,10 @@ class Retention:
             await drop_orphans(self.database, self.pages.blobs, orphans)
             removed += len(gone)
             if not gone:
-                return removed
+                break
+        return removed + await remove_all(
+            self.database, lambda connection: changes.drop_old_checks(connection, before)
+        )
 
     async def _count_visits(self, connection: AsyncConnection, before: int) -> DueData:
         return DueData(await bot_rows.count_old(connection, before))

@@ -10,10 +10,10 @@ from collections.abc import Collection, Sequence
 from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
-from sqlalchemy import Row, delete, func, select, true
+from sqlalchemy import ColumnElement, Row, and_, delete, exists, false, func, not_, select, true
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from gossamer.state.crawl.crawl_tables import crawled_pages
+from gossamer.state.crawl.crawl_tables import crawled_pages, crawls
 from gossamer.state.crawl.refresh import hint_rows
 from gossamer.state.crawl.refresh.refresh_tables import fresh_pages, refresh_days
 from gossamer.state.db.bulk import bulk, storable
@@ -38,6 +38,16 @@ class KnownPage(Struct, frozen=True, kw_only=True):
     history: VisitHistory
     etag: str = ""
     last_modified: str = ""
+
+
+def is_current() -> ColumnElement[bool]:
+    """Of a crawled page: whether it is what a crawl that is kept fresh has now. Its age says nothing then: it
+    was stored when it last changed, and may have been visited since."""
+    fresh = select(crawls.c.id).where(crawls.c.keeps_fresh != false())
+    gone = exists().where(
+        _rows.crawl_id == _pages.crawl_id, _rows.url_hash == _pages.url_hash, _rows.gone_at.is_not(None)
+    )
+    return and_(_pages.crawl_id.in_(fresh), not_(gone))
 
 
 class PageVisit(Struct, frozen=True, kw_only=True):

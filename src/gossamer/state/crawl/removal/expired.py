@@ -6,7 +6,7 @@ URLs of a crawl that runs or is paused stay, however old they are: they tell whi
 from collections.abc import Sequence
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, and_, case, delete, false, func, literal, or_, select, tuple_
+from sqlalchemy import ColumnElement, and_, case, delete, false, func, literal, not_, or_, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
 
@@ -22,6 +22,7 @@ from gossamer.state.crawl.crawl_tables import (
     host_robots,
 )
 from gossamer.state.crawl.crawled_pages import Position
+from gossamer.state.crawl.refresh import fresh_pages
 from gossamer.state.crawl.removal import removed_pages
 from gossamer.state.crawl.removal.removed_pages import OVER, OwnedCrawl, RemovedPage
 from gossamer.state.crawl.upkeep import archives
@@ -144,7 +145,8 @@ async def next_bodies(
 
 
 async def count_pages(connection: AsyncConnection, before: int) -> tuple[int, int]:
-    due = and_(_pages.crawled_at < before, archives.is_not_restored_since(before))
+    old = archives.is_not_restored_since(before)
+    due = and_(_pages.crawled_at < before, old, not_(fresh_pages.is_current()))
     return await _count_pages(connection, _pages.content_length, due)
 
 

@@ -4,10 +4,11 @@ from datetime import UTC, datetime
 from typing import Final
 
 from msgspec import Struct
-from sqlalchemy import ColumnElement, and_, false, func, select
+from sqlalchemy import ColumnElement, and_, false, func, not_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl.crawl_tables import crawl_hosts, crawled_pages, crawls
+from gossamer.state.crawl.refresh import fresh_pages
 from gossamer.state.crawl.removal.removed_pages import OwnedCrawl
 from gossamer.state.crawl.upkeep import archives
 
@@ -30,7 +31,9 @@ class PurgeFilter(Struct, frozen=True, kw_only=True, omit_defaults=True):
     hosts: tuple[str, ...] = ()  # the names of one host, with their ports
     before: int | None = None  # they were stored before this, in milliseconds
     outcome: str = ""
-    aged: bool = False  # a page that was restored from an archive counts as stored at that time
+    # Only pages that are old: one that was restored from an archive counts as stored at that time, and one of
+    # a crawl that is kept fresh does not age.
+    aged: bool = False
 
     def conditions(self, crawl_id: str = "") -> list[ColumnElement[bool]]:
         """Of one crawl, or of all that match."""
@@ -42,7 +45,7 @@ class PurgeFilter(Struct, frozen=True, kw_only=True, omit_defaults=True):
         if self.before is not None:
             conditions.append(_pages.crawled_at < self.before)
             if self.aged:
-                conditions.append(archives.is_not_restored_since(self.before))
+                conditions += [archives.is_not_restored_since(self.before), not_(fresh_pages.is_current())]
         if self.outcome:
             conditions.append(_pages.outcome == self.outcome)
         return conditions

@@ -25,7 +25,9 @@ class ShownPrice(msgspec.Struct, rename="camel"):
     ]
     price: Annotated[str, Meta(description="In dollars.")]
     amount: Annotated[str, Meta(description="In the atomic units of the token.")]
-    cached_price: Annotated[str, Meta(description="If the cache has the answer.")]
+    cached_price: Annotated[
+        str, Meta(description="If the cache has the answer; the same as `price` where there is no cache.")
+    ]
     cached_amount: str
     endpoints: list[str]
 
@@ -58,6 +60,8 @@ class PricesEndpoints:
         self._quote_seconds = quote_seconds
         self._priced = _endpoints(routes)
         self._by_page = {name for route in routes if route.order for name in route.order.prices}
+        peeking = [route for route in routes if route.peek is not None]
+        self._cached = _endpoints(peeking).keys() - self._by_page
 
     async def get_prices(self, exchange: Exchange) -> PriceList:
         return PriceList(
@@ -77,10 +81,9 @@ class PricesEndpoints:
         )
 
     def _price(self, name: str, paths: list[str]) -> ShownPrice:
-        by_page = name in self._by_page
         full = self._prices.full(name)
-        cached = full if by_page else self._prices.cached(name)
-        unit: Literal["call", "page"] = "page" if by_page else "call"
+        cached = self._prices.cached(name) if name in self._cached else full
+        unit: Literal["call", "page"] = "page" if name in self._by_page else "call"
         return ShownPrice(name, unit, str(Money(full)), str(full), str(Money(cached)), str(cached), paths)
 
     def routes(self) -> list[Route]:
@@ -111,9 +114,10 @@ def with_price(route: Route, prices: Prices, payees: Iterable[Payee]) -> Route:
             "of the answer opens the results; see `GET /api/prices`."
         )
         return replace(route, description=route.description + price)
+    lower = f", {Money(prices.cached(name))} if the cache has the answer" if route.peek is not None else ""
     price = (
-        f" Without a key it costs {Money(prices.full(name))} a call, {Money(prices.cached(name))} if the "
-        f"cache has the answer, paid by x402 on {networks}; see `GET /api/prices`."
+        f" Without a key it costs {Money(prices.full(name))} a call{lower}, paid by x402 on {networks}; "
+        "see `GET /api/prices`."
     )
     return replace(route, description=route.description + price)
 

@@ -2,11 +2,12 @@
 
 from collections.abc import AsyncGenerator, AsyncIterable, Iterable, Mapping, Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, Final, Unpack
-from urllib.parse import quote, urlencode
+from typing import Any, Final, Unpack
+from urllib.parse import urlencode
 
 import msgspec
 
+from gossamer.client.calls.api_calls import ApiCalls, path_below
 from gossamer.client.errors import GossamerError, raise_for
 from gossamer.client.lines import read_lines
 from gossamer.client.options import RememberedPageKeywords, ValueKeywords, body_of
@@ -24,23 +25,17 @@ from gossamer.web.memory.memory_answer import (
 from gossamer.web.memory.memory_entry import MemoryEntry, MemoryVersion
 from gossamer.web.memory.memory_names import DEFAULT_NAMESPACE
 
-if TYPE_CHECKING:
-    from gossamer.client.client import Client
-
 LISTED_AT_ONCE: Final = 500
 IMPORTED_AT_ONCE: Final = 500  # lines
 IMPORTED_BYTES: Final = 4_000_000
 
 
-class MemoryClient:
+class MemoryCalls(ApiCalls):
     """What was remembered. An entry that is not there is None."""
-
-    def __init__(self, client: "Client") -> None:
-        self._client = client
 
     async def overview(self) -> MemoryOverview:
         """The namespaces, and how much is in them."""
-        return await self._client.ask("GET", "/memory", MemoryOverview)
+        return await self.ask("GET", "/memory", MemoryOverview)
 
     async def get(
         self, key: str, *, namespace: str = DEFAULT_NAMESPACE, version: int | None = None
@@ -48,8 +43,8 @@ class MemoryClient:
         if version is None:
             return (await self.get_many([(namespace, key)])).get((namespace, key))
         try:
-            path = f"{_path('entries', namespace, key)}?version={version}"
-            return await self._client.ask("GET", path, MemoryEntry)
+            path = f"{path_below('/memory/entries', namespace, key)}?version={version}"
+            return await self.ask("GET", path, MemoryEntry)
         except GossamerError as error:
             if error.status == 404:
                 return None
@@ -58,7 +53,7 @@ class MemoryClient:
     async def get_many(self, keys: Iterable[tuple[str, str]]) -> dict[tuple[str, str], MemoryEntry]:
         """Entries by namespace and key, up to a hundred; those that are not there are left out."""
         asked = [{"namespace": namespace, "key": key} for namespace, key in keys]
-        found = await self._client.ask("POST", "/memory/entries/get", EntriesFound, {"keys": asked})
+        found = await self.ask("POST", "/memory/entries/get", EntriesFound, {"keys": asked})
         return {(entry.namespace, entry.key): entry for entry in found.entries}
 
     async def put(
@@ -76,7 +71,7 @@ class MemoryClient:
     async def put_many(self, entries: Sequence[Mapping[str, Any]]) -> list[MemoryEntry]:
         """Remember up to a hundred values, as the HTTP API writes them: all, or if one is refused none."""
         body = {"entries": entries}
-        return (await self._client.ask("POST", "/memory/entries", EntriesWritten, body)).entries
+        return (await self.ask("POST", "/memory/entries", EntriesWritten, body)).entries
 
     async def restore(
         self,
@@ -103,7 +98,7 @@ class MemoryClient:
         """Read a page and remember it; without `url`, read the page of the entry again."""
         place = {"key": key, "namespace": namespace, **({} if url is None else {"url": url})}
         body = {**place, **body_of("put_page", RememberedPageKeywords, options)}
-        return await self._client.ask("POST", "/memory/pages", MemoryEntry, body)
+        return await self.ask("POST", "/memory/pages", MemoryEntry, body)
 
     async def list(
         self,
@@ -114,21 +109,15 @@ class MemoryClient:
         limit: int = 100,
     ) -> list[MemoryEntry]:
         """Entries by their keys, without their values."""
-        found: list[MemoryEntry] = []
         query = {"namespace": namespace, "prefix": prefix, "tag": tag}
-        while len(found) < limit:
-            query["limit"] = str(min(limit - len(found), LISTED_AT_ONCE))
-            page = await self._client.ask("GET", f"/memory/entries?{urlencode(query)}", EntryList)
-            found += page.entries
-            if page.next_cursor is None:
-                break
-            query["cursor"] = page.next_cursor
-        return found
+        return await self.list_rows(
+            "/memory/entries", EntryList, lambda page: page.entries, limit, query, most=LISTED_AT_ONCE
+        )
 
     async def versions(self, key: str, *, namespace: str = DEFAULT_NAMESPACE) -> "Sequence[MemoryVersion]":
         """The versions that are kept, the newest first."""
-        path = _path("versions", namespace, key)
-        return (await self._client.ask("GET", path, VersionList)).versions
+        path = path_below("/memory/versions", namespace, key)
+        return (await self.ask("GET", path, VersionList)).versions
 
     async def search(
         self,
@@ -140,24 +129,24 @@ class MemoryClient:
     ) -> MemorySearchAnswer:
         """Entries for a question, the best first."""
         body = {"query": query, "namespaces": namespaces, "tags": tags, "limit": limit}
-        return await self._client.ask("POST", "/memory/search", MemorySearchAnswer, body)
+        return await self.ask("POST", "/memory/search", MemorySearchAnswer, body)
 
     async def delete(self, key: str, *, namespace: str = DEFAULT_NAMESPACE) -> bool:
         """False: there was no such entry."""
         body = {"keys": [{"namespace": namespace, "key": key}]}
-        return (await self._client.ask("POST", "/memory/entries/delete", EntriesDeleted, body)).deleted > 0
+        return (await self.ask("POST", "/memory/entries/delete", EntriesDeleted, body)).deleted > 0
 
     async def delete_namespace(self, namespace: str) -> None:
         """With everything in it. Much is hidden at once, and removed by a job."""
-        await self._client.send("DELETE", f"/memory/namespaces/{quote(namespace, safe='')}")
+        await self.send("DELETE", path_below("/memory/namespaces", namespace))
 
     async def delete_everything(self) -> None:
-        await self._client.send("DELETE", "/memory")
+        await self.send("DELETE", "/memory")
 
     async def export(self, namespace: str | None = None) -> AsyncGenerator[MemoryEntry]:
         """All entries with their values."""
         query = "" if namespace is None else f"?{urlencode({'namespace': namespace})}"
-        lines = read_lines(self._client.transport, f"/memory/export{query}", MemoryEntry)
+        lines = read_lines(self.transport, f"/memory/export{query}", MemoryEntry)
         async with aclosing(lines):
             async for entry in lines:
                 yield entry
@@ -177,7 +166,7 @@ class MemoryClient:
         """Not repeated by itself: half of it may have been written, and gets another version then."""
         headers = {"Content-Type": "application/x-ndjson", "Accept": "application/json"}
         call = Call("POST", "/memory/import", headers, b"\n".join(lines))
-        reply = await self._client.transport.send(call)
+        reply = await self.transport.send(call)
         raise_for(reply)
         return msgspec.json.decode(reply.body, type=EntriesImported).imported
 
@@ -192,7 +181,3 @@ async def _each(lines: AsyncIterable[bytes] | Iterable[bytes]) -> AsyncGenerator
         for line in lines:
             if stripped := line.strip():
                 yield stripped
-
-
-def _path(kind: str, namespace: str, key: str) -> str:
-    return f"/memory/{kind}/{quote(namespace, safe='')}/{quote(key, safe='')}"
