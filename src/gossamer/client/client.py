@@ -12,7 +12,7 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
-from gossamer.client import scheduling, site_calls
+from gossamer.client import scheduling
 from gossamer.client.calls import monitoring
 from gossamer.client.calls.rendering import RenderedPage, render_page
 from gossamer.client.errors import GossamerError, raise_for, unreadable
@@ -26,17 +26,16 @@ from gossamer.client.options import (
     MonitorChangeKeywords,
     MonitorKeywords,
     PdfKeywords,
-    RecacheKeywords,
     RenderKeywords,
     ScheduleKeywords,
     ScreenshotKeywords,
     SearchKeywords,
-    SiteKeywords,
     TrialKeywords,
     body_of,
 )
 from gossamer.client.retrying import IDEMPOTENCY_KEY, Patience
 from gossamer.client.runs import BatchRun, CrawlRun
+from gossamer.client.site_calls import SiteCalls
 from gossamer.client.transport import Call, Reply, Transport
 from gossamer.client.webhooks import WebhookCalls
 from gossamer.web.crawl.crawl_answer import CrawlLine, CrawlList, ShownImport
@@ -60,14 +59,12 @@ if TYPE_CHECKING:  # what takes long to import is imported by the calls that nee
     )
     from gossamer.web.pages.extract_request import ExtractAnswer
     from gossamer.web.schedules.schedule_answer import NextRun, ScheduleLine, ShownRun, ShownSchedule
-    from gossamer.web.sites.bot_visits import BotAnswer
-    from gossamer.web.sites.site_answer import ProofAnswer, RecacheAccepted, ShownSite
 
 T = TypeVar("T")
 Content = Literal["markdown", "text", "html"]
 
 
-class Client(WebhookCalls):
+class Client(SiteCalls, WebhookCalls):
     """The web, as a Gossamer server or the engine in this process shows it.
 
     `async with` closes it. Calls may run at the same time. Options are those of the HTTP API, in the spelling
@@ -279,46 +276,6 @@ class Client(WebhookCalls):
         """What a monitor would say about two pages, each `{"url": …}`, `{"html": …}` or `{"text": …}`."""
         body = body_of("try_rules", TrialKeywords, options)
         return await monitoring.try_rules(self, {"before": before, "after": after, **body})
-
-    async def add_site(
-        self, origin: str, *, name: str = "", settings: Mapping[str, Any] | None = None
-    ) -> "ShownSite":
-        """Register a site of yours; `proof_steps` of the answer are the ways to prove it."""
-        body = {"origin": origin, "name": name, "settings": settings or {}}
-        return await site_calls.ask_one(self, "POST", "", body)
-
-    async def sites(self, *, limit: int = 50) -> "list[ShownSite]":
-        """Your sites, the newest first."""
-        return await site_calls.list_all(self, limit)
-
-    async def site(self, id: str) -> "ShownSite":  # noqa: A002
-        return await site_calls.ask_one(self, "GET", site_calls.path_of(id))
-
-    async def change_site(self, id: str, **changes: Unpack[SiteKeywords]) -> "ShownSite":  # noqa: A002
-        """Change its `name` or its `settings`, which are replaced as a whole."""
-        return await site_calls.ask_one(self, "PATCH", site_calls.path_of(id), changes)
-
-    async def prove_site(self, id: str, *, method: str | None = None) -> "ProofAnswer":  # noqa: A002
-        """Look for the proof that it is yours: by `dns`, `file` or `meta`, or everywhere."""
-        return await site_calls.prove(self, id, method)
-
-    async def recache_site(self, id: str, **pages: Unpack[RecacheKeywords]) -> "RecacheAccepted":  # noqa: A002
-        """Render pages again: those of `urls`, below `prefix`, or in `sitemap`."""
-        return await site_calls.recache(self, id, pages)
-
-    async def site_bots(
-        self,
-        id: str,  # noqa: A002
-        *,
-        days: int = 7,
-        by: Literal["hour", "day"] = "day",
-    ) -> "BotAnswer":
-        """What robots asked for and got."""
-        return await site_calls.bots(self, id, {"days": days, "by": by})
-
-    async def remove_site(self, id: str) -> "ShownSite":  # noqa: A002
-        """Remove it, with its reports and its schedule. Cached pages stay."""
-        return await site_calls.ask_one(self, "DELETE", site_calls.path_of(id))
 
     async def ask(self, method: str, path: str, answers: type[T], body: Any = None) -> T:
         """Any call of the API: the answer, decoded."""

@@ -23,6 +23,12 @@ P = TypeVar("P", bound=ListPage)
 T = TypeVar("T")
 
 
+class Asking(Protocol):
+    """The part of a client that asks."""
+
+    async def ask(self, method: str, path: str, answers: type[T], body: Any = None) -> T: ...
+
+
 async def add(client: "Client", body: Mapping[str, Any]) -> "ShownSchedule":
     from gossamer.web.schedules.schedule_answer import ShownSchedule
 
@@ -58,7 +64,7 @@ async def list_runs(client: "Client", schedule_id: str, limit: int) -> "list[Sho
     return await _first(limit, pages, lambda page: page.runs)
 
 
-async def _pages(client: "Client", path: str, shape: type[P], query: dict[str, str]) -> AsyncGenerator[P]:
+async def _pages(client: Asking, path: str, shape: type[P], query: dict[str, str]) -> AsyncGenerator[P]:
     """The pages of a list, one after the other."""
     while True:
         page = await client.ask("GET", f"{path}?{urlencode(query)}", shape)
@@ -69,7 +75,7 @@ async def _pages(client: "Client", path: str, shape: type[P], query: dict[str, s
 
 
 async def list_pages(
-    client: "Client",
+    client: Asking,
     path: str,
     shape: type[P],
     query: dict[str, str],

@@ -1,48 +1,143 @@
-"""Calls about sites. Their answers are imported when one is made."""
+"""The calls of the library about sites. The types of their answers are imported when one is made."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, Unpack
 from urllib.parse import quote, urlencode
 
+from gossamer.client.options import RecacheKeywords, RuleTrialKeywords, SiteKeywords, body_of
 from gossamer.client.scheduling import list_pages
 
 if TYPE_CHECKING:
-    from gossamer.client.client import Client
     from gossamer.web.sites.bot_visits import BotAnswer
+    from gossamer.web.sites.hook_answer import ShownHook
+    from gossamer.web.sites.rule_trial import SiteRuleTrial
     from gossamer.web.sites.site_answer import ProofAnswer, RecacheAccepted, ShownSite
+    from gossamer.web.sites.site_comparison import ComparisonAnswer
+    from gossamer.web.sites.site_rule import SiteRules
 
+T = TypeVar("T")
 _HERE: Final = "/api/sites"
 
 
-async def ask_one(client: "Client", method: str, path: str, body: Any = None) -> "ShownSite":
-    from gossamer.web.sites.site_answer import ShownSite
+class SiteCalls:
+    """A part of `Client`."""
 
-    return await client.ask(method, f"{_HERE}{path}", ShownSite, body)
+    async def ask(self, method: str, path: str, answers: type[T], body: Any = None) -> T:
+        raise NotImplementedError
+
+    async def add_site(
+        self, origin: str, *, name: str = "", settings: Mapping[str, Any] | None = None
+    ) -> "ShownSite":
+        """Register a site of yours; `proof_steps` of the answer are the ways to prove it."""
+        from gossamer.web.sites.site_answer import ShownSite
+
+        body = {"origin": origin, "name": name, "settings": settings or {}}
+        return await self.ask("POST", _HERE, ShownSite, body)
+
+    async def sites(self, *, limit: int = 50) -> "list[ShownSite]":
+        """Your sites, the newest first."""
+        from gossamer.web.sites.site_answer import SiteList
+
+        return await list_pages(self, _HERE, SiteList, {}, limit, lambda page: page.sites)
+
+    async def site(self, id: str) -> "ShownSite":  # noqa: A002
+        from gossamer.web.sites.site_answer import ShownSite
+
+        return await self.ask("GET", _path(id), ShownSite)
+
+    async def change_site(self, id: str, **changes: Unpack[SiteKeywords]) -> "ShownSite":  # noqa: A002
+        """Change its `name` or its `settings`, which are replaced as a whole."""
+        from gossamer.web.sites.site_answer import ShownSite
+
+        return await self.ask("PATCH", _path(id), ShownSite, changes)
+
+    async def prove_site(self, id: str, *, method: str | None = None) -> "ProofAnswer":  # noqa: A002
+        """Look for the proof that it is yours: by `dns`, `file` or `meta`, or everywhere."""
+        from gossamer.web.sites.site_answer import ProofAnswer
+
+        return await self.ask("POST", f"{_path(id)}/proof", ProofAnswer, {"method": method})
+
+    async def recache_site(self, id: str, **pages: Unpack[RecacheKeywords]) -> "RecacheAccepted":  # noqa: A002
+        """Render pages again: those of `urls`, below `prefix`, or in `sitemap`."""
+        from gossamer.web.sites.site_answer import RecacheAccepted
+
+        return await self.ask("POST", f"{_path(id)}/recache", RecacheAccepted, pages)
+
+    async def site_bots(
+        self,
+        id: str,  # noqa: A002
+        *,
+        days: int = 7,
+        by: Literal["hour", "day"] = "day",
+    ) -> "BotAnswer":
+        """What robots asked for and got."""
+        from gossamer.web.sites.bot_visits import BotAnswer
+
+        query = urlencode({"days": days, "by": by})
+        return await self.ask("GET", f"{_path(id)}/bots?{query}", BotAnswer)
+
+    async def site_rules(self, id: str) -> "SiteRules":  # noqa: A002
+        """How pages of the site are crawled and read; values of headers are hidden."""
+        from gossamer.web.sites.site_rule import SiteRules
+
+        return await self.ask("GET", f"{_path(id)}/rules", SiteRules)
+
+    async def replace_site_rules(self, id: str, rules: Sequence[Mapping[str, Any]]) -> "SiteRules":  # noqa: A002
+        """Crawls that begin afterwards follow them."""
+        from gossamer.web.sites.site_rule import SiteRules
+
+        return await self.ask("PUT", f"{_path(id)}/rules", SiteRules, {"rules": list(rules)})
+
+    async def try_site_rules(self, id: str, url: str, **page: Unpack[RuleTrialKeywords]) -> "SiteRuleTrial":  # noqa: A002
+        """What rules do to a saved page: `html`, or the page of the crawl with `crawl_id`."""
+        from gossamer.web.sites.rule_trial import SiteRuleTrial
+
+        body = {"url": url, **body_of("try_site_rules", RuleTrialKeywords, page)}
+        return await self.ask("POST", f"{_path(id)}/rules/try", SiteRuleTrial, body)
+
+    async def make_site_hook(
+        self,
+        id: str,  # noqa: A002
+        *,
+        signed: bool = False,
+        old_seconds: int = 86_400,
+    ) -> "ShownHook":
+        """Make or replace the address at which a system says that pages have changed. It is shown once."""
+        from gossamer.web.sites.hook_answer import ShownHook
+
+        body = {"signed": signed, "oldSeconds": old_seconds}
+        return await self.ask("POST", f"{_path(id)}/hook", ShownHook, body)
+
+    async def site_hook(self, id: str) -> "ShownHook":  # noqa: A002
+        from gossamer.web.sites.hook_answer import ShownHook
+
+        return await self.ask("GET", f"{_path(id)}/hook", ShownHook)
+
+    async def remove_site_hook(self, id: str) -> "ShownHook":  # noqa: A002
+        from gossamer.web.sites.hook_answer import ShownHook
+
+        return await self.ask("DELETE", f"{_path(id)}/hook", ShownHook)
+
+    async def compare_site(self, id: str, *, pages: int = 2, templates: int = 20) -> "RecacheAccepted":  # noqa: A002
+        """Compare pages of each template with what robots see; `pages` of each. A job does it."""
+        from gossamer.web.sites.site_answer import RecacheAccepted
+
+        body = {"pages": pages, "templates": templates}
+        return await self.ask("POST", f"{_path(id)}/comparison", RecacheAccepted, body)
+
+    async def site_comparison(self, id: str, *, comparison: str | None = None) -> "ComparisonAnswer":  # noqa: A002
+        """What robots see of the site: the newest comparison, or another one that is kept."""
+        from gossamer.web.sites.site_comparison import ComparisonAnswer
+
+        query = f"?{urlencode({'comparison': comparison})}" if comparison else ""
+        return await self.ask("GET", f"{_path(id)}/comparison{query}", ComparisonAnswer)
+
+    async def remove_site(self, id: str) -> "ShownSite":  # noqa: A002
+        """Remove it, with its reports and its schedule. Cached pages stay."""
+        from gossamer.web.sites.site_answer import ShownSite
+
+        return await self.ask("DELETE", _path(id), ShownSite)
 
 
-async def list_all(client: "Client", limit: int) -> "list[ShownSite]":
-    from gossamer.web.sites.site_answer import SiteList
-
-    return await list_pages(client, _HERE, SiteList, {}, limit, lambda page: page.sites)
-
-
-async def prove(client: "Client", site_id: str, method: str | None) -> "ProofAnswer":
-    from gossamer.web.sites.site_answer import ProofAnswer
-
-    return await client.ask("POST", f"{_HERE}{path_of(site_id)}/proof", ProofAnswer, {"method": method})
-
-
-async def recache(client: "Client", site_id: str, body: Mapping[str, Any]) -> "RecacheAccepted":
-    from gossamer.web.sites.site_answer import RecacheAccepted
-
-    return await client.ask("POST", f"{_HERE}{path_of(site_id)}/recache", RecacheAccepted, body)
-
-
-async def bots(client: "Client", site_id: str, query: Mapping[str, Any]) -> "BotAnswer":
-    from gossamer.web.sites.bot_visits import BotAnswer
-
-    return await client.ask("GET", f"{_HERE}{path_of(site_id)}/bots?{urlencode(query)}", BotAnswer)
-
-
-def path_of(site_id: str) -> str:
-    return f"/{quote(site_id, safe='')}"
+def _path(site_id: str) -> str:
+    return f"{_HERE}/{quote(site_id, safe='')}"
