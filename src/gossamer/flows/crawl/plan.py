@@ -54,8 +54,9 @@ class CrawlPlan:
 
     def rendering_of(self, url: Url) -> Rendering:
         """When a browser is used for this page. A picture needs one, whatever the rules say."""
-        ruled = None if self.spec.screenshots else self.spec.rule_set.at(url).render
-        return ruled or self.spec.rendering
+        spec = self.spec
+        ruled = spec.rule_set.at(url).render if spec.rules and not spec.screenshots else None
+        return ruled or spec.rendering
 
     def pace_on(self, host: str) -> RulePace:
         """The slowest that the crawl and its rules ask for."""
