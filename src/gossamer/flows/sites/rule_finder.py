@@ -32,6 +32,7 @@ class RuleFinder:
     directory: SiteDirectory
     keys: WebhookKeys
     operators: tuple[SiteRule, ...] = ()  # from the file of the operator
+    _ready: list[RuleSet] = field(default_factory=list)  # those of the operator, made once
     _opened: dict[str, tuple[SiteRule, ...]] = field(default_factory=dict)  # by what was sealed
 
     async def for_crawl(self, caller: Caller, spec: CrawlSpec) -> CrawlSpec:
@@ -51,9 +52,12 @@ class RuleFinder:
     async def for_page(self, caller: Caller, url: Url) -> PageRule:
         """What to keep and drop of a single page. Its headers are the caller's affair."""
         site = (await self.directory.find(caller, url)).site
-        own = () if site is None else tuple(_at_home(rule, site) for rule in site.rules)
-        rules = (*own, *self.operators)
-        return RuleSet.of(rules).at(url) if rules else NO_RULE
+        if not self._ready:
+            self._ready.append(RuleSet.of(self.operators))
+        rules = self._ready[0]
+        if site is not None and site.rules:
+            rules = RuleSet.of(site.rules, (site.origin,)).before(rules)
+        return rules.at(url) if rules.rules else NO_RULE
 
     async def seal(self, tenant: str, spec: CrawlSpec) -> str:
         """Not in a transaction: the first seal makes the key. Empty: there is nothing to hide."""

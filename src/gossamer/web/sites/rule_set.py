@@ -1,7 +1,7 @@
 """RuleSet: the rules of a crawl or a request, ready to be asked about many URLs."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, Self
 
 from gossamer.web.crawl.scope import Pattern
@@ -60,6 +60,10 @@ class RuleSet:
         )
         ignores = any(one.rule.ignore_parameters for one in matched)
         return cls(matched, frozenset(homes) if matched else frozenset(), ignores)
+
+    def before(self, others: Self) -> Self:
+        """These rules, and then the others."""
+        return replace(self, rules=self.rules + others.rules, ignores=self.ignores or others.ignores)
 
     def at(self, url: Url) -> PageRule:
         found = [one.rule for one in self.rules if one.matches(url, self.homes)]
