@@ -142,7 +142,7 @@ class SiteHooks:
             caller = await find_caller(connection, maker, site.tenant_id)
         if not isinstance(caller, Caller):
             raise Problem(
-                problems.FORBIDDEN,
+                problems.UNPROCESSABLE_ENTITY,
                 "Whoever made this webhook may not use this server any more.",
                 hint="Make the webhook again, with a key that works.",
                 details={"reason": caller.value},

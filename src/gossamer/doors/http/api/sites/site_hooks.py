@@ -128,7 +128,7 @@ class SiteHookEndpoints:
                 problems=(
                     problems.NOT_FOUND,
                     problems.UNAUTHORIZED,
-                    problems.FORBIDDEN,
+                    problems.UNPROCESSABLE_ENTITY,
                     problems.IDEMPOTENCY_KEY_CONFLICT,
                     problems.QUOTA_EXCEEDED,
                 ),
