@@ -93,7 +93,13 @@ export function serveBots({
     return { url: page, render: "auto", cache: true, cacheTtl, timeout: Math.floor((deadline + wait) * 1000) };
   }
 
-  async function ask(page, known, bare) {
+  // The word by which a robot is known; empty for anybody else.
+  function robotOf(headers) {
+    const agent = (headers.get("user-agent") ?? "").toLowerCase();
+    return bots.find((token, at) => agent.includes(robots[at])) ?? "";
+  }
+
+  async function ask(page, known, bare, robot) {
     const headers = {
       Authorization: `Bearer ${key}`,
       "Content-Type": "application/json",
@@ -102,6 +108,7 @@ export function serveBots({
       "X-Gossamer": "middleware",
     };
     if (known) headers["If-None-Match"] = known;
+    if (robot) headers["X-Gossamer-Robot"] = robot; // so that Gossamer can tell what robots get
     const controller = new AbortController();
     const timer = setTimeout(() => controller.abort(), (deadline + wait) * 1000);
     try {
@@ -136,7 +143,7 @@ export function serveBots({
 
   function isOurs(headers) {
     const agent = (headers.get("user-agent") ?? "").toLowerCase();
-    return (wantsMarkdown(headers) || robots.some((token) => agent.includes(token)))
+    return (wantsMarkdown(headers) || robotOf(headers))
       && !agent.includes("gossamer") // Gossamer's own visit to the page
       && !["x-gossamer", "authorization", "upgrade"].some((name) => headers.has(name));
   }
@@ -149,7 +156,7 @@ export function serveBots({
     if (page.length > LONGEST || !mayAsk()) return null;
     const known = headers.get("if-none-match");
     const bare = wantsMarkdown(headers);
-    const { answer, controller } = (await ask(page, known, bare)) ?? {};
+    const { answer, controller } = (await ask(page, known, bare, robotOf(headers))) ?? {};
     if (!answer) return null;
     if (!isPage(answer, known, bare)) {
       await answer.body?.cancel();

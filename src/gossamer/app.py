@@ -26,6 +26,7 @@ from gossamer.assembly.choices import (
     open_single_sign_on,
     open_telemetry,
     open_watch,
+    read_operator_rules,
     sources,
     upstream_probes,
 )
@@ -99,7 +100,12 @@ from gossamer.flows.schedules.scheduler import Scheduler
 from gossamer.flows.schedules.task_vault import TaskVault
 from gossamer.flows.sites.bot_reports import BotReports
 from gossamer.flows.sites.proving import SiteProver
+from gossamer.flows.sites.rule_finder import RuleFinder
+from gossamer.flows.sites.rule_keeper import RuleKeeper
+from gossamer.flows.sites.site_comparer import SiteComparer
 from gossamer.flows.sites.site_directory import SiteDirectory
+from gossamer.flows.sites.site_finder import SiteFinder
+from gossamer.flows.sites.site_hooks import SiteHooks
 from gossamer.flows.sites.site_keeper import SiteKeeper
 from gossamer.flows.sites.site_warmer import SiteWarmer
 from gossamer.flows.tenants import keys
@@ -238,21 +244,26 @@ class Service:
         self.embeddings = open_embeddings(settings, self.database, self.worker_name, log)
         searched = sources(settings, self.index, self.search_engines, self.embeddings)
         self.finder = Finder(searched, self.cache, log)
-        self.reader = Reader(self.obtainer, self.parsers, self.cache, self.index, self.model)
+        self.webhook_keys = WebhookKeys(self.database)
+        self.site_directory = SiteDirectory(self.database)
+        rules = read_operator_rules(settings)
+        self.rule_finder = RuleFinder(self.site_directory, self.webhook_keys, rules)
+        self.reader = Reader(
+            self.obtainer, self.parsers, self.cache, self.index, self.model, self.rule_finder.for_page
+        )
         self.extractor = Extractor(self.obtainer, self.parsers, self.cache, self.model)
         self.capturer = Capturer(self.browsing, self.parsers, self.cache)
         self.batcher = Batcher(
             self.reader, log, at_once=settings.batch_pages, renders_at_once=settings.browser_places
         )
         self.batch_lines = BatchLines(self.database, self.blobs)
-        self.webhook_keys = WebhookKeys(self.database)
         self.subscriber = WebhookSubscriber(self.dialer, self.webhook_keys)
         self.crawls = Crawls(self.database)
         self.quotas = Quotas(
             self.database, self.crawls, quota_table(settings), log, upgrade_url=settings.upgrade_url
         )
         self.batches = Batches(self.jobs, self.parsers, self.render_capacity, self.quotas)
-        bounds = (settings.crawl_delay, settings.default_crawl_pages)
+        bounds = (self.rule_finder, settings.crawl_delay, settings.default_crawl_pages)
         self.seeder = Seeder(self.crawls, self.dialer, self.render_capacity, self.quotas, *bounds)
         self.hosts = Hosts(self.database)
         self.frontier = Frontier(self.database)
@@ -334,8 +345,11 @@ class Service:
         )
         rendering = (self.page_cache, self.render_service, self.parsers, self.quotas)
         self.warmer = Warmer(self.fetcher, self.dialer, *rendering)
-        self.site_warmer = SiteWarmer(self.database, self.warmer, self.render_service)
-        self.site_directory = SiteDirectory(self.database)
+        site_finder = SiteFinder(self.warmer, self.robots_files)
+        self.site_warmer = SiteWarmer(self.database, site_finder, self.render_service, self.quotas)
+        self.site_comparer = SiteComparer(
+            self.jobs, self.fetcher, self.browsing, self.parsers, site_finder, self.quotas
+        )
         self.bot_reports = BotReports(self.database)
         self.task_vault = TaskVault(self.webhook_keys)
         tasks = open_task_starters(self)
@@ -352,6 +366,12 @@ class Service:
             self.quotas,
             self.schedule_keeper,
             log,
+        )
+        self.rule_keeper = RuleKeeper(
+            self.site_keeper, self.rule_finder, self.parsers, self.crawl_results, settings.crawl_delay
+        )
+        self.site_hooks = SiteHooks(
+            self.database, self.site_keeper, self.site_warmer, self.webhook_keys, self.limits
         )
         self.capabilities = open_capabilities(settings, self.database)
         self.payments = open_payments(settings, self.hot, self.limits, self.database, log, self.metrics)

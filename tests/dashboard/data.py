@@ -51,6 +51,8 @@ async def fill(stage: Stage) -> dict[str, str]:
     owned = await _post(stage, "/api/sites", {"origin": shop, "name": "The shop"})
     visits = [{"bot": "GPTBot", "outcome": "shell", "url": "/", "status": 200}]
     await _post(stage, f"/api/sites/{owned['siteId']}/reports", {"visits": visits})
+    seen = await _post(stage, f"/api/sites/{owned['siteId']}/comparison", {"pages": 1, "templates": 1})
+    await stage.wait(f"/api/jobs/{seen['jobId']}", "done", "failed")
     pages = (await client.get(f"/api/crawls/{crawl['crawlId']}/pages", params={"limit": 5})).json()
     pictures = (await client.get(f"/api/crawls/{pictured['crawlId']}/pages")).json()
     linked = f"/app/crawls/{pictured['crawlId']}/pages/{pictures['pages'][-1]['pageId']}"
@@ -76,6 +78,7 @@ async def fill(stage: Stage) -> dict[str, str]:
         "schedule": f"/app/schedules/{schedule['scheduleId']}",
         "sites": "/app/sites",
         "site": f"/app/sites/{owned['siteId']}",
+        "site-comparison": f"/app/sites/{owned['siteId']}/comparison",
         "batches": "/app/batches",
         "batch": f"/app/batches/{batch['jobId']}",
         "jobs": "/app/jobs",

@@ -62,6 +62,7 @@ async def test_a_robot_gets_the_rendered_page(place: Place, client: httpx.AsyncC
     assert json.loads(asked.body) == {"url": ORIGIN + target, **FRESH}
     assert asked.headers["content-type"] == "application/json"
     assert asked.headers["user-agent"] == "Gossamer-Middleware"
+    assert "GPTBot" in asked.headers["x-gossamer-robot"]  # so that the visit is counted
     assert "cookie" not in asked.headers
 
 
@@ -201,6 +202,8 @@ async def test_a_page_has_a_status_of_its_own(place: Place, client: httpx.AsyncC
     assert (moved.status_code, moved.headers["location"]) == (301, f"{ORIGIN}/new")
     assert (await client.head(f"{place.url}/gone")).status_code == 410
     assert {asked.url for asked in place.gossamer.asked} == {f"{ORIGIN}/gone", f"{ORIGIN}/moved?x=1"}
+    counted = [asked.url for asked in place.gossamer.asked if "x-gossamer-robot" in asked.headers]
+    assert counted.count(f"{ORIGIN}/gone") == 2  # a visit counts once, also where nginx asks twice
     # A status that no page can have is none; nginx then leaves it to the site.
     odd = await client.get(f"{place.url}/odd")
     assert (odd.status_code, odd.text) in ((200, "odd"), (200, "site: GET /odd"))

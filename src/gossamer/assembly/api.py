@@ -48,6 +48,9 @@ from gossamer.doors.http.api.render.cached_pages import CachedPagesEndpoints
 from gossamer.doors.http.api.render.page_cache import PageCacheEndpoints
 from gossamer.doors.http.api.render.render import RenderEndpoints
 from gossamer.doors.http.api.schedules.schedules import SchedulesEndpoints
+from gossamer.doors.http.api.sites.site_comparison import SiteComparisonEndpoints
+from gossamer.doors.http.api.sites.site_hooks import SiteHookEndpoints
+from gossamer.doors.http.api.sites.site_rules import SiteRulesEndpoints
 from gossamer.doors.http.api.sites.sites import SitesEndpoints
 from gossamer.doors.http.api.upkeep.archives import ArchivesEndpoints
 from gossamer.doors.http.api.upkeep.crawl_export import CrawlExportEndpoints
@@ -113,6 +116,9 @@ class Api:
     monitors: MonitorsEndpoints
     monitor_changes: MonitorChangesEndpoints
     sites: SitesEndpoints
+    site_rules: SiteRulesEndpoints
+    site_hooks: SiteHookEndpoints
+    site_comparison: SiteComparisonEndpoints
     activity: ActivityEndpoints
     workers: WorkersEndpoints
     alerts: AlertsEndpoints
@@ -186,6 +192,9 @@ def open_api(service: "Service") -> Api:
         monitors=MonitorsEndpoints(service.monitors, RuleTrier(service.monitors.sources.looker)),
         monitor_changes=MonitorChangesEndpoints(service.monitors),
         sites=SitesEndpoints(service.site_keeper, service.site_warmer, service.bot_reports),
+        site_rules=SiteRulesEndpoints(service.rule_keeper),
+        site_hooks=SiteHookEndpoints(service.site_hooks, public_url),
+        site_comparison=SiteComparisonEndpoints(service.site_keeper, service.site_comparer),
         activity=ActivityEndpoints(service.activity_log),
         workers=WorkersEndpoints(service.workers),
         alerts=AlertsEndpoints(service.alerts),

@@ -22,6 +22,7 @@ from gossamer.flows.pay.proving import PaymentProver
 from gossamer.flows.pay.quotes import Quotes, prices
 from gossamer.flows.pay.settling import PaymentSettler
 from gossamer.flows.pay.terms import AllTerms
+from gossamer.flows.sites.rule_file import BadRuleFile, read_rule_file
 from gossamer.flows.tenants.people import People
 from gossamer.flows.tenants.sign_in import SignIn
 from gossamer.flows.tenants.single_sign_on import SingleSignOn
@@ -60,6 +61,7 @@ from gossamer.state.pages.page_cache import PageCache
 from gossamer.state.search.search_index import SearchIndex
 from gossamer.state.tenants.limits import Limits
 from gossamer.web.extract.model_use import TokenPrices
+from gossamer.web.sites.site_rule import SiteRule
 
 if TYPE_CHECKING:
     from gossamer.flows.embeddings.embeddings import Embeddings
@@ -290,3 +292,12 @@ def open_browsers(
         queue=settings.browser_queue,
         user_agent=settings.user_agent,
     )
+
+
+def read_operator_rules(settings: Settings) -> tuple[SiteRule, ...]:
+    if not settings.site_rules:
+        return ()
+    try:
+        return read_rule_file(Path(settings.site_rules).expanduser())
+    except BadRuleFile as error:
+        raise SettingError(f"GOSSAMER_SITE_RULES: {error}") from None

@@ -106,7 +106,7 @@ def _work(dashboard: Dashboard, api: Api) -> list[Endpoints]:
         DomainPages(dashboard, api.domains, api.crawl_pages),
         SchedulePages(dashboard, api.schedules),
         MonitorPages(dashboard, api.monitors, api.monitor_changes),
-        SitePages(dashboard, api.sites),
+        SitePages(dashboard, api.sites, api.site_rules, api.site_hooks, api.site_comparison),
     ]
 
 

@@ -39,7 +39,7 @@ def open_worker(service: "Service", kinds: Collection[str]) -> Worker:
         service.batcher, service.reader, service.database, service.batch_lines, settings.upgrade_url
     )
     stored = (service.deleter, service.archive_restorer, service.replayer, service.crawl_importer)
-    rendered = (rendering, service.warmer, service.site_warmer)
+    rendered = (rendering, service.warmer, service.site_warmer, service.site_comparer)
     work = (service.auditor, *rendered, batches, service.monitor_checker, *stored)
     return Worker(
         service.jobs,
@@ -57,7 +57,7 @@ def open_crawl_worker(service: "Service") -> CrawlWorker:
     parts = CrawlParts(
         frontier=service.frontier,
         hosts=service.hosts,
-        plans=Plans(service.crawls, time.monotonic),
+        plans=Plans(service.crawls, time.monotonic, service.rule_finder.open),
         batcher=service.frontier_batcher,
         robots=service.robots_files,
         fetcher=CrawlFetcher(service.fetcher, service.browsing),

@@ -175,6 +175,7 @@ class CrawlKeywords(TypedDict, total=False):
     refresh_least: int  # seconds
     refresh_most: int
     headers: Mapping[str, str]
+    rules: Sequence[Mapping[str, Any]]  # of some hosts and paths, as of a site
     webhook: WebhookKeywords | None  # whom to tell of its pages
 
 
@@ -247,6 +248,12 @@ class RecacheKeywords(TypedDict, total=False):
     urls: Sequence[str]
     prefix: str
     sitemap: str
+
+
+class RuleTrialKeywords(TypedDict, total=False):
+    html: str | None
+    crawl_id: str | None  # whose page is taken
+    rules: Sequence[Mapping[str, Any]] | None  # by default, those of the site
 
 
 def body_of(call: str, keywords: type, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -218,6 +218,7 @@ class Settings:
     oidc_domains: tuple[str, ...] = setting((), "Email domains whose people may sign in there without an invitation, as users", parse=list_of(matching(r"[a-z0-9.-]+", "domains in lower case, separated by commas")))
     serve_worker: str = setting("auto", "Whether serve also runs jobs: yes, no, or auto: only if the database is SQLite", parse=choice("auto", "yes", "no"))
     worker_id: str = setting("", "Name of this worker in jobs and logs; empty combines host and process", parse=matching(r"[\w.:-]{1,128}", "at most 128 letters, digits and . : - _"), alias="WORKER_ID")
+    site_rules: str = setting("", "Path of a TOML or JSON file with rules for sites; see docs/sites.md")
     upgrade_url: str = setting("", "Page about higher tiers, shown to callers who reach their limit", parse=link)
 
     limit_anonymous_post: Rate = setting(Rate(60, 3600), "POST requests from a network address without a key", parse=rate, alias="RATE_LIMIT_PER_HOUR", alias_parse=per_hour)
@@ -233,6 +234,7 @@ class Settings:
     limit_sign_in: Rate = setting(Rate(30, 300), "Attempts to sign in from a network address", parse=rate)
     limit_sign_in_account: Rate = setting(Rate(10, 900), "Attempts to sign in to an account that fail", parse=rate)
     limit_seed_injection: Rate = setting(Rate(10, 60), "Requests that add URLs to a crawl's frontier", parse=rate)
+    limit_site_hook: Rate = setting(Rate(120, 60), "Messages to the incoming webhook of a site, by site and by address", parse=rate)
     limit_wallet: Rate = setting(Rate(100, 60), "Paid requests of a wallet", parse=rate)
     limit_unpaid: Rate = setting(Rate(50, 60), "Quotes (402) to a network address that are not paid", parse=rate)
     limit_renders_free: Rate = setting(Rate(100, 86_400), "Renders of a tenant of the free tier", parse=rate)

@@ -74,7 +74,7 @@ def options_of(shape: type[msgspec.Struct]) -> Iterator[FieldOption]:
     for field in cast(inspect.StructType, inspect.type_info(shape)).fields:
         if not field.required:
             kind, notes, extra = _unwrap(field.type)
-            if isinstance(kind, inspect.StructType):
+            if isinstance(kind, inspect.StructType) or _has_structures(kind):
                 continue
             default = field.default if field.default is not NODEFAULT else field.default_factory()
             metavar = extra.get("metavar")
@@ -136,6 +136,12 @@ def _unwrap(kind: inspect.Type) -> tuple[inspect.Type, Mapping[str, Any], Mappin
             (kind,) = [one for one in kind.types if not isinstance(one, inspect.NoneType)]
         else:
             return kind, notes, extra
+
+
+def _has_structures(kind: inspect.Type) -> bool:
+    return isinstance(kind, inspect.VarTupleType) and isinstance(
+        _unwrap(kind.item_type)[0], inspect.StructType
+    )
 
 
 def _click_type(kind: inspect.Type) -> Any:

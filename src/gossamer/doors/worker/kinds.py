@@ -4,6 +4,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from ulid import ULID
+
 from gossamer.doors.worker.work import Handler, Work
 from gossamer.flows.audit import audits
 from gossamer.flows.audit.audit import Auditor, AuditPayload
@@ -22,16 +24,19 @@ from gossamer.flows.render import render, warm
 from gossamer.flows.render.render_failure import RenderPolicy
 from gossamer.flows.render.render_job import RenderWork
 from gossamer.flows.render.warm import Warmer
-from gossamer.flows.sites import site_warmer
+from gossamer.flows.sites import site_comparer, site_warmer
+from gossamer.flows.sites.site_comparer import ComparisonPayload, ComparisonResult, SiteComparer
 from gossamer.flows.sites.site_warmer import SiteWarmer, SiteWarmPayload
 from gossamer.flows.upkeep.retrying import FetchPolicy
 from gossamer.state.crawl.upkeep import importing
+from gossamer.state.sites import comparisons
 
 KINDS = (
     *audits.KINDS.values(),
     render.KIND,
     warm.KIND,
     site_warmer.KIND,
+    site_comparer.KIND,
     batch_job.KIND,
     monitor_check.KIND,
     deleting.KIND,
@@ -49,6 +54,7 @@ def handlers(
     rendering: RenderWork,
     warmer: Warmer,
     sites: SiteWarmer,
+    comparer: SiteComparer,
     batches: BatchRunner,
     checker: MonitorChecker,
     deleter: Deleter,
@@ -77,6 +83,13 @@ def handlers(
         warm.KIND: Handler(run=_Warm(warmer), payload=warm.WarmPayload, concurrency=2, policy=FetchPolicy()),
         site_warmer.KIND: Handler(
             run=_Recache(sites), payload=SiteWarmPayload, concurrency=2, policy=FetchPolicy()
+        ),
+        site_comparer.KIND: Handler(
+            run=_Compare(comparer),
+            payload=ComparisonPayload,
+            concurrency=1,
+            policy=FetchPolicy(),
+            ready=lambda: rendering.renderer.browsers.has_browser,
         ),
         batch_job.KIND: Handler(run=batches.run, payload=batch_job.BatchPayload, concurrency=4),
         monitor_check.KIND: Handler(
@@ -116,6 +129,18 @@ class _Recache:
 
     async def __call__(self, work: Work[SiteWarmPayload]) -> warm.WarmResult:
         return await self.sites.run(work.payload, work.job.request_id, work.step)
+
+
+@dataclass(frozen=True, slots=True)
+class _Compare:
+    comparer: SiteComparer
+
+    async def __call__(self, work: Work[ComparisonPayload]) -> None:
+        made = await self.comparer.compare(work.payload, work.step)
+        result = ComparisonResult(str(ULID()), made.count(), made.limited)
+        async with work.finishing(result) as connection:
+            site_id, tenant = work.payload.site_id, work.job.tenant_id
+            await comparisons.add(connection, result.comparison_id, site_id, tenant, made)
 
 
 @dataclass(frozen=True, slots=True)

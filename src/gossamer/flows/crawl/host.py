@@ -138,15 +138,13 @@ class HostCrawl:
         plans = [plan for plan in found.values() if plan is not None]
         waiting = deque((task, plan) for task in tasks if (plan := found[task.crawl_id]) is not None)
         await self._crawl_concurrently(waiting, plans)
-        gap = max((self._held.pace.gap(plan.spec.delay) for plan in plans), default=0.0)
+        gap = max((self._held.pace.gap(self._delay(plan)) for plan in plans), default=0.0)
         self._most = max(1, min(MAX_TASKS, int(MAX_HELD_SECONDS / gap))) if gap else MAX_TASKS
 
     async def _crawl_concurrently(self, waiting: Waiting, plans: Sequence[CrawlPlan]) -> None:
         def concurrency() -> int:
             now = asyncio.get_running_loop().time()
-            return min(
-                [self._concurrency(), *(self._held.pace.concurrency(plan.spec.delay, now) for plan in plans)]
-            )
+            return min([self._concurrency(), *(self._at_once(plan, now) for plan in plans)])
 
         async def crawl_next(number: int) -> None:
             while waiting and not self._is_over() and number < concurrency():
@@ -158,6 +156,14 @@ class HostCrawl:
             for number in range(1, min(len(waiting), concurrency())):
                 group.create_task(crawl_next(number))
             await crawl_next(0)
+
+    def _delay(self, plan: CrawlPlan) -> float | None:
+        return plan.pace_on(self._held.host).delay
+
+    def _at_once(self, plan: CrawlPlan, now: float) -> int:
+        asked = plan.pace_on(self._held.host)
+        allowed = self._held.pace.concurrency(asked.delay, now)
+        return allowed if asked.concurrency is None else min(allowed, asked.concurrency)
 
     async def _do(self, task: CrawlTask, plan: CrawlPlan) -> None:
         try:
@@ -199,7 +205,7 @@ class HostCrawl:
         rules, asked = await self._parts.robots.of(held.lease, url, held.now(), self._permission)
         held.pace.robots_delay = rules.delay
         if asked:
-            held.pace.record_end(asyncio.get_running_loop().time(), plan.spec.delay)
+            held.pace.record_end(asyncio.get_running_loop().time(), self._delay(plan))
         self._rules = rules
         return rules
 
@@ -223,7 +229,7 @@ class HostCrawl:
 
     async def _visit(self, task: CrawlTask, plan: CrawlPlan, url: Url, rules: Rules) -> None:
         held, clock = self._held, asyncio.get_running_loop().time
-        held.delay, held.tenant = plan.spec.delay, plan.crawl.tenant_id
+        held.delay, held.tenant = self._delay(plan), plan.crawl.tenant_id
         async with self._gate:
             if not held.holds():
                 return
@@ -232,10 +238,10 @@ class HostCrawl:
                 visited = await self._fetch_and_process(task, plan, url, rules)
             finally:
                 if visited is None or visited.counts:  # else no request was sent
-                    held.pace.record_end(clock(), plan.spec.delay)
+                    held.pace.record_end(clock(), held.delay)
         if rest := held.pace.rest(clock()):
             self._rest(rest)
-        held.pace.record_urls(clock(), len(visited.urls), plan.spec.delay)
+        held.pace.record_urls(clock(), len(visited.urls), held.delay)
         self._found = self._found or any(new.host == held.host for new in visited.urls)
         if visited.hints:
             await self._parts.frontier.note_hints(task, plan.spec, visited.hints)
@@ -245,7 +251,7 @@ class HostCrawl:
         self._put(visited)
 
     async def _fetch_and_process(self, task: CrawlTask, plan: CrawlPlan, url: Url, rules: Rules) -> Visited:
-        rendering = "never" if task.as_sitemap else plan.spec.rendering
+        rendering = "never" if task.as_sitemap else plan.rendering_of(url)
         try:
             if rendering == "always" or (rendering == "auto" and self._held.renders):
                 rendered = await self._render(task, plan, url, rules)
@@ -275,7 +281,7 @@ class HostCrawl:
         if not plain.needs_script:
             return plain
         self._held.renders = self._held.renders or self._shells >= LEARNED
-        self._held.pace.record_end(asyncio.get_running_loop().time(), plain.plan.spec.delay)
+        self._held.pace.record_end(asyncio.get_running_loop().time(), self._delay(plain.plan))
         if not await self._wait_turn():
             return plain
         return await self._render(plain.task, plain.plan, url, rules) or plain

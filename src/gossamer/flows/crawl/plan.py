@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter, OrderedDict
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -11,8 +11,10 @@ from gossamer.state.crawl.crawls import Crawl, Crawls
 from gossamer.state.crawl.settling import CrawlTask
 from gossamer.web.crawl.fingerprint import Neighbours
 from gossamer.web.crawl.scope import Scope
-from gossamer.web.crawl.spec import CrawlSpec
+from gossamer.web.crawl.spec import CrawlSpec, Rendering
 from gossamer.web.crawl.traps.crawl_traps import CrawlTraps
+from gossamer.web.sites.rule_set import RulePace
+from gossamer.web.url.url import Url
 
 FRESH_SECONDS: Final = 2.0  # how late a pause or stop may be noticed
 MAX_PLANS: Final = 200
@@ -20,6 +22,8 @@ MAX_ALIKE: Final = 20_000  # pages of a crawl that later ones are compared with
 READ_AT_ONCE: Final = 1_000  # of these, to keep each query short
 AMPLE: Final = 2  # URLs that sitemaps may add for each page that may still be stored,
 SPARE: Final = 1_000  # and some for those that robots.txt forbids
+
+OpenRules = Callable[[Crawl], Awaitable[Crawl]]  # the crawl with the headers of its rules
 
 
 @dataclass(slots=True)
@@ -35,6 +39,7 @@ class CrawlPlan:
     genuine: Counter[str] = field(default_factory=Counter)  # genuine pages, by the page they resemble
     traps: CrawlTraps | None = field(init=False)  # None: everything is followed
     traps_read_at: int = 0  # on the database's clock
+    paces: dict[str, RulePace] = field(default_factory=dict)  # of hosts
 
     def __post_init__(self) -> None:
         crawl = self.crawl
@@ -47,8 +52,24 @@ class CrawlPlan:
     def spec(self) -> CrawlSpec:
         return self.crawl.spec
 
+    def rendering_of(self, url: Url) -> Rendering:
+        """When a browser is used for this page. A picture needs one, whatever the rules say."""
+        spec = self.spec
+        ruled = spec.rule_set.at(url).render if spec.rules and not spec.screenshots else None
+        return ruled or spec.rendering
+
+    def pace_on(self, host: str) -> RulePace:
+        """The slowest that the crawl and its rules ask for."""
+        known = self.paces.get(host)
+        if known is None:
+            ruled, delay = self.spec.rule_set.pace(host), self.spec.delay
+            slowest = max((each for each in (ruled.delay, delay) if each is not None), default=None)
+            known = self.paces[host] = RulePace(slowest, ruled.concurrency)
+        return known
+
     def renew(self, crawl: Crawl, now: float) -> None:
         """Take over what may have changed since it was read."""
+        self.paces.clear()
         if crawl.spec.seeds != self.crawl.spec.seeds:  # of the default crawl
             self.scope = Scope.of(crawl.spec)
         self.crawl, self.read_at = crawl, now
@@ -61,8 +82,12 @@ class CrawlPlan:
 
 
 class Plans:
-    def __init__(self, crawls: Crawls, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, crawls: Crawls, clock: Callable[[], float], open_rules: OpenRules | None = None
+    ) -> None:
+        """Without `open_rules`, the headers of rules are not sent."""
         self._crawls = crawls
+        self._open_rules = open_rules
         self._clock = clock
         self._plans: OrderedDict[str, CrawlPlan] = OrderedDict()
         self._reading = asyncio.Lock()
@@ -96,6 +121,8 @@ class Plans:
         if crawl is None:
             self._plans.pop(crawl_id, None)
             return None
+        if self._open_rules is not None:
+            crawl = await self._open_rules(crawl)
         if before is not None:
             before.renew(crawl, now)
             plan = before

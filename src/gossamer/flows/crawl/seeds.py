@@ -5,7 +5,7 @@ the hosts of the URLs that were added to it, up to a number of pages. When it is
 URLs begin another one.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any, Final
@@ -17,6 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from gossamer import problems
 from gossamer.flows.crawl.refreshing import fresh_schedule
 from gossamer.flows.render.render_capacity import RenderCapacity
+from gossamer.flows.sites.rule_finder import RuleFinder
 from gossamer.flows.tenants.admit import Caller
 from gossamer.flows.tenants.quotas import Quota, Quotas, quota_tier_of
 from gossamer.problems import Busy, Problem
@@ -33,6 +34,7 @@ from gossamer.web.crawl.priority import priority_of
 from gossamer.web.crawl.scope import place_of
 from gossamer.web.crawl.spec import CrawlSpec
 from gossamer.web.crawl.traps.session_ids import SESSION_NAMES, path_without_session
+from gossamer.web.sites.site_rule import check_rules
 from gossamer.web.url.sent_headers import check_headers
 from gossamer.web.url.url import MAX_URL_CHARS, TRACKING, Tracking, Url, crawl_form, digest
 
@@ -70,6 +72,15 @@ class GivenUrls:
     number: int  # that was given, with repetitions
 
 
+@dataclass(frozen=True, slots=True)
+class PreparedCrawl:
+    """A crawl that may begin: with all rules that it follows, and its seeds."""
+
+    spec: CrawlSpec
+    urls: list[NewUrl]
+    rules_sealed: str
+
+
 async def _forget(connection: AsyncConnection, result: object) -> None:
     """The default `Remember`: writes nothing else."""
 
@@ -80,6 +91,7 @@ class Seeder:
     dialer: Dialer
     capacity: RenderCapacity
     quotas: Quotas
+    rules: RuleFinder
     min_delay: float  # seconds; only admins may ask for less
     default_pages: int  # that a default crawl stores at most
 
@@ -94,36 +106,36 @@ class Seeder:
         remember: Remember = _forget,
     ) -> Crawl:
         """Start a crawl. Raises `Problem` for what cannot be done, or not by this caller."""
-        urls = await self.prepare(caller, spec)
+        prepared = await self.prepare(caller, spec)
         async with self.crawls.database.write() as connection:
-            crawl = await self.begin(
-                connection, caller, spec, by, urls=urls, name=name, request_id=request_id
-            )
+            crawl = await self.begin(connection, caller, prepared, by, name=name, request_id=request_id)
             await remember(connection, crawl)
         return crawl
 
-    async def prepare(self, caller: Caller, spec: CrawlSpec) -> list[NewUrl]:
-        """The seeds. Before the transaction of `begin`: raises `Problem` for what cannot be done."""
+    async def prepare(self, caller: Caller, spec: CrawlSpec) -> "PreparedCrawl":
+        """Before the transaction of `begin`: raises `Problem` for what cannot be done."""
         self.check(caller, spec)
-        urls = seeds_of(spec, self.dialer)
+        seeds_of(spec, self.dialer)  # before the rules, which need seeds that are URLs
+        ruled = await self.rules.for_crawl(caller, spec)
+        fresh_schedule.check_refresh(caller, ruled, is_private=ruled.is_private)
         if spec.rendering == "always":
             await self.capacity.demand()
         await self.quotas.check(caller, Quota.PAGES, Quota.BYTES)
-        return urls
+        return PreparedCrawl(ruled, seeds_of(ruled), await self.rules.seal(caller.tenant_id, ruled))
 
     async def begin(
         self,
         connection: AsyncConnection,
         caller: Caller,
-        spec: CrawlSpec,
+        prepared: "PreparedCrawl",
         by: Actor,
         *,
-        urls: Sequence[NewUrl],
         name: str = "",
         request_id: str = "",
     ) -> Crawl:
         """Write a crawl that was prepared. Raises `Problem` if the tenant has as many as it may."""
         await self.quotas.reserve_crawl(connection, caller)
+        spec = prepared.spec
         crawl = await table.add(
             connection,
             caller.tenant_id,
@@ -132,7 +144,8 @@ class Seeder:
             quota_tier=quota_tier_of(caller),
             name=name,
             request_id=request_id,
-            urls=urls,
+            urls=prepared.urls,
+            rules_sealed=prepared.rules_sealed,
         )
         if spec.keeps_fresh:
             await fresh_schedule.add(connection, self.quotas, caller, crawl.id)
@@ -167,14 +180,16 @@ class Seeder:
         remember: Remember = _forget,
     ) -> UrlsAdded:
         """Add URLs to the caller's default crawl, and begin it if there is none that takes them."""
-        spec = CrawlSpec(max_pages=self.default_pages)
+        spec = await self.rules.for_crawl(caller, CrawlSpec(max_pages=self.default_pages))
+        sealed = await self.rules.seal(caller.tenant_id, spec)
         given = self._sort_out(texts, spec, priority)
         if not given.urls:
             return UrlsAdded(None, 0, 0, given.refused)
         for _ in range(ATTEMPTS):
             try:
                 async with self.crawls.database.write() as connection:
-                    crawl = await self._find_default(connection, caller, spec, given.urls, by)
+                    begun = PreparedCrawl(spec, given.urls, sealed)
+                    crawl = await self._find_default(connection, caller, begun, by)
                     if crawl is not None:
                         return await _add(connection, crawl, given, by, remember)
             except CrawlsGone:
@@ -182,22 +197,23 @@ class Seeder:
         raise Busy("crawls", "the default crawl changes too often")
 
     async def _find_default(
-        self, connection: AsyncConnection, caller: Caller, spec: CrawlSpec, urls: Sequence[NewUrl], by: Actor
+        self, connection: AsyncConnection, caller: Caller, new: PreparedCrawl, by: Actor
     ) -> Crawl | None:
         """The default crawl, or a new one; None if it has to be looked for again, in another transaction,
         since crawls are locked last."""
         crawl = await table.find_default(connection, caller.tenant_id)
         if crawl is not None:
-            if _takes_more(crawl) and len(_grow(crawl.spec, urls).seeds) <= MAX_DEFAULT_HOSTS:
+            if _takes_more(crawl) and len(_grow(crawl.spec, new.urls).seeds) <= MAX_DEFAULT_HOSTS:
                 return crawl
             await table.retire_default(connection, crawl.id)
             return None
         begun = await table.add_default(
             connection,
             caller.tenant_id,
-            _grow(spec, urls),
+            _grow(new.spec, new.urls),
             tier=caller.tier,
             request_id=by.request_id,
+            rules_sealed=new.rules_sealed,
         )
         if begun is not None:
             await _record(connection, begun, Action.CRAWL_STARTED, by, "default")
@@ -206,14 +222,10 @@ class Seeder:
     def check(self, caller: Caller, spec: CrawlSpec) -> None:
         """Raises `Problem` for options that this caller cannot have."""
         check_headers(spec.headers)
+        check_rules(spec.rules, "")
         fresh_schedule.check_refresh(caller, spec, is_private=spec.is_private)
         self.quotas.check_crawl_pages(caller, spec.max_pages)
-        if spec.delay is not None and spec.delay < self.min_delay and caller.role is not Role.ADMIN:
-            raise Problem(
-                problems.FORBIDDEN,
-                f"A delay of less than {self.min_delay:g} s between two requests to a host is for admins.",
-                hint="Leave `delay` out.",
-            )
+        check_delays(caller, [spec.delay, *(rule.delay for rule in spec.rules)], self.min_delay)
 
     def _sort_out(self, texts: Sequence[str], spec: CrawlSpec, priority: int | None) -> GivenUrls:
         """Each URL once, and those that cannot be fetched."""
@@ -229,6 +241,16 @@ class Seeder:
                 new = new_url(url, spec, priority=priority)
                 urls[new.url_hash] = new
         return GivenUrls(list(urls.values()), refused, len(texts))
+
+
+def check_delays(caller: Caller, delays: Iterable[float | None], least: float) -> None:
+    """Raises `Problem` for a delay that only admins may ask for."""
+    if caller.role is not Role.ADMIN and any(delay is not None and delay < least for delay in delays):
+        raise Problem(
+            problems.FORBIDDEN,
+            f"A delay of less than {least:g} s between two requests to a host is for admins.",
+            hint="Leave `delay` out.",
+        )
 
 
 async def _add(
@@ -293,10 +315,10 @@ def new_url(url: Url, spec: CrawlSpec, *, depth: int = 0, priority: int | None =
 def _form(url: Url, spec: CrawlSpec) -> str:
     keeps_slash = not spec.ignore_trailing_slash
     if spec.traps == "off":
-        return crawl_form(url, tracking_of(spec.ignore_parameters), keep_slash=keeps_slash)
+        return crawl_form(url, tracking_of(spec.ignored_at(url)), keep_slash=keeps_slash)
     path = path_without_session(url.path)
     here = url if path == url.path else url.at(path, url.query)
-    return crawl_form(here, visitors_of(spec.ignore_parameters), keep_slash=keeps_slash)
+    return crawl_form(here, visitors_of(spec.ignored_at(url)), keep_slash=keeps_slash)
 
 
 def seeds_of(spec: CrawlSpec, dialer: Dialer | None = None) -> list[NewUrl]:

@@ -223,7 +223,7 @@ def pack_visits(visits: Sequence[Visited], request: HeaderPairs) -> PackedPages:
 def _sent(visited: Visited) -> HeaderPairs:
     """The caller's headers of a request. Their values may be secrets, and are left out."""
     spec = visited.plan.spec
-    if not spec.headers:
+    if not spec.headers and not spec.rules:
         return ()
     headers = headers_for(Url.parse(visited.task.url), spec)
     return tuple((name, value if name.lower() in PORTABLE_HEADERS else "") for name, value in headers)

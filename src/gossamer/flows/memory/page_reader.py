@@ -47,7 +47,7 @@ class MemoryPageReader:
         request = PageRequest(url, formats=("markdown", "metadata"), render=render).settled(None)
         request.check()
         caching = Caching(caller.tenant_id, CACHE_SECONDS, max_age)
-        if max_age and await self.reader.has(request, caching):
+        if max_age and await self.reader.has(request, caching, caller):
             read, part = await self.reader.read_cached(request, caller, caching)
             return _checked(request, read, "cache" if part.hit else "web")
         if (

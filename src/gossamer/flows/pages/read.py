@@ -1,7 +1,7 @@
 """Read: a URL in, what the page says out; from the cache if the request asks for it."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -23,6 +23,7 @@ from gossamer.flows.pages.caching import (
 from gossamer.flows.pages.obtain import Obtained, Obtainer
 from gossamer.flows.pages.page_model import PageModel, no_model
 from gossamer.flows.parsers.parser_pool import ParserPool
+from gossamer.flows.parsers.ruled_reading import read_by_rule
 from gossamer.flows.tenants.admit import Caller
 from gossamer.state.cache import Cache
 from gossamer.state.search.search_document import MAX_TEXT_CHARS, IndexedDocument
@@ -33,9 +34,13 @@ from gossamer.web.pages.page import Page
 from gossamer.web.pages.page_request import ATTEMPTS, PageRequest
 from gossamer.web.pages.read_result import ReadReply, ReadResult
 from gossamer.web.pages.reading import Reading
+from gossamer.web.sites.rule_set import NO_RULE, PageRule
 from gossamer.web.url.url import Url, is_tracked
 
 INDEXED_CHARS: Final = 2 * MAX_TEXT_CHARS  # of a page's text, which searches look through
+
+
+FindRule = Callable[[Caller, Url], Awaitable[PageRule]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +50,7 @@ class Reader:
     cache: Cache
     index: SearchIndex | None = None
     model: PageModel | None = None
+    find_rule: FindRule | None = None  # what a site or the operator wants to be kept and dropped
     clock: Callable[[], float] = field(default=time.time)
     boundary: Callable[[], str] = field(default=new_boundary)
 
@@ -54,16 +60,17 @@ class Reader:
             raise no_model("A summary needs a language model, and none takes part here.", "Leave it out.")
         options = request.reading_options(INDEXED_CHARS)
         await self.parsers.check_selectors(options)
+        rule = await self._rule_of(request, caller)
 
         async def read(page: Page) -> Reading:
-            return await self.parsers.read(page, options)
+            return await read_by_rule(self.parsers, page, options, rule)
 
         obtained = await self.obtainer.obtain(
             request, caller, read, lambda reading: reading.needs_browser, attempts
         )
         reading = obtained.made
         result = _to_result(request, obtained, self.clock())
-        if request.is_public and result.outcome is Outcome.OK:
+        if request.is_public and not rule.selects and result.outcome is Outcome.OK:
             self._index(caller, result, reading)
         return await self._add_summary(request, result)
 
@@ -77,7 +84,8 @@ class Reader:
     ) -> ReadReply:
         """From the cache, or read and kept there. Only a good result is kept."""
         common = to_shared(request)
-        key = self._key(common, caching, attempts, caller.tier)
+        rule = await self._rule_of(request, caller)
+        key = self._key(common, caching, rule, attempts, caller.tier)
 
         async def make() -> MadeAnswer:
             await admit_or_pass(admit)
@@ -87,13 +95,27 @@ class Reader:
         read, part = await get_or_make(self.cache, caching, key, ReadResult, make, patience=request.seconds)
         return ReadReply(replace(read, url=request.address.href), part)
 
-    async def has(self, request: PageRequest, caching: Caching) -> bool:
-        return await has(self.cache, caching, self._key(to_shared(request), caching))
+    async def has(self, request: PageRequest, caching: Caching, caller: Caller) -> bool:
+        rule = await self._rule_of(request, caller)
+        return await has(self.cache, caching, self._key(to_shared(request), caching, rule))
+
+    async def _rule_of(self, request: PageRequest, caller: Caller) -> PageRule:
+        """A request that says itself what it wants of the page is not told so by a rule."""
+        if self.find_rule is None or not request.main_content or request.include or request.exclude:
+            return NO_RULE
+        return await self.find_rule(caller, request.address)
 
     def _key(
-        self, request: PageRequest, caching: Caching, attempts: int = ATTEMPTS, tier: str = ""
+        self,
+        request: PageRequest,
+        caching: Caching,
+        rule: PageRule,
+        attempts: int = ATTEMPTS,
+        tier: str = "",
     ) -> CacheKey:
         parameters = request.parameters(self.model.name if self.model else "")
+        if rule.selects:
+            parameters |= {"keep": rule.keep, "drop": rule.drop}
         return CacheKey.of("fetch", caching.tenant, parameters, (request.seconds, attempts, tier))
 
     async def _add_summary(self, request: PageRequest, read: ReadResult) -> ReadResult:

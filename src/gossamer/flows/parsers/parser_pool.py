@@ -27,6 +27,7 @@ from gossamer.flows.parsers.parser_process import (
     MAX_RESULT_BYTES,
     AuditedPage,
     AuditTask,
+    CompareTask,
     ExtractTask,
     LinksTask,
     ParserRefusal,
@@ -39,6 +40,7 @@ from gossamer.flows.parsers.parser_process import (
     TakeApartTask,
     Task,
     TextTask,
+    TryRulesTask,
 )
 from gossamer.problems import Problem, Unavailable
 from gossamer.reach.sandbox import allocator
@@ -58,6 +60,9 @@ from gossamer.web.pages.reading_options import ReadingOptions
 from gossamer.web.robots import sitemap
 from gossamer.web.robots.sitemap import Entries
 from gossamer.web.search.passages import OutlinedText
+from gossamer.web.sites.page_facts import PageSight
+from gossamer.web.sites.rule_trial import SiteRuleTrial
+from gossamer.web.sites.site_rule import SiteRule, hide_headers
 
 # A page is parsed in place if it is within all three bounds. A tag may cost 30 µs.
 MAX_BODY_IN_PLACE: Final = 64 * 1024  # bytes
@@ -144,6 +149,14 @@ class ParserPool:
         if is_quick(subject.page):
             return await asyncio.to_thread(task.run, normal)
         return await self._run(task, AuditedPage)
+
+    async def try_rules(self, page: Page, rules: tuple[SiteRule, ...], home: str) -> SiteRuleTrial:
+        """Always in a child: a selector may take very long."""
+        return await self._run(TryRulesTask(page, hide_headers(rules), home), SiteRuleTrial)
+
+    async def compare(self, raw: Page, rendered: Page) -> PageSight:
+        """What is there of a page before its scripts have run. Always in a child."""
+        return await self._run(CompareTask(raw, rendered), PageSight)
 
     async def check_selectors(self, options: ReadingOptions) -> None:
         """Raise `Problem` for a bad selector of the caller's, before a page is fetched for it."""

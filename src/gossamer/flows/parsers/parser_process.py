@@ -44,6 +44,9 @@ from gossamer.web.render.prerender import Prerendered, prerender
 from gossamer.web.robots import sitemap
 from gossamer.web.robots.sitemap import Entries, SitemapEntry
 from gossamer.web.search.passages import OutlinedText
+from gossamer.web.sites.page_facts import PageSight, compare
+from gossamer.web.sites.rule_trial import SiteRuleTrial, try_rules
+from gossamer.web.sites.site_rule import SiteRule
 
 LENGTH_BYTES: Final = 4  # of the length before each message
 _LINKS_ALONE: Final = ReadingOptions(main_content=False, markdown=False, html=False, max_text=0)
@@ -154,6 +157,23 @@ class AuditTask(msgspec.Struct, array_like=True, tag=True):
         return AuditedPage(subject.is_html, audit_page(subject), summarise(subject, normal))
 
 
+class TryRulesTask(msgspec.Struct, array_like=True, tag=True):
+    page: Page
+    rules: tuple[SiteRule, ...]
+    home: str
+
+    def run(self) -> SiteRuleTrial:
+        return try_rules(self.page, self.rules, self.home)
+
+
+class CompareTask(msgspec.Struct, array_like=True, tag=True):
+    page: Page
+    rendered: Page
+
+    def run(self) -> PageSight:
+        return compare(self.page, self.rendered)
+
+
 Task = (
     ReadTask
     | PrepareTask
@@ -164,6 +184,8 @@ Task = (
     | LinksTask
     | SketchTask
     | AuditTask
+    | TryRulesTask
+    | CompareTask
 )
 
 

@@ -23,7 +23,12 @@ async def find_maker(
     connection: AsyncConnection, schedule: Schedule, *, now: int | None = None
 ) -> Caller | PauseReason:
     """The caller that the maker would be now, or why it is none."""
-    maker = schedule.maker
+    return await find_caller(connection, schedule.maker, schedule.tenant_id, now=now)
+
+
+async def find_caller(
+    connection: AsyncConnection, maker: ScheduleMaker, tenant: str, *, now: int | None = None
+) -> Caller | PauseReason:
     if maker.via is Via.KEY:
         found = await _find_key(connection, maker.id, now)
     elif maker.via is Via.SESSION:
@@ -31,9 +36,8 @@ async def find_maker(
     elif maker.via is Via.WALLET:
         found = wallet(maker.id)
     else:  # the owner of the machine
-        tenant = schedule.tenant_id
         found = Caller(Role.ADMIN, "", tenant, Tier.ENTERPRISE, maker.name, Via.COMMAND)
-    if isinstance(found, Caller) and found.tenant_id != schedule.tenant_id:
+    if isinstance(found, Caller) and found.tenant_id != tenant:
         return PauseReason.MAKER_GONE
     return found
 

@@ -33,12 +33,12 @@ class CrawlStarter:
     async def prepare(self, firing: Firing) -> Start:
         task = cast("ScheduledCrawl", await self.vault.open(firing.schedule))
         spec, caller = task.spec, firing.caller
-        urls = await self.seeder.prepare(caller, spec)
+        prepared = await self.seeder.prepare(caller, spec)
         webhook = await self.subscriber.prepare(task.webhook, caller)
 
         async def start(connection: AsyncConnection) -> str:
             name = task.name or firing.schedule.name
-            crawl = await self.seeder.begin(connection, caller, spec, firing.by, urls=urls, name=name)
+            crawl = await self.seeder.begin(connection, caller, prepared, firing.by, name=name)
             await self.subscriber.subscribe(connection, webhook, LongWork.CRAWL, crawl.id, crawl.tenant_id)
             return crawl.id
 

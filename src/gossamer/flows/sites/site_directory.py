@@ -52,6 +52,13 @@ class SiteDirectory:
             self._refresh(owner)
         return FoundSite(known.sites.get(url.origin), known.until)
 
+    async def list_proven(self, caller: Caller) -> Mapping[str, RegisteredSite]:
+        """All proven sites of the caller, by their origins."""
+        known = self._known.get(owner_of(caller))
+        if known is None or self.clock() >= known.until:
+            known = await asyncio.shield(self._refresh(owner_of(caller)))
+        return known.sites
+
     def forget(self, owner: str) -> None:
         """After a change in this process."""
         self._known.pop(owner, None)

@@ -15,11 +15,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from gossamer import problems
 from gossamer.flows.render.render import page_key
 from gossamer.flows.render.serve import LimitReached, RenderService
-from gossamer.flows.render.warm import PRIORITY, Warmer, WarmResult
+from gossamer.flows.render.warm import PRIORITY, WarmResult
 from gossamer.flows.schedules.starter import Firing, Start
+from gossamer.flows.sites.site_finder import SiteFinder
 from gossamer.flows.sites.site_keeper import on_site
 from gossamer.flows.tenants.admit import Caller
-from gossamer.flows.tenants.quotas import Quota
+from gossamer.flows.tenants.quotas import Quota, Quotas
 from gossamer.problems import Problem, Unavailable, validation_error
 from gossamer.reach.page.visit import Step
 from gossamer.state.db.database import Database
@@ -41,6 +42,7 @@ from gossamer.web.url.url import digest
 KIND: Final = "recache"
 DAY_MS: Final = 86_400_000
 DEFAULT_PER_MINUTE: Final = 60  # for a site that has no warm-up
+DEFAULT_PER_DAY: Final = 1_000  # the same
 STEP_EVERY: Final = 100
 
 
@@ -55,6 +57,7 @@ class SiteWarmPayload:
     prefix: str = ""
     sitemaps: tuple[str, ...] = ()
     is_warm_up: bool = False  # by the schedule: only stale pages, within the budget
+    is_budgeted: bool = False  # within the budget, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +73,9 @@ class WarmedPage:
 @dataclass(frozen=True, slots=True)
 class SiteWarmer:
     database: Database
-    warmer: Warmer
+    finder: SiteFinder
     render_service: RenderService
+    quotas: Quotas
 
     async def recache(
         self, caller: Caller, site: RegisteredSite, wanted: SiteRecacheRequest, by: Actor
@@ -90,17 +94,22 @@ class SiteWarmer:
             prefix=wanted.prefix or "",
             sitemaps=() if wanted.sitemap is None else (on_site(site.origin, wanted.sitemap).href,),
         )
-        await self._admit(caller)
+        await self.admit(caller)
         async with self.database.write() as connection:
-            job = await self._put(connection, site, payload, by)
-        self.render_service.jobs.wake(KIND)
+            job = await self.put(connection, site, payload, by)
+        self.wake()
         return job
 
-    async def _admit(self, caller: Caller) -> None:
-        await self.render_service.capacity.demand()
-        await self.warmer.quotas.check(caller, Quota.JOBS, Quota.BYTES)
+    def wake(self) -> None:
+        """After a job was put."""
+        self.render_service.jobs.wake(KIND)
 
-    async def _put(
+    async def admit(self, caller: Caller) -> None:
+        """Raises `Problem` if nothing can be rendered for the caller."""
+        await self.render_service.capacity.demand()
+        await self.quotas.check(caller, Quota.JOBS, Quota.BYTES)
+
+    async def put(
         self, connection: AsyncConnection, site: RegisteredSite, payload: SiteWarmPayload, by: Actor
     ) -> Job:
         new = NewJob(
@@ -127,17 +136,17 @@ class SiteWarmer:
                 "The site is not proven, so it is not warmed.",
                 details={"reason": "unproven"},
             )
-        await self._admit(firing.caller)
+        await self.admit(firing.caller)
         payload = SiteWarmPayload(
             site_id=site.id,
             key_id=firing.caller.key_id,
             tier=firing.caller.tier.value,
-            sitemaps=warm_up.sitemaps or (f"{site.origin}/sitemap.xml",),
+            sitemaps=warm_up.sitemaps,
             is_warm_up=True,
         )
 
         async def start(connection: AsyncConnection) -> str:
-            return (await self._put(connection, site, payload, firing.by)).job_id
+            return (await self.put(connection, site, payload, firing.by)).job_id
 
         return start
 
@@ -152,7 +161,9 @@ class SiteWarmer:
         await step("finding the pages", 5)
         pages = await self._find(site, payload, warmed)
         if payload.is_warm_up:
-            pages = await self._within_budget(site, sorted(pages, key=_order), warmed)
+            pages.sort(key=_order)
+        if payload.is_warm_up or payload.is_budgeted:
+            pages = await self._within_budget(site, pages, warmed)
         caller = Caller(Role.USER, payload.key_id, site.tenant_id, Tier(payload.tier))
         for at, page in enumerate(pages):
             if at % STEP_EVERY == 0:
@@ -179,7 +190,7 @@ class SiteWarmer:
         if payload.prefix:
             urls: Iterable[str] = (page.url for page in cached.values())
         else:
-            urls = payload.urls or await self._list(payload.sitemaps, warmed)
+            urls = payload.urls or await self._list(site, payload, warmed)
         found: dict[str, WarmedPage] = {}
         for text in urls:
             for page in self._pages(site, text, cached, asked, warmed):
@@ -191,11 +202,9 @@ class SiteWarmer:
         warmed.cached = len(found) - len(due)
         return due
 
-    async def _list(self, sitemaps: Sequence[str], warmed: WarmResult) -> list[str]:
-        urls: list[str] = []
-        for sitemap in sitemaps:
-            urls += await self.warmer.list_sitemap(sitemap, MAX_WARM_PAGES_A_DAY, warmed)
-        return urls
+    async def _list(self, site: RegisteredSite, payload: SiteWarmPayload, warmed: WarmResult) -> list[str]:
+        sitemaps = payload.sitemaps or await self.finder.find_sitemaps(site)
+        return await self.finder.list_pages(sitemaps, MAX_WARM_PAGES_A_DAY, warmed)
 
     def _pages(
         self,
@@ -222,7 +231,8 @@ class SiteWarmer:
     async def _within_budget(
         self, site: RegisteredSite, pages: Sequence[WarmedPage], warmed: WarmResult
     ) -> list[WarmedPage]:
-        most = 0 if site.settings.warm_up is None else site.settings.warm_up.pages_per_day
+        warm_up = site.settings.warm_up
+        most = DEFAULT_PER_DAY if warm_up is None else warm_up.pages_per_day
         async with self.database.write() as connection:
             day = await read_clock(connection) // DAY_MS
             granted = await bot_rows.spend(connection, site.id, site.tenant_id, day, len(pages), most)

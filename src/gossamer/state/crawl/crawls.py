@@ -32,6 +32,7 @@ from gossamer.state.webhooks import publishing
 from gossamer.web.crawl.progress import NO_COUNTS, CrawlCounts, CrawlState, WaitReason
 from gossamer.web.crawl.spec import CrawlSpec
 from gossamer.web.schedules.schedule_words import ScheduleKind
+from gossamer.web.sites.site_rule import from_stored, hide_headers
 from gossamer.web.webhooks.webhook import LongWork, WorkEvent
 
 HOSTS_ROUSED_AT_ONCE: Final = 1_000
@@ -46,6 +47,7 @@ class StoredSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     spec: dict[str, Any]  # unchecked: bounds are for new crawls, and those of a later version may be narrower
     tier: str = "free"  # of the caller: renders count against its limit
     is_private: bool = False  # pages may be for the owner alone; this outlasts the headers
+    rules_sealed: str = ""  # the rules with the values of their headers, if they have any; Base64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +65,7 @@ class Crawl:
     request_id: str = ""
     tier: str = "free"
     is_private: bool = False
+    rules_sealed: str = ""  # the rules with the values of their headers, for whoever can open it
     revision: int = 0  # grows when URLs that were known may be new again
     quota_tier: str | None = None  # whose quotas it is held to; None: to none
     held_by: WaitReason | None = None  # the quota that has paused it
@@ -78,9 +81,8 @@ class Crawl:
 
 
 _COUNTS: Final = CrawlCounts.__struct_fields__
-_PLAIN: Final = tuple(
-    each.name for each in fields(Crawl) if each.name not in ("spec", "tier", "is_private", "counts")
-)
+_OF_SPEC: Final = ("tier", "is_private", "rules_sealed")  # that are stored with it
+_PLAIN: Final = tuple(each.name for each in fields(Crawl) if each.name not in (*_OF_SPEC, "spec", "counts"))
 _SPEC_FIELDS: Final = tuple(zip(CrawlSpec.__struct_fields__, CrawlSpec.__struct_encode_fields__, strict=True))
 _stored: Final = msgspec.json.Decoder(StoredSpec)
 
@@ -95,10 +97,13 @@ async def add(
     name: str = "",
     request_id: str = "",
     urls: Sequence[NewUrl] = (),
+    rules_sealed: str = "",
     now: int | None = None,
 ) -> Crawl:
-    """Add a crawl with the URLs it begins with, in the caller's transaction."""
-    row = _new_row(tenant, spec, now, tier, name=name, request_id=request_id, quota_tier=quota_tier)
+    """Add a crawl with the URLs it begins with, in the caller's transaction. The headers of its rules are
+    stored in `rules_sealed` alone."""
+    columns = {"name": name, "request_id": request_id, "quota_tier": quota_tier}
+    row = _new_row(tenant, spec, now, tier, rules_sealed, **columns)
     await connection.execute(insert_into(connection, crawls).values(row))
     await new_urls.add(connection, row["id"], urls, now=now)
     started = publishing.work_event(LongWork.CRAWL, WorkEvent.STARTED, tenant, row["id"])
@@ -304,10 +309,12 @@ async def add_default(
     *,
     tier: str = "free",
     request_id: str = "",
+    rules_sealed: str = "",
     now: int | None = None,
 ) -> Crawl | None:
     """Add the tenant's default crawl; None if another one was added at the same moment."""
-    row = _new_row(tenant, spec, now, tier, name="default", request_id=request_id, is_default=True)
+    columns = {"name": "default", "request_id": request_id, "is_default": True}
+    row = _new_row(tenant, spec, now, tier, rules_sealed, **columns)
     new = insert_into(connection, crawls).values(row).on_conflict_do_nothing()
     await connection.execute(new)
     found = (await connection.execute(_one(row["id"]))).first()
@@ -347,8 +354,9 @@ async def forget_headers(connection: AsyncConnection, crawl_ids: Sequence[str]) 
     query = select(_crawls.id, _crawls.spec_json).where(_crawls.id.in_(crawl_ids))
     for crawl_id, spec_json in (await connection.execute(query)).all():
         stored = _stored.decode(spec_json)
-        if stored.spec.get("headers") and (stored.is_private or not _spec(stored.spec).keeps_fresh):
-            bare = replace(stored, spec=stored.spec | {"headers": {}})
+        has_headers = bool(stored.spec.get("headers") or stored.rules_sealed)
+        if has_headers and (stored.is_private or not _spec(stored.spec).keeps_fresh):
+            bare = replace(stored, spec=stored.spec | {"headers": {}}, rules_sealed="")
             change = update(crawls).where(_crawls.id == crawl_id)
             await connection.execute(change.values(spec_json=msgspec.json.encode(bare).decode()))
 
@@ -367,9 +375,10 @@ def _has_begun(now: int | None) -> ColumnElement[bool]:
 
 
 def _new_row(
-    tenant: str, spec: CrawlSpec, now: int | None, tier: str = "free", **columns: Any
+    tenant: str, spec: CrawlSpec, now: int | None, tier: str, rules_sealed: str, **columns: Any
 ) -> dict[str, Any]:
-    stored = StoredSpec(spec=msgspec.to_builtins(spec), tier=tier, is_private=spec.is_private)
+    whole = msgspec.to_builtins(replace(spec, rules=hide_headers(spec.rules)))
+    stored = StoredSpec(spec=whole, tier=tier, is_private=spec.is_private, rules_sealed=rules_sealed)
     return {
         "id": str(ULID()),
         "tenant_id": tenant,
@@ -389,7 +398,7 @@ def _spec(stored: dict[str, Any]) -> CrawlSpec:
     """The options that are known today; the others have their defaults."""
     known: dict[str, Any] = {name: stored[key] for name, key in _SPEC_FIELDS if key in stored}
     lists = {name: tuple(value) for name, value in known.items() if isinstance(value, list)}
-    return CrawlSpec(**known | lists)
+    return CrawlSpec(**known | lists | {"rules": from_stored(known.get("rules", ()))})
 
 
 def _crawl(row: Row[Any]) -> Crawl:
@@ -398,7 +407,6 @@ def _crawl(row: Row[Any]) -> Crawl:
     return Crawl(
         **{name: values[name] for name in _PLAIN},
         spec=_spec(stored.spec),
-        tier=stored.tier,
-        is_private=stored.is_private,
+        **{name: getattr(stored, name) for name in _OF_SPEC},
         counts=CrawlCounts(**{name: values[name] for name in _COUNTS}),
     )

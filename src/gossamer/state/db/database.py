@@ -35,7 +35,7 @@ from gossamer.state.db.revisions import MigrationPlan, plan, read_revision, upgr
 from gossamer.state.db.single import Executor, SingleStatement
 from gossamer.state.db.slots import Slots
 
-HEAD: Final = "0014"  # the newest revision in migrations/versions
+HEAD: Final = "0015"  # the newest revision in migrations/versions
 DEADLINE: Final = 5.0
 MIGRATION_DEADLINE: Final = 600.0
 SCANS: Final = 2  # at a time

@@ -141,6 +141,14 @@ async def most_missed(connection: AsyncConnection, site: str, limit: int) -> lis
     return [AskedRow(*row) for row in await connection.execute(query)]
 
 
+async def list_asked(connection: AsyncConnection, site: str) -> list[AskedRow]:
+    """The pages that are remembered, those that robots ask for most first."""
+    query = select(_pages.url, _pages.visits, _pages.misses, _pages.last_at).where(_pages.site_id == site)
+    return [
+        AskedRow(*row) for row in await connection.execute(query.order_by(_pages.visits.desc(), _pages.url))
+    ]
+
+
 async def most_asked(connection: AsyncConnection, site: str) -> dict[str, int]:
     """How often each page was asked for, of those that are remembered."""
     query = select(_pages.url, _pages.visits).where(_pages.site_id == site)

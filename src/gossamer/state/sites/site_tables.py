@@ -8,7 +8,9 @@ from sqlalchemy import (
     ForeignKey,
     Index,
     Integer,
+    LargeBinary,
     PrimaryKeyConstraint,
+    String,
     Table,
     Text,
 )
@@ -32,6 +34,8 @@ sites: Final = Table(
     Column("failures", Integer, nullable=False),  # of the last checks, in a row
     time_("created_at"),
     time_("updated_at"),
+    Column("rules_json", Text, nullable=False, server_default="[]"),  # without the values of headers
+    Column("rules_sealed", LargeBinary, nullable=True),  # with them, if there are any
     Index("ix_sites_origin", "owner", "origin", unique=True),
     Index("ix_sites_tenant_id", "tenant_id"),
     Index("ix_sites_checked_at", "checked_at"),
@@ -80,4 +84,36 @@ site_warm_days: Final = Table(
     Column("pages", BigInteger, nullable=False),
     PrimaryKeyConstraint("site_id", "day"),
     Index("ix_site_warm_days_tenant_id", "tenant_id"),
+)
+
+# The address at which a site's own system says that pages have changed.
+site_hooks: Final = Table(
+    "site_hooks",
+    metadata,
+    id_("site_id", primary_key=True),
+    id_("tenant_id", nullable=False),
+    text_("token_hash"),  # of the token in the address
+    Column("old_token_hash", String, nullable=True),  # after a rotation, for a while
+    time_("old_until", nullable=True),
+    Column("secret_sealed", LargeBinary, nullable=True),  # of the signatures; None: they are not needed
+    Column("old_secret_sealed", LargeBinary, nullable=True),
+    text_("maker_via"),  # whose rights it has
+    text_("maker_id"),
+    text_("maker_name"),
+    time_("created_at"),
+    time_("last_at", nullable=True),  # when it was last used
+    Index("ix_site_hooks_tenant_id", "tenant_id"),
+)
+
+# What robots see of a site, as it was found; of each site only so many are kept.
+site_comparisons: Final = Table(
+    "site_comparisons",
+    metadata,
+    id_(primary_key=True),
+    id_("site_id", nullable=False),
+    id_("tenant_id", nullable=False),
+    time_("made_at"),
+    Column("result_json", Text, nullable=False),
+    Index("ix_site_comparisons_site_id", "site_id", "id"),
+    Index("ix_site_comparisons_tenant_id", "tenant_id"),
 )

@@ -1,5 +1,6 @@
 """The registered sites."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -9,7 +10,15 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
 
 from gossamer.state.db.database import clock, insert_into
-from gossamer.state.sites.site_tables import site_asked_pages, site_bot_hours, site_warm_days, sites
+from gossamer.state.sites.site_tables import (
+    site_asked_pages,
+    site_bot_hours,
+    site_comparisons,
+    site_hooks,
+    site_warm_days,
+    sites,
+)
+from gossamer.web.sites.site_rule import SiteRule, from_stored, hide_headers
 from gossamer.web.sites.site_settings import SiteSettings
 from gossamer.web.sites.site_words import ProofMethod
 
@@ -35,6 +44,8 @@ class RegisteredSite:
     failures: int
     created_at: int
     updated_at: int
+    rules: tuple[SiteRule, ...] = ()  # without the values of headers
+    rules_sealed: bytes | None = None  # with them, for whoever can open it
 
     @property
     def is_proven(self) -> bool:
@@ -122,6 +133,19 @@ async def change(
     await connection.execute(update(sites).where(_rows.id == site_id).values(values))
 
 
+async def set_rules(
+    connection: AsyncConnection,
+    site_id: str,
+    rules: Sequence[SiteRule],
+    sealed: bytes | None,
+    *,
+    now: int | None = None,
+) -> None:
+    shown = msgspec.json.encode(hide_headers(rules)).decode()
+    values = {"rules_json": shown, "rules_sealed": sealed, "updated_at": clock(now)}
+    await connection.execute(update(sites).where(_rows.id == site_id).values(values))
+
+
 async def prove(
     connection: AsyncConnection, site_id: str, proof: ProofMethod, *, now: int | None = None
 ) -> None:
@@ -162,7 +186,7 @@ async def take_due(
 
 async def remove(connection: AsyncConnection, site_id: str) -> None:
     """With all that was counted about it."""
-    for table in (site_bot_hours, site_asked_pages, site_warm_days):
+    for table in (site_bot_hours, site_asked_pages, site_warm_days, site_hooks, site_comparisons):
         await connection.execute(delete(table).where(table.c.site_id == site_id))
     await connection.execute(delete(sites).where(_rows.id == site_id))
 
@@ -176,6 +200,7 @@ def _first(row: Row[Any] | None) -> RegisteredSite | None:
 
 
 def _site(row: Row[Any]) -> RegisteredSite:
-    values = {name: value for name, value in row._mapping.items() if name != "settings_json"}
+    values = {name: value for name, value in row._mapping.items() if not name.endswith("_json")}
     values["proof"] = ProofMethod(row.proof) if row.proof else None
-    return RegisteredSite(**values, settings=_settings.decode(row.settings_json))
+    rules = from_stored(msgspec.json.decode(row.rules_json))
+    return RegisteredSite(**values, settings=_settings.decode(row.settings_json), rules=rules)

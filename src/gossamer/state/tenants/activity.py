@@ -85,6 +85,9 @@ class Action(StrEnum):
     SITE_UNPROVEN = "site.unproven"  # its proof is gone
     SITE_CHANGED = "site.changed"
     SITE_RECACHED = "site.recached"
+    SITE_COMPARED = "site.compared"
+    SITE_HOOK_MADE = "site.hook_made"
+    SITE_HOOK_REMOVED = "site.hook_removed"
     SITE_REMOVED = "site.removed"
     ALERT_ACKNOWLEDGED = "alert.acknowledged"
 

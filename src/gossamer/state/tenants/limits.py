@@ -56,6 +56,7 @@ _COUNTED: Final = {
     "renders": "renders",
     "hits": "answers from a cache",
     "control": "control calls",
+    "site": "messages",
 }
 
 # By name: the subject, and the advice.
@@ -73,6 +74,7 @@ _ROWS: Final[Mapping[str, tuple[str, str]]] = {
     "sign-in": ("network address", "A link from an admin signs you in without a password."),
     "sign-in-account": ("account", "A link from an admin signs you in without a password."),
     "seed-injection": ("API key", "Put more URLs into one request."),
+    "site-hook": ("site", "Put more URLs into one message."),
     "wallet": ("wallet", "An API key has limits of its own."),
     "unpaid": ("network address", "Pay for what was quoted: then it is given back."),
     "renders-free": ("tenant", _STILL_SERVED),

@@ -39,7 +39,14 @@ from gossamer.state.monitors.monitor_tables import (
     monitors,
 )
 from gossamer.state.schedules.schedule_tables import schedule_runs, schedules
-from gossamer.state.sites.site_tables import site_asked_pages, site_bot_hours, site_warm_days, sites
+from gossamer.state.sites.site_tables import (
+    site_asked_pages,
+    site_bot_hours,
+    site_comparisons,
+    site_hooks,
+    site_warm_days,
+    sites,
+)
 from gossamer.state.tenants.tenants import Key, list_all_keys
 from gossamer.state.webhooks.webhook_tables import (
     webhook_deliveries,
@@ -65,6 +72,8 @@ RECORDS: Final = (
     schedules,
     site_asked_pages,
     site_bot_hours,
+    site_comparisons,
+    site_hooks,
     site_warm_days,
     sites,
 )

@@ -4,13 +4,17 @@ Each option is declared here, once. The body of `POST /api/crawls`, the stored c
 answer, the OpenAPI document, the flags of `gossamer crawl` and the table in `docs/api.md` all follow from it.
 """
 
+from functools import cached_property
 from typing import Annotated, Final, Literal
 
 import msgspec
 from msgspec import Meta, Struct
 
 from gossamer.web.crawl.scope import Reach
+from gossamer.web.sites.rule_set import RuleSet
+from gossamer.web.sites.site_rule import MAX_RULES, SiteRule
 from gossamer.web.url.sent_headers import SENDABLE_HEADERS, has_credentials
+from gossamer.web.url.url import Url
 from gossamer.web.webhooks.webhook import WebhookRequest
 
 MAX_PAGES: Final = 100_000_000
@@ -136,8 +140,8 @@ class CrawlOptions(Struct, frozen=True, kw_only=True, rename="camel"):
         return "always" if self.screenshots else self.render
 
 
-class CrawlSpec(CrawlOptions, frozen=True, kw_only=True):
-    """What a crawl is asked to do: its options, where it begins, and the headers it sends."""
+class CrawlSpec(CrawlOptions, frozen=True, kw_only=True, dict=True):
+    """What a crawl is asked to do: its options, where it begins, the headers it sends, and its rules."""
 
     seeds: Annotated[tuple[str, ...], Meta(description="Pages to begin with.")] = ()
     headers: Annotated[
@@ -149,10 +153,33 @@ class CrawlSpec(CrawlOptions, frozen=True, kw_only=True):
         ),
     ] = {}
 
+    rules: Annotated[
+        tuple[SiteRule, ...],
+        Meta(
+            max_length=MAX_RULES,
+            description="How some pages are crawled and read. Those of your sites and of the server follow.",
+        ),
+    ] = ()
+
     @property
     def is_private(self) -> bool:
         """Whether the crawl sends credentials, so that its pages may be for its owner alone."""
-        return has_credentials(self.headers)
+        return has_credentials(self.headers) or any(rule.has_credentials for rule in self.rules)
+
+    @property
+    def may_render(self) -> bool:
+        """Whether some page may be visited with a browser."""
+        return self.rendering != "never" or any(rule.render not in (None, "never") for rule in self.rules)
+
+    @cached_property
+    def rule_set(self) -> RuleSet:
+        return RuleSet.of(self.rules, (Url.parse(seed).origin for seed in self.seeds) if self.rules else ())
+
+    def ignored_at(self, url: Url) -> tuple[str, ...]:
+        """The query parameters that do not make another page of this URL."""
+        if not self.rules:
+            return self.ignore_parameters
+        return (*self.ignore_parameters, *self.rule_set.ignored(url))
 
     def __repr__(self) -> str:
         """Header values may be secret, so only their names are shown."""

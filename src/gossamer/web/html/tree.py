@@ -135,7 +135,12 @@ def select(source: LexborHTMLParser | LexborNode, selector: str) -> list[LexborN
 _BROWSER_ONLY: Final = re.compile(r"[:|&]|/\*")
 
 
+def check_own_selector(selector: str) -> None:
+    """Raise `INVALID_SELECTOR` for a selector that cannot be used here, without a browser."""
+    select(LexborHTMLParser(""), selector)
+
+
 def check_selector(selector: str) -> None:
     """Raise `INVALID_SELECTOR` for a selector that no browser accepts."""
     if not _BROWSER_ONLY.search(selector):
-        select(LexborHTMLParser(""), selector)
+        check_own_selector(selector)

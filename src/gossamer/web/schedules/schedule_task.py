@@ -8,8 +8,8 @@ from msgspec import Meta
 from gossamer.web.audit.new_audit import NewAudit
 from gossamer.web.crawl.spec import NewCrawl
 from gossamer.web.pages.batch_request import BatchRequest
+from gossamer.web.url.sent_headers import HIDDEN
 
-HIDDEN: Final = "[hidden]"
 _SECRET_IN_ACTIONS: Final = ("text", "script")
 
 
@@ -39,6 +39,10 @@ def hide_secrets(task: Mapping[str, Any]) -> dict[str, Any]:
     shown = dict(task)
     if "headers" in shown:
         shown["headers"] = dict.fromkeys(shown["headers"], HIDDEN)
+    if "rules" in shown:
+        shown["rules"] = [
+            {**rule, "headers": dict.fromkeys(rule["headers"], HIDDEN)} for rule in shown["rules"]
+        ]
     if webhook := shown.get("webhook"):
         shown["webhook"] = {**webhook, "headers": dict.fromkeys(webhook["headers"], HIDDEN)}
     if "cookies" in shown:
@@ -55,6 +59,7 @@ def holds_hidden(task: Mapping[str, Any]) -> bool:
     """Whether a secret is the word that stands for one: somebody sends back what was shown."""
     webhook = task.get("webhook") or {}
     secrets = [*task.get("headers", {}).values(), *webhook.get("headers", {}).values()]
+    secrets += [text for rule in task.get("rules", ()) for text in rule["headers"].values()]
     secrets += [cookie["value"] for cookie in task.get("cookies", ())]
     secrets += [action.get(name) for action in task.get("actions", ()) for name in _SECRET_IN_ACTIONS]
     return HIDDEN in secrets

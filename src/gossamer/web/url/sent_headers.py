@@ -20,6 +20,7 @@ SENDABLE_HEADERS: Final = frozenset(
     }
 )
 CREDENTIAL_HEADERS: Final = frozenset({"authorization", "cookie", "x-api-key"})
+HIDDEN: Final = "[hidden]"  # stands for a value that is kept and not shown
 HEADER_VALUE: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 
 

@@ -1,8 +1,6 @@
-"""`gossamer sites add|list|show|change|prove|recache|bots|remove`: sites of yours."""
+"""`gossamer sites`: sites of yours."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import click
 import msgspec
@@ -10,16 +8,14 @@ import msgspec
 from gossamer.client.client import Client
 from gossamer.client.options import RecacheKeywords
 from gossamer.doors.cli import Build, with_settings
-from gossamer.doors.cli.shared.access import web_access
+from gossamer.doors.cli.automation.site_access import JSON_OPTION, WHERE, ask_sites
+from gossamer.doors.cli.automation.site_rules import rules_group
+from gossamer.doors.cli.automation.site_sight import compare, comparison, hook_group
 from gossamer.doors.cli.shared.columns import print_table
-from gossamer.doors.embedded.owner import as_owner
 
 if TYPE_CHECKING:
     from gossamer.web.sites.site_answer import ShownSite
 
-T = TypeVar("T")
-_WHERE: Final = ("data_dir", "database_url", "redis_url", "blobs_url")
-_JSON: Final = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 _SETTINGS: Final = click.option(
     "--settings", metavar="JSON", default="{}", help="As the API takes them, such as '{\"maxAge\": 86400}'."
 )
@@ -34,8 +30,8 @@ def sites_group() -> None:
 @click.argument("origin")
 @click.option("--name", default="", help="A note for people.")
 @_SETTINGS
-@_JSON
-@with_settings(_WHERE)
+@JSON_OPTION
+@with_settings(WHERE)
 @click.pass_obj
 def add(build: Build, /, origin: str, name: str, settings: str, as_json: bool, **flags: Any) -> None:
     """Register the site at ORIGIN, such as https://www.example.com."""
@@ -44,17 +40,17 @@ def add(build: Build, /, origin: str, name: str, settings: str, as_json: bool, *
     async def ask(web: Client) -> "ShownSite":
         return await web.add_site(origin, name=name, settings=wanted)
 
-    _show(_run(build, flags, ask), as_json)
+    _show(ask_sites(build, flags, ask), as_json)
 
 
 @sites_group.command("list")
 @click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="At most so many.")
-@_JSON
-@with_settings(_WHERE)
+@JSON_OPTION
+@with_settings(WHERE)
 @click.pass_obj
 def list_sites(build: Build, /, limit: int, as_json: bool, **flags: Any) -> None:
     """List the sites, newest first."""
-    found = _run(build, flags, lambda web: web.sites(limit=limit))
+    found = ask_sites(build, flags, lambda web: web.sites(limit=limit))
     if as_json:
         click.echo(msgspec.json.encode(found))
         return
@@ -64,35 +60,35 @@ def list_sites(build: Build, /, limit: int, as_json: bool, **flags: Any) -> None
 
 @sites_group.command()
 @click.argument("id")
-@_JSON
-@with_settings(_WHERE)
+@JSON_OPTION
+@with_settings(WHERE)
 @click.pass_obj
 def show(build: Build, /, id: str, as_json: bool, **flags: Any) -> None:
     """Show the site with this ID."""
-    _show(_run(build, flags, lambda web: web.site(id)), as_json)
+    _show(ask_sites(build, flags, lambda web: web.site(id)), as_json)
 
 
 @sites_group.command()
 @click.argument("id")
 @_SETTINGS
-@_JSON
-@with_settings(_WHERE)
+@JSON_OPTION
+@with_settings(WHERE)
 @click.pass_obj
 def change(build: Build, /, id: str, settings: str, as_json: bool, **flags: Any) -> None:
     """Replace the settings of the site with this ID."""
     wanted = _read(settings)
-    _show(_run(build, flags, lambda web: web.change_site(id, settings=wanted)), as_json)
+    _show(ask_sites(build, flags, lambda web: web.change_site(id, settings=wanted)), as_json)
 
 
 @sites_group.command()
 @click.argument("id")
 @click.option("--method", type=click.Choice(("dns", "file", "meta")), help="Look only there.")
-@_JSON
-@with_settings(_WHERE)
+@JSON_OPTION
+@with_settings(WHERE)
 @click.pass_obj
 def prove(build: Build, /, id: str, method: str | None, as_json: bool, **flags: Any) -> None:
     """Look for the proof that the site with this ID is yours."""
-    found = _run(build, flags, lambda web: web.prove_site(id, method=method))
+    found = ask_sites(build, flags, lambda web: web.prove_site(id, method=method))
     if as_json:
         click.echo(msgspec.json.encode(found))
     else:
@@ -107,7 +103,7 @@ def prove(build: Build, /, id: str, method: str | None, as_json: bool, **flags: 
 @click.argument("urls", nargs=-1, metavar="[URL]...")
 @click.option("--prefix", help="All cached pages whose path begins so.")
 @click.option("--sitemap", help="All pages of this sitemap.")
-@with_settings(_WHERE)
+@with_settings(WHERE)
 @click.pass_obj
 def recache(
     build: Build,
@@ -126,7 +122,7 @@ def recache(
         pages["prefix"] = prefix
     if sitemap is not None:
         pages["sitemap"] = sitemap
-    accepted = _run(build, flags, lambda web: web.recache_site(id, **pages))
+    accepted = ask_sites(build, flags, lambda web: web.recache_site(id, **pages))
     click.echo(f"Queued by job {accepted.job_id}.")
 
 
@@ -134,14 +130,14 @@ def recache(
 @click.argument("id")
 @click.option("--days", type=click.IntRange(1, 366), default=7, show_default=True, help="The last days.")
 @click.option("--by", type=click.Choice(("hour", "day")), default="day", show_default=True)
-@_JSON
-@with_settings(_WHERE)
+@JSON_OPTION
+@with_settings(WHERE)
 @click.pass_obj
 def bots(
     build: Build, /, id: str, days: int, by: Literal["hour", "day"], as_json: bool, **flags: Any
 ) -> None:
     """Show what robots asked of the site with this ID, and got."""
-    found = _run(build, flags, lambda web: web.site_bots(id, days=days, by=by))
+    found = ask_sites(build, flags, lambda web: web.site_bots(id, days=days, by=by))
     if as_json:
         click.echo(msgspec.json.encode(found))
         return
@@ -154,17 +150,18 @@ def bots(
 
 @sites_group.command()
 @click.argument("id")
-@with_settings(_WHERE)
+@with_settings(WHERE)
 @click.pass_obj
 def remove(build: Build, /, id: str, **flags: Any) -> None:
     """Remove the site with this ID, with its reports and its schedule."""
-    _run(build, flags, lambda web: web.remove_site(id))
+    ask_sites(build, flags, lambda web: web.remove_site(id))
     click.echo(f"Removed {id}.")
 
 
-def _run(build: Build, /, flags: dict[str, Any], ask: Callable[[Client], Awaitable[T]]) -> T:
-    """Nothing is started by this but what is asked for; a server or worker does the work."""
-    return asyncio.run(web_access(build, flags, acting=as_owner, works=False).ask(ask))
+sites_group.add_command(rules_group)
+sites_group.add_command(hook_group)
+sites_group.add_command(compare)
+sites_group.add_command(comparison)
 
 
 def _read(text: str) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """`gossamer crawl URL…`: crawls sites politely, into JSON lines, a table, or a folder of markdown files."""
 
 import sys
+from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
 import click
@@ -10,6 +11,7 @@ import uvloop
 from gossamer.client.client import Client
 from gossamer.client.runs import CrawlRun
 from gossamer.doors.cli import Build, with_settings
+from gossamer.doors.cli.automation.rule_files import read_rules
 from gossamer.doors.cli.crawl.crawl_output import Output, OutputFormat, output_for
 from gossamer.doors.cli.crawl.telling import (
     PrintedPages,
@@ -55,6 +57,13 @@ _SETTINGS: Final = (
     help="Continue a crawl that was interrupted or paused (see `gossamer crawls list`).",
 )
 @with_options(NewCrawl)
+@click.option(
+    "--rules",
+    "rule_file",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="How pages of some hosts and paths are crawled and read: TOML or JSON, as in docs/sites.md.",
+)
 @click.option("--output", "-o", metavar="PATH", help="A file, or for markdown a folder, to write to.")
 @click.option(
     "--format",
@@ -75,6 +84,7 @@ def crawl(
     /,
     urls: tuple[str, ...],
     resume: str | None,
+    rule_file: Path | None,
     output: str | None,
     shape: OutputFormat | None,
     content: Literal["markdown", "text", "html"] | None,
@@ -93,7 +103,10 @@ def crawl(
     if resume and (flag := first_given_option(NewCrawl)):
         raise click.UsageError(f"A crawl goes on as it was begun: leave out {flag}.")
     given = {name: flags.pop(name) for name in _SETTINGS}
-    begin = resume or from_options(NewCrawl, flags, seeds=urls)
+    if resume and rule_file is not None:
+        raise click.UsageError("A crawl goes on as it was begun: leave out --rules.")
+    rules = () if rule_file is None else read_rules(rule_file, home="")
+    begin = resume or from_options(NewCrawl, flags, seeds=urls, rules=msgspec.to_builtins(rules))
     written = output_for(output, shape, content)
     progress = ProgressLine(is_wanted=not quiet and not written.is_terminal)
     access = web_access(build, given, acting=as_owner)

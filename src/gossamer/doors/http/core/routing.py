@@ -74,6 +74,7 @@ class Route:
     page: bool = False  # a page of the dashboard: it is not documented, and its problems are pages too
     dialect: Dialect | None = None  # of the clients that call it, if they are not ours
     host: str = ""  # only for requests to this host name, which then has no other routes
+    has_secret_path: bool = False  # logs show its template instead
     counted: bool = True  # False: the answer has the rate-limit headers, but does not use up the limit
     control: bool = False  # a control call: reads or steers what exists already, as every GET without a price
     policies: tuple[str, ...] = ()  # rate limits beside the caller's own

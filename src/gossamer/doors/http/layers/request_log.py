@@ -73,7 +73,7 @@ class RequestLog:
             return
         self._log.request(
             request_id=exchange.request_id,
-            endpoint=exchange.path,
+            endpoint=_shown_path(exchange),
             method=exchange.method,
             status=exchange.status,
             duration=seconds * 1000,
@@ -84,3 +84,8 @@ class RequestLog:
             client=exchange.client,
             caller=exchange.caller.name,
         )
+
+
+def _shown_path(exchange: Exchange) -> str:
+    """Of a route whose path has a secret in it, only the template."""
+    return exchange.endpoint if exchange.route and exchange.route.has_secret_path else exchange.path

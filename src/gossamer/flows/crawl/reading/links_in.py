@@ -66,7 +66,7 @@ class LinksInFinder:
         """Look at the pages of the target's crawl, or at those that were stored after a position."""
         url, keeps = Url.parse(target.url), not spec.ignore_trailing_slash
         names = tracking_of if spec.traps == "off" else visitors_of
-        search = LinkSearch.of(url, names(spec.ignore_parameters), keep_slash=keeps)
+        search = LinkSearch.of(url, names(spec.ignored_at(url)), keep_slash=keeps)
         seen = LinksIn(last=after)
         with suppress(TimeoutError):  # then what was found by now is the answer
             async with asyncio.timeout(self.seconds), self.places:

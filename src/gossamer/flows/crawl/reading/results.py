@@ -8,13 +8,14 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 from gossamer import problems
 from gossamer.flows.crawl.content import PICTURE_TYPE, unpack_row
 from gossamer.flows.crawl.reading.site_memories import SiteMemories
 from gossamer.flows.parsers.parser_pool import ParserPool
+from gossamer.flows.parsers.ruled_reading import read_by_rule
 from gossamer.problems import Busy, Problem, Unavailable
 from gossamer.state.blobs.blobs import Blobs
 from gossamer.state.crawl import crawled_pages
@@ -27,10 +28,13 @@ from gossamer.web.html.links import Link
 from gossamer.web.pages.page import Page, is_text
 from gossamer.web.pages.reading import Reading
 from gossamer.web.pages.reading_options import ReadingOptions
+from gossamer.web.sites.rule_set import NO_RULE, PageRule, RuleSet
+from gossamer.web.url.url import Url
 
 Shape = Literal["markdown", "text", "html", "raw"]
 POLL_SECONDS: Final = 0.5  # how often a follower looks for new pages
 MAX_PAGES_AT_ONCE: Final = 200  # that a follower reads from the database
+MAX_RULE_SETS: Final = 1_000  # that are remembered
 MAX_CHUNK_CHARS: Final = 1_000_000  # of content; a chunk ends after the page that exceeds it
 _MEDIA_TYPES: Final[dict[Shape, str]] = {
     "markdown": "text/markdown; charset=utf-8",
@@ -89,6 +93,7 @@ class CrawlResults:
     blobs: Blobs
     parsers: ParserPool
     memories: SiteMemories
+    _rules: dict[str, RuleSet] = field(default_factory=dict)  # of crawls
 
     async def get(self, crawl_id: str, page_id: str) -> StoredPage | None:
         async with self.database.read() as connection:
@@ -180,7 +185,7 @@ class CrawlResults:
 
     async def content(self, row: StoredPage, shape: Shape) -> StoredContent:
         """The content of a page. Raises `Problem` if it is not stored or cannot be read."""
-        page = await self._stored(row)
+        page = await self.load(row)
         if shape == "raw":
             return StoredContent(page.body, _media_type(page))
         reading = await self._read(row, page, ReadingOptions())
@@ -189,7 +194,7 @@ class CrawlResults:
     async def links(self, row: StoredPage) -> Sequence[Link]:
         """What a page links to. Raises `Problem` if it is not stored or cannot be read."""
         options = ReadingOptions(main_content=False, markdown=False, html=False)
-        return (await self.parsers.read(await self._stored(row), options)).links
+        return (await self.parsers.read(await self.load(row), options)).links
 
     async def picture(self, row: StoredPage) -> StoredContent:
         """The screenshot of a page. Raises `Problem` if there is none."""
@@ -207,7 +212,8 @@ class CrawlResults:
         async with self.database.read() as connection:
             return await trail.look(connection, row.crawl_id, row.url_hash)
 
-    async def _stored(self, row: StoredPage) -> Page:
+    async def load(self, row: StoredPage) -> Page:
+        """The page as it was crawled. Raises `Problem` if its content is not kept."""
         whole = await self.blobs.get(row.blob) if row.blob else None
         if whole is None:
             raise Problem(problems.NOT_FOUND, "The content of this page is not kept.")
@@ -217,7 +223,18 @@ class CrawlResults:
         """Read a page, without what recurs on the pages of its host if its main content is wanted."""
         if options.main_content:
             options = replace(options, memory=await self.memories.get(row.crawl_id, row.host))
-        return await self.parsers.read(page, options)
+        rule = await self._rule_of(row) if options.main_content and not options.include else NO_RULE
+        return await read_by_rule(self.parsers, page, options, rule)
+
+    async def _rule_of(self, row: StoredPage) -> PageRule:
+        """The rules of a crawl do not change."""
+        known = self._rules.get(row.crawl_id)
+        if known is None:
+            crawl = await self.crawls.get(row.crawl_id)
+            if len(self._rules) >= MAX_RULE_SETS:
+                self._rules.clear()
+            known = self._rules[row.crawl_id] = RuleSet() if crawl is None else crawl.spec.rule_set
+        return known.at(Url.parse(row.url)) if known.rules else NO_RULE
 
     async def _with_content(
         self, stored: PageWithContent, whole: bytes | None, wanted: WantedContent

@@ -67,7 +67,7 @@ class CrawlFetcher:
         try:
             return await self.browsing.visit(visit, caller)
         except NoBrowser:
-            if plan.spec.rendering == "auto":
+            if plan.rendering_of(url) == "auto":
                 return None
             raise
         except Problem as problem:
@@ -77,10 +77,14 @@ class CrawlFetcher:
 
 
 def headers_for(url: Url, spec: CrawlSpec) -> tuple[tuple[str, str], ...]:
-    """Headers may be secret, so they go to the seeds' own origins only."""
-    if not spec.headers or url.origin not in _origins(spec.seeds):
-        return ()
-    return tuple(spec.headers.items())
+    """Headers may be secret, so they go to the seeds' own origins only, and those of rules to theirs. The
+    crawl's own come first."""
+    own = spec.headers if spec.headers and url.origin in _origins(spec.seeds) else {}
+    if not spec.rules:
+        return tuple(own.items())
+    named = {name.lower() for name in own}
+    ruled = spec.rule_set.at(url).headers
+    return (*own.items(), *(pair for pair in ruled.items() if pair[0] not in named))
 
 
 @lru_cache(maxsize=64)

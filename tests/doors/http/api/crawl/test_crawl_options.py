@@ -182,4 +182,8 @@ def look() -> None:
 
 
 def test_options_are_what_an_answer_shows() -> None:
-    assert set(CrawlSpec.__struct_fields__) - set(CrawlOptions.__struct_fields__) == {"seeds", "headers"}
+    assert set(CrawlSpec.__struct_fields__) - set(CrawlOptions.__struct_fields__) == {
+        "seeds",
+        "headers",
+        "rules",
+    }

@@ -209,7 +209,7 @@ async def crawl_of(crawls: Crawls, exchange: Exchange, crawl_id: str) -> Crawl:
 
 def _price(body: NewCrawl | None) -> str:
     """For each page that it may store. A caller who may get a browser pays for one."""
-    return "crawl" if body is None or body.rendering == "never" else "crawl-rendered"
+    return "crawl-rendered" if body is not None and body.may_render else "crawl"
 
 
 def _unknown() -> Problem:

@@ -94,7 +94,7 @@ class FetchEndpoints:
         if not body.uses_cache(query.cache):
             return False
         request = _settle(body, query, tier, bare=_wants_markdown(exchange))
-        return await self._reader.has(request, Caching.of(request, exchange.caller))
+        return await self._reader.has(request, Caching.of(request, exchange.caller), exchange.caller)
 
     async def _is_page_cached(self, exchange: Exchange, query: GetFetchQuery) -> bool:
         return await self._is_cached(None, exchange, query.to_request(), FetchQuery())

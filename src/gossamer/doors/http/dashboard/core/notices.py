@@ -54,6 +54,7 @@ NOTICES: Final[dict[str, str]] = {
     "site-registered": "The site is registered. Prove that it is yours, so that its settings are used.",
     "site-proven": "The proof was found.",
     "site-changed": "The site is changed.",
+    "site-hook-removed": "The incoming webhook is removed. Its address works no more.",
     "site-removed": "The site is removed. Its cached pages stay.",
     "domain-reset": "The host is tried again. Its failures and its robots.txt are forgotten.",
 }

@@ -126,8 +126,16 @@ class StructField:
 
 @lru_cache(maxsize=16)
 def fields_of(shape: type[msgspec.Struct]) -> Mapping[str, StructField]:
-    """The fields of a type by name, in their order."""
-    return {field.name: _field(field) for field in cast(inspect.StructType, inspect.type_info(shape)).fields}
+    """The fields of a type by name, in their order, without structures: these need a form of their own."""
+    fields = map(_field, cast(inspect.StructType, inspect.type_info(shape)).fields)
+    return {field.name: field for field in fields if not _has_structures(field.type)}
+
+
+def _has_structures(kind: inspect.Type) -> bool:
+    inner = kind.item_type if isinstance(kind, inspect.ListType | inspect.VarTupleType) else kind
+    while isinstance(inner, inspect.Metadata):
+        inner = inner.type
+    return isinstance(inner, inspect.StructType)
 
 
 def read_struct(shape: type[T], form: Form) -> T:
