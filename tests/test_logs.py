@@ -143,11 +143,14 @@ def test_without_the_access_log_only_failures_are_told() -> None:
 )
 def test_requests_with_much_in_common_are_told_like_any_other(options: dict[str, Any], endpoint: str) -> None:
     alone, together = io.StringIO(), io.StringIO()
-    common = {"endpoint": endpoint, "method": "POST", "client": "203.0.113.7", "cache_hit": True}
+    common = {"endpoint": endpoint, "method": "POST", "cache_hit": True}
     tell = log_to(together, **options).requests(status=200, **common)
-    for request_id, duration in (("wl_m5x7k2_a3b9c1", 1234.0), ("wl_m5x7k2_b3b9c1", 0.123456)):
-        request(log_to(alone, **options), request_id=request_id, duration=duration, **common)
-        tell(request_id, duration)
+    for request_id, duration, client in (
+        ("wl_m5x7k2_a3b9c1", 1234.0, "203.0.113.7"),
+        ("wl_m5x7k2_b3b9c1", 0.123456, '"\u2028\x7f%b'),
+    ):
+        request(log_to(alone, **options), request_id=request_id, duration=duration, client=client, **common)
+        tell(request_id, duration, client)
     assert together.getvalue() == alone.getvalue()
     assert bool(alone.getvalue()) == options.get("access", True)
 
@@ -157,7 +160,7 @@ def test_a_line_of_many_that_cannot_be_written_is_counted() -> None:
     log = log_to(stream)
     tell = log.requests(status=200, endpoint="/", method="GET")
     stream.close()
-    tell("wl_m5x7k2_a3b9c1", 1.0)
+    tell("wl_m5x7k2_a3b9c1", 1.0, "203.0.113.7")
     assert log.dropped == 1
 
 
