@@ -12,5 +12,6 @@ def test_every_change_is_told_once_and_every_time_fires_once() -> None:
         capture_output=True,
         text=True,
         cwd=ROOT,
+        timeout=600,
     )
     assert done.returncode == 0, done.stdout + done.stderr

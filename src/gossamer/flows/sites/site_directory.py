@@ -1,4 +1,7 @@
-"""Finds the site that a page belongs to, for every request: from memory, looked up every few seconds."""
+"""Finds the site that a page belongs to, for every request: from memory, looked up every few seconds.
+
+A caller without an owner's name, as a command has that opens no database, has no sites.
+"""
 
 import asyncio
 import time
@@ -6,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from math import inf
 from typing import Final, NamedTuple
 
 from gossamer.flows.tenants.admit import Caller
@@ -45,6 +49,8 @@ class SiteDirectory:
         """The caller's own site at this address, if it is proven. What was known is used while it is looked
         up again, and while the database is away."""
         owner = owner_of(caller)
+        if not owner:
+            return FoundSite(None, inf)
         known = self._known.get(owner)
         if known is None:
             known = await asyncio.shield(self._refresh(owner))
@@ -54,9 +60,12 @@ class SiteDirectory:
 
     async def list_proven(self, caller: Caller) -> Mapping[str, RegisteredSite]:
         """All proven sites of the caller, by their origins."""
-        known = self._known.get(owner_of(caller))
+        owner = owner_of(caller)
+        if not owner:
+            return {}
+        known = self._known.get(owner)
         if known is None or self.clock() >= known.until:
-            known = await asyncio.shield(self._refresh(owner_of(caller)))
+            known = await asyncio.shield(self._refresh(owner))
         return known.sites
 
     def forget(self, owner: str) -> None:

@@ -96,7 +96,7 @@ class AuditsEndpoints:
                 description="Requests for the same audit share one job while it is queued or running.",
                 status=202,
                 answers=AuditAccepted,
-                problems=(problems.INVALID_URL, problems.QUOTA_EXCEEDED),
+                problems=(problems.INVALID_URL, problems.NOT_FOUND, problems.QUOTA_EXCEEDED),
                 example_body=NewAudit("https://example.com/"),
                 example=shapes.EXAMPLE_ACCEPTED,
                 **common,
