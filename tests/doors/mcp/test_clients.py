@@ -10,6 +10,7 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
+from gossamer.doors.mcp.tools.calling import TOOLS
 from tests.clients import clients_python
 from tests.doors.mcp.ground import Ground
 from tests.doors.services import ADMIN_KEY, AS_ADMIN
@@ -53,7 +54,7 @@ async def test_python_2_in_every_mode(ground: Ground, mode: str) -> None:
 
     async with connected(ground.url, mode, AS_ADMIN) as client:
         listed = await client.list_tools()
-        assert len(listed.tools) == 12
+        assert len(listed.tools) == len(TOOLS)
         fetched = await client.call_tool("fetch", {"url": ground.page(), "render": "never"})
         assert not fetched.is_error
         assert "Worth it" in str(fetched.content)
@@ -69,7 +70,7 @@ async def test_python_2_in_every_mode(ground: Ground, mode: str) -> None:
 
 async def test_python_1_over_http(ground: Ground) -> None:
     answer = await ask(clients_python(), HERE / "client_1x.py", "http", ground.url, ADMIN_KEY, ground.page())
-    assert len(answer["tools"]) == 12
+    assert len(answer["tools"]) == len(TOOLS)
     assert not answer["isError"]
     assert "Worth it" in answer["text"]
 
@@ -85,7 +86,7 @@ async def test_python_1_pays_with_the_session_of_x402(ground: Ground, chains: Ch
 async def test_typescript_works_pays_attention_and_has_no_errors(ground: Ground, node: Path) -> None:
     answer = await ask("node", node / "client.mjs", "http", ground.page(), ground.url, ADMIN_KEY)
     assert answer["problems"] == []
-    assert len(answer["tools"]) == 12
+    assert len(answer["tools"]) == len(TOOLS)
     assert not answer["fetched"]["isError"]
     assert answer["reported"][-1] == 100
     unpaid = await ask("node", node / "client.mjs", "http", ground.page(), ground.url)
@@ -105,7 +106,7 @@ async def test_the_inspector_lists_and_calls(ground: Ground, node: Path) -> None
         f"Authorization: Bearer {ADMIN_KEY}",
     ]
     listed = await ask(*inspector, "--method", "tools/list", "--strict")
-    assert len(listed["tools"]) == 12
+    assert len(listed["tools"]) == len(TOOLS)
     asked = ["--tool-name", "fetch", "--tool-arg", f"url={ground.page()}", "--tool-arg", "render=never"]
     called = await ask(*inspector, "--method", "tools/call", *asked)
     assert not called.get("isError")

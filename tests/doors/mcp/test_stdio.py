@@ -17,6 +17,7 @@ from gossamer.doors.mcp.http.messages import InboundMessage
 from gossamer.doors.mcp.server import open_server
 from gossamer.doors.mcp.stdio.configurations import CLIENTS, Place
 from gossamer.doors.mcp.stdio.greeting import greeting
+from gossamer.doors.mcp.tools.calling import TOOLS
 from tests.clients import clients_python
 from tests.doors.mcp.ground import Ground
 from tests.doors.mcp.test_clients import HERE, ask, node
@@ -158,7 +159,7 @@ async def test_python_2_starts_it(tmp_path: Path, ground: Ground, mode: Any) -> 
         env=environ(tmp_path),
     )
     async with Client(started, mode=mode) as client:
-        assert len((await client.list_tools()).tools) == 12
+        assert len((await client.list_tools()).tools) == len(TOOLS)
         fetched = await client.call_tool("fetch", {"url": ground.page(), "render": "never"})
         assert not fetched.is_error
 
@@ -167,7 +168,7 @@ async def test_python_1_starts_it(tmp_path: Path, ground: Ground) -> None:
     program = (sys.executable, "-m", "gossamer", "mcp", "--server", ground.address, "--key", ADMIN_KEY)
     settings = {"PYTHONPATH": environ(tmp_path)["PYTHONPATH"]}
     answer = await ask(clients_python(), HERE / "client_1x.py", "stdio", ground.page(), *program, **settings)
-    assert len(answer["tools"]) == 12
+    assert len(answer["tools"]) == len(TOOLS)
     assert "Worth it" in answer["text"]
 
 
@@ -175,7 +176,7 @@ async def test_typescript_starts_the_engine(tmp_path: Path, ground: Ground, node
     program = (sys.executable, "-m", "gossamer", "mcp")
     answer = await ask("node", node / "client.mjs", "stdio", ground.page(), *program, **environ(tmp_path))
     assert answer["problems"] == []
-    assert len(answer["tools"]) == 12
+    assert len(answer["tools"]) == len(TOOLS)
     assert "Worth it" in str(answer["fetched"])
     assert answer["reported"][-1] == 100
 
@@ -184,7 +185,7 @@ async def test_the_inspector_starts_the_engine(tmp_path: Path, node: Path) -> No
     inspector = ("node", node / "node_modules" / ".bin" / "mcp-inspector", "--cli")
     program = (sys.executable, "-m", "gossamer", "mcp")
     listed = await ask(*inspector, *program, "--method", "tools/list", **environ(tmp_path))
-    assert len(listed["tools"]) == 12
+    assert len(listed["tools"]) == len(TOOLS)
 
 
 @pytest.mark.parametrize("client", CLIENTS)

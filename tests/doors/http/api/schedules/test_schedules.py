@@ -22,7 +22,7 @@ BATCH = {"kind": "batch", "urls": ["http://127.0.0.1:9/a", "http://127.0.0.1:9/b
 AUDIT = {
     "kind": "audit",
     "url": "http://127.0.0.1:9/",
-    "options": {"maxLinks": 0, "timeout": 30_000, "maxPages": 1},
+    "options": {"maxLinks": 0, "timeout": 30_000, "maxPages": 1, "crawlId": None},
 }
 HOURLY = {"every": "1h"}
 OPEN = {"egress_allow": "127.0.0.0/8", "egress_ports": "*"}

@@ -5,6 +5,7 @@
     scope: Literal["host", "any"] = "host"    a choice
     include: tuple[str, ...] = ()             a text with one of them a line
     headers: dict[str, str] = {}              a text with `Name: value` a line
+    rules: tuple[SiteRule, ...] = ()          a text in JSON
 
 The text below a field is its description. So a new field of the type is in the form without another line.
 """
@@ -75,11 +76,17 @@ class StructField:
     def about(self) -> Markup:
         if isinstance(self.type, inspect.DictType):
             return prose(f"{self.description} One in each line, as `Name: value`.")
+        if self.is_json:
+            return prose(f"{self.description} A list in JSON.")
         return prose(f"{self.description} One in each line." if self.is_list else self.description)
 
     @property
     def is_list(self) -> bool:
         return isinstance(self.type, inspect.ListType | inspect.VarTupleType)
+
+    @property
+    def is_json(self) -> bool:
+        return self.is_list and _is_structure(self.type.item_type)  # type: ignore[attr-defined]
 
     @property
     def options(self) -> list[tuple[str, str]]:
@@ -111,9 +118,17 @@ class StructField:
             return form.is_on(self.name)
         if isinstance(self.type, inspect.DictType):
             return dict(self._pair(line) for line in form.lines(self.name)) or NODEFAULT
+        if self.is_json:
+            return self._decoded(form[self.name]) if form[self.name] else NODEFAULT
         if self.is_list:
             return form.lines(self.name) or NODEFAULT
         return form[self.name] or NODEFAULT
+
+    def _decoded(self, text: str) -> Any:
+        try:
+            return msgspec.json.decode(text)
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise validation_error(f"{self.label}: {error}.", hint="Write a list in JSON.") from None
 
     def _pair(self, line: str) -> tuple[str, str]:
         name, colon, value = line.partition(":")
@@ -128,14 +143,13 @@ class StructField:
 def fields_of(shape: type[msgspec.Struct]) -> Mapping[str, StructField]:
     """The fields of a type by name, in their order, without structures: these need a form of their own."""
     fields = map(_field, cast(inspect.StructType, inspect.type_info(shape)).fields)
-    return {field.name: field for field in fields if not _has_structures(field.type)}
+    return {field.name: field for field in fields if not _is_structure(field.type)}
 
 
-def _has_structures(kind: inspect.Type) -> bool:
-    inner = kind.item_type if isinstance(kind, inspect.ListType | inspect.VarTupleType) else kind
-    while isinstance(inner, inspect.Metadata):
-        inner = inner.type
-    return isinstance(inner, inspect.StructType)
+def _is_structure(kind: inspect.Type) -> bool:
+    while isinstance(kind, inspect.Metadata):
+        kind = kind.type
+    return isinstance(kind, inspect.StructType)
 
 
 def read_struct(shape: type[T], form: Form) -> T:
