@@ -51,6 +51,7 @@ from gossamer.web.sites.site_words import VisitOutcome
 from gossamer.web.url.url import Url, digest
 
 KIND: Final = "comparison"
+FEW: Final = 20  # known pages: with fewer, those that the home page links to are taken too
 MAX_KNOWN: Final = 5_000  # pages to choose from
 PAGE_SECONDS: Final = 30.0  # for one page, in each way
 COUNTED_HOURS: Final = 30 * 24
@@ -155,8 +156,28 @@ class SiteComparer:
         except Problem:  # a site without a sitemap
             listed = []
         known = [f"{site.origin}/", *counts, *(page.url for page in cached.values()), *listed]
+        if len(known) < FEW:
+            known += await self._find_links(site)
         urls = [url for url in dict.fromkeys(known) if _belongs(site, url)]
         return group(urls[:MAX_KNOWN], counts, payload.templates), sum_up(counted).by_outcome
+
+    async def _find_links(self, site: RegisteredSite) -> list[str]:
+        """Where the home page leads."""
+        try:
+            home = await self.fetcher.fetch(
+                FetchSpec(
+                    url=Url.parse(f"{site.origin}/"),
+                    headers=MARK,
+                    timeout=PAGE_SECONDS,
+                    attempts=1,
+                    tenant=site.tenant_id,
+                )
+            )
+            return [link.url.partition("#")[0] for link in await self.parsers.find_links(home)]
+        except Unavailable:
+            raise
+        except Problem:  # it is compared all the same, and says so
+            return []
 
     async def _compare(self, caller: Caller, site: RegisteredSite, url: Url) -> ComparedPage:
         try:

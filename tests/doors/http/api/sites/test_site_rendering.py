@@ -58,6 +58,8 @@ async def test_a_comparison_tells_templates_apart_by_what_robots_see(open_render
         origin.pages["/maps/all.xml"] = ("200 OK\r\nContent-Type: application/xml", xml)
         robots = f"Sitemap: {origin.url}/maps/all.xml\n"
         origin.pages["/robots.txt"] = ("200 OK\r\nContent-Type: text/plain", robots)
+        origin.pages["/"] = ("200 OK", '<title>Home</title><a href="/guide/start#top">The guide</a>')
+        origin.pages["/guide/start"] = ("200 OK", article())  # in no sitemap
         client = rendering.visit.client
         body = {"origin": origin.url, "settings": {"excludedPaths": ["/cart"]}}
         made = (await client.post("/api/sites", json=body, headers=AS_ADMIN)).json()
@@ -76,6 +78,7 @@ async def test_a_comparison_tells_templates_apart_by_what_robots_see(open_render
         sight = shop["pages"][0]["sight"]
         assert (sight["raw"]["headlines"], sight["rendered"]["headlines"]) == ([], ["Rendered by a script"])
         assert (news["verdict"], news["pages"][0]["sight"]["shared"]) == ("same", 1.0)
-        assert home["pages"][0]["sight"]["raw"]["status"] == 404
+        assert home["pages"][0]["sight"]["raw"]["title"] == "Home"
+        assert templates["/guide/{word}"]["pages"][0]["url"] == f"{origin.url}/guide/start"
         assert found["comparison"]["robots"] == {"shell": 5}
-        assert found["history"][0]["templates"] == {"shell": 1, "same": 2}
+        assert found["history"][0]["templates"] == {"shell": 1, "same": 3}
