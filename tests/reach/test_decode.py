@@ -16,7 +16,7 @@ from gossamer import problems
 from gossamer.problems import Problem
 from gossamer.reach.http.decode import Body, decoder_for
 from gossamer.reach.http.failures import reason_of
-from gossamer.web.pages.decoders import MAX_MEMBERS
+from gossamer.web.documents.decoders import MAX_MEMBERS
 
 LARGEST = 10_000_000
 

@@ -9,7 +9,7 @@ from typing import Final
 from gossamer.reach.http.body_budget import Reservation
 from gossamer.reach.http.failures import failed, too_large
 from gossamer.reach.net.fetch_reason import FetchReason
-from gossamer.web.pages.decoders import CORRUPT, DECODERS, Decoder
+from gossamer.web.documents.decoders import CORRUPT, DECODERS, Decoder
 
 ACCEPT_ENCODING: Final = "gzip, br, zstd"
 

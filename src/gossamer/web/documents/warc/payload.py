@@ -7,7 +7,7 @@ taken as it is.
 from collections.abc import Iterator
 from typing import Any, Final
 
-from gossamer.web.pages.decoders import CORRUPT, DECODERS, PIECE_BYTES
+from gossamer.web.documents.decoders import CORRUPT, DECODERS, PIECE_BYTES
 
 MAX_LINE: Final = 64  # bytes of a line that gives the size of a chunk
 
