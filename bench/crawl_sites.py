@@ -1,4 +1,4 @@
-"""What is crawled: documentation that is installed on this machine, and a web of many hosts; by nginx, whose
+"""What is crawled: documentation that is installed on this machine, and webs of many hosts; by nginx, whose
 log counts what was fetched."""
 
 import os
@@ -12,6 +12,9 @@ from typing import Final
 from tests.crawl.web import Web
 
 from bench import servers
+from bench.crawl_web import VariedWeb
+from bench.crawl_words import LANGUAGES
+from bench.servers import Server
 
 DOCUMENTATION: Final = Path("/usr/share/doc")
 ADDRESS: Final = "127.64.0.1"
@@ -27,6 +30,19 @@ INSTALLED: Final = (
 
 
 @dataclass(frozen=True, slots=True)
+class Size:
+    """Of the pages of a varied web."""
+
+    bytes: int
+    links: int  # of a list in a page
+
+
+# By the key that chooses a site: the pages of each host. The documentation has as many as it has.
+SITES: Final = {"documentation": 0, "small": 54, "10kB": 50, "33kB": 40}
+SIZES: Final = {"10kB": Size(10_000, 7), "33kB": Size(33_000, 34)}
+
+
+@dataclass(frozen=True, slots=True)
 class Site:
     name: str
     source: str
@@ -34,6 +50,7 @@ class Site:
     port: int
     addresses: tuple[str, ...]
     seeds: tuple[str, ...]
+    pages: int = 0  # that every crawl must find, if that is known
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,24 +76,53 @@ def documentation(root: Path, given: Path | None) -> Site:
     return Site("one host", f"documentation in {folder.name}", root, port, (ADDRESS,), (seed,))
 
 
-def many_hosts(root: Path, hosts: int, pages: int) -> Site:
+def small(root: Path, hosts: int, pages: int) -> Site:
+    """Pages of 120 words that recur on all of them: kinder than the world, and kept for comparison."""
     return _written(f"{hosts} hosts", root, _web(hosts, pages, servers.free_port()))
 
 
+def varied(root: Path, hosts: int, pages: int, size: Size) -> Site:
+    web = VariedWeb(hosts, pages, servers.free_port(), size.bytes, size.links)
+    for number in range(hosts):
+        host = web.host(number)
+        home = root / web.places.address(number)
+        for page in range(pages):
+            _put(home, host.path(page), host.page(page))
+        _put(home, "/robots.txt", host.robots())
+    name = f"{hosts} hosts, {size.bytes // 1_000} kB"
+    addresses = tuple(map(web.places.address, range(hosts)))
+    source = f"{hosts} generated hosts of {pages} pages each, in {len(LANGUAGES)} languages"
+    return Site(name, source, root, web.port, addresses, web.places.homes(), hosts * pages)
+
+
+def build(key: str, root: Path, hosts: int, pages: int | None, given: Path | None) -> Site:
+    """The site of one of `SITES`; `pages` of each host, if not as many as usual."""
+    if key == "documentation":
+        return documentation(root, given)
+    if key == "small":
+        return small(root, hosts, pages or SITES[key])
+    return varied(root, hosts, pages or SITES[key], SIZES[key])
+
+
 @contextmanager
-def serving(site: Site, folder: Path, *, cores: str | None = None) -> Iterator[Path]:
-    """One nginx worker for all addresses; yields its log, which is whole when this has ended."""
+def serving(site: Site, folder: Path, *, cores: str | None = None) -> Iterator[Server]:
+    """One nginx worker for all addresses. Its log is whole when this has ended."""
     folder.mkdir()
     (folder / "nginx.conf").write_text(_configuration(site, folder))
     program = shutil.which("nginx") or "/usr/sbin/nginx"
     command = [program, "-e", "stderr", "-p", str(folder), "-c", str(folder / "nginx.conf")]
-    with servers.running(command, port=site.port, ready="/ready", folder=folder, cores=cores):
-        yield folder / "seen"
+    with servers.running(command, port=site.port, ready="/ready", folder=folder, cores=cores) as server:
+        yield server
 
 
-def seen(log: Path) -> Seen:
-    lines = [line.split(" ", 4) for line in log.read_text().splitlines()]
-    pages = {address + target for _, address, target, status, kind in lines if _is_page(status, kind)}
+def seen(folder: Path) -> Seen:
+    """By the log of the server that ran in the folder. A file is one page with any query."""
+    lines = [line.split(" ", 4) for line in (folder / "seen").read_text().splitlines()]
+    pages = {
+        address + target.partition("?")[0]
+        for _, address, target, status, kind in lines
+        if _is_page(status, kind)
+    }
     return Seen(len(pages), len(lines), min(float(line[0]) for line in lines))
 
 
@@ -95,15 +141,19 @@ def _web(hosts: int, pages: int, port: int) -> Web:
 def _written(name: str, root: Path, web: Web) -> Site:
     for host in range(web.hosts):
         for page, target in enumerate(web.good(host)):
-            file = root / web.address(host) / (target.lstrip("/") or "index.html")
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(web.page(host, page))
+            _put(root / web.address(host), target, web.page(host, page))
         robots = web.answer(host, "/robots.txt")
         assert robots is not None
-        (root / web.address(host) / "robots.txt").write_bytes(robots.body)
+        _put(root / web.address(host), "/robots.txt", robots.body)
     addresses = tuple(map(web.address, range(web.hosts)))
     source = f"{web.hosts} generated hosts of {web.pages} pages each"
-    return Site(name, source, root, web.port, addresses, web.homes())
+    return Site(name, source, root, web.port, addresses, web.homes(), web.hosts * web.pages)
+
+
+def _put(home: Path, target: str, body: bytes) -> None:
+    file = home / (target.lstrip("/") or "index.html")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(body)
 
 
 def _configuration(site: Site, home: Path) -> str:

@@ -5,13 +5,15 @@ import asyncio
 import logging
 import os
 from datetime import timedelta
+from urllib.parse import urldefrag, urljoin
 
-from crawlee import ConcurrencySettings
+from crawlee import ConcurrencySettings, RequestOptions, RequestTransformAction
 from crawlee.configuration import Configuration
 from crawlee.crawlers import ParselCrawler, ParselCrawlingContext
 from crawlee.storage_clients import MemoryStorageClient
+from parsel import Selector
 
-from bench.crawlers.store import Seeds, Store, told
+from bench.crawlers.store import KeptLink, KeptPage, Seeds, Store, told, untracked
 
 TEXT = "//body//text()[not(ancestor::script or ancestor::style)]"
 AT_ONCE = 32
@@ -34,19 +36,34 @@ async def crawl(seeds: Seeds, store: Store) -> None:
     async def keep(context: ParselCrawlingContext) -> None:
         page = context.selector
         body = await context.http_response.read()
-        links = await context.extract_links(strategy="same-hostname")
+        links = await context.extract_links(strategy="same-hostname", transform_request_function=_untracked)
+        url = context.request.loaded_url or context.request.url
         store.add(
-            context.request.loaded_url or context.request.url,
-            context.http_response.status_code,
-            page.xpath("//title/text()").get(""),
-            page.xpath("//meta[@name='description']/@content").get(""),
-            len(links),
-            " ".join(page.xpath(TEXT).getall()),
-            body,
+            KeptPage(
+                url=url,
+                status=context.http_response.status_code,
+                headers=dict(context.http_response.headers),
+                body=body,
+                title=page.xpath("//title/text()").get(""),
+                description=page.xpath("//meta[@name='description']/@content").get(""),
+                language=page.xpath("/html/@lang").get(""),
+                text=" ".join(page.xpath(TEXT).getall()),
+                links=[_kept(url, link) for link in page.css("a[href]")],
+            )
         )
         await context.add_requests(links)
 
     await crawler.run(seeds.urls)
+
+
+def _kept(url: str, link: Selector) -> KeptLink:
+    target = untracked(urldefrag(urljoin(url, link.attrib["href"])).url)
+    return target, link.xpath("string()").get(""), link.attrib.get("rel", "")
+
+
+def _untracked(options: RequestOptions) -> RequestOptions | RequestTransformAction:
+    options["url"] = untracked(options["url"])
+    return options
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Gossamer as it is embedded: SQLite, pages in a folder, and one process or more that crawl."""
+"""Gossamer with SQLite or PostgreSQL, pages in a folder, and one process or more that crawl."""
 
 import asyncio
 import os
@@ -30,6 +30,8 @@ async def crawl(folder: str, seeds: Seeds, processes: int) -> None:
         "GOSSAMER_EGRESS_PORTS": "*",
         "GOSSAMER_LOG_LEVEL": "warning",
     }
+    if database := os.environ.get("GOSSAMER_BENCH_DATABASE"):
+        environment["GOSSAMER_DATABASE_URL"] = database
     async with Service(Settings.load(environment), Log(sys.stderr, level="warning")) as service:
         spec = CrawlSpec(seeds=tuple(seeds.urls), max_pages=MOST_PAGES, max_depth=DEEPEST, delay=0.0)
         async with service.database.write() as connection:

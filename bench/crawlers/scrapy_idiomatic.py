@@ -3,13 +3,14 @@
 
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
+from urllib.parse import urlsplit
 
 import scrapy
 from scrapy.crawler import CrawlerProcess
 from scrapy.http import Response, TextResponse
 from scrapy.linkextractors import LinkExtractor
 
-from bench.crawlers.store import Seeds, Store, told
+from bench.crawlers.store import KeptPage, Seeds, Store, told, untracked
 
 TEXT = "//body//text()[not(ancestor::script or ancestor::style)]"
 
@@ -23,8 +24,8 @@ class Keeping:
     def close_spider(self) -> None:
         self._store.__exit__(None, None, None)
 
-    def process_item(self, item: dict[str, Any]) -> dict[str, Any]:
-        self._store.add(**item)
+    def process_item(self, item: KeptPage) -> KeptPage:
+        self._store.add(item)
         return item
 
 
@@ -34,7 +35,7 @@ class Pages(scrapy.Spider):
     def __init__(self, seeds: Seeds) -> None:
         super().__init__()
         self._seeds = seeds
-        self._links = LinkExtractor(allow_domains=seeds.hosts)
+        self._links = LinkExtractor(process_value=untracked)
 
     async def start(self) -> AsyncIterator[Any]:
         for url in self._seeds.urls:
@@ -44,17 +45,20 @@ class Pages(scrapy.Spider):
         if not isinstance(response, TextResponse):
             return
         links = self._links.extract_links(response)
-        yield {
-            "url": response.url,
-            "status": response.status,
-            "title": response.xpath("//title/text()").get(""),
-            "description": response.xpath("//meta[@name='description']/@content").get(""),
-            "links": len(links),
-            "text": " ".join(response.xpath(TEXT).getall()),
-            "body": response.body,
-        }
+        yield KeptPage(
+            url=response.url,
+            status=response.status,
+            headers=dict(response.headers.to_unicode_dict()),
+            body=response.body,
+            title=response.xpath("//title/text()").get(""),
+            description=response.xpath("//meta[@name='description']/@content").get(""),
+            language=response.xpath("/html/@lang").get(""),
+            text=" ".join(response.xpath(TEXT).getall()),
+            links=[(link.url, link.text, "nofollow" if link.nofollow else "") for link in links],
+        )
         for link in links:
-            yield response.follow(link)
+            if urlsplit(link.url).netloc in self._seeds.hosts:
+                yield response.follow(link)
 
 
 SETTINGS = {

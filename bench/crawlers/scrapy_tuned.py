@@ -4,16 +4,14 @@ place of request fingerprints, and no middleware that this crawl has no use for.
 
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
-from urllib.parse import urldefrag, urljoin, urlsplit
+from urllib.parse import urlsplit
 
 import scrapy
-from lxml import html
 from scrapy.crawler import CrawlerProcess
 from scrapy.http import Response, TextResponse
 
+from bench.crawlers.lxml_page import take_apart
 from bench.crawlers.store import Seeds, Store, told
-
-SILENT = ("script", "style")
 
 
 class Pages(scrapy.Spider):
@@ -32,15 +30,10 @@ class Pages(scrapy.Spider):
     def parse(self, response: Response, **_: Any) -> Iterator[Any]:
         if not isinstance(response, TextResponse) or not response.body:
             return
-        tree = html.fromstring(response.body, parser=html.HTMLParser(encoding=response.encoding))
-        links = {urldefrag(urljoin(response.url, link)).url for link in tree.xpath("//a/@href")}
-        title = tree.findtext(".//title") or ""
-        description = next(iter(tree.xpath("//meta[@name='description']/@content")), "")
-        for silent in list(tree.iter(*SILENT)):
-            silent.drop_tree()
-        text = " ".join(tree.itertext())
-        self._store.add(response.url, response.status, title, description, len(links), text, response.body)
-        for link in links - self._seen:
+        headers = dict(response.headers.to_unicode_dict())
+        page = take_apart(response.url, response.status, headers, response.body, response.encoding)
+        self._store.add(page)
+        for link in {url for url, _, _ in page.links} - self._seen:
             if urlsplit(link).netloc in self._seeds.hosts:
                 self._seen.add(link)
                 yield scrapy.Request(link, dont_filter=True)
