@@ -1,7 +1,8 @@
 """Hot hits through `gossamer serve` as fast as they are answered, beside nginx serving the same files.
 
 Equal requests have the same bytes each time, as a load generator sends them. Varied ones are what a proxy
-sends: several pages, keys and robots, each request with an address, a trace and an id of its own.
+sends: several pages, keys and robots, each request with an address, a trace and an id of its own. They come
+over kept connections, over a new one each, or pipelined to an nginx that passes them on.
 """
 
 import json
@@ -15,15 +16,14 @@ from typing import Any, Final
 from bench import cache_pages, servers
 from bench.apps import site
 from bench.arrivals import Caller, Request
+from bench.cache_proxy import proxying
+from bench.cache_requests import CODINGS, EQUAL, TRAFFIC, Hits
 from bench.cache_settings import new_key, settings
 from bench.contenders import usage
 from bench.load import CONNECTIONS, Measurement, load, middle
 from bench.servers import Cores, Server
 from bench.table import table
 
-CODINGS: Final[dict[str, dict[str, str]]] = {"identity": {}, "gzip": {"Accept-Encoding": "gzip"}}
-EQUAL: Final = "equal"
-TRAFFIC: Final = (EQUAL, "varied")
 NGINX: Final = "nginx, static file"
 # fmt: off
 COLUMNS: Final = (
@@ -33,39 +33,6 @@ COLUMNS: Final = (
 PAGES: Final = 8  # of each size
 KEYS: Final = 4
 PAGE_NUMBERS: Final = range(1, PAGES + 1)
-VARIED: Final = 1_999  # different requests, which are sent in turn
-ROBOTS: Final = (
-    "Googlebot/2.1",
-    "bingbot/2.0",
-    "GPTBot/1.2",
-    "ClaudeBot/1.0",
-    "PerplexityBot/1.0",
-    "Applebot/0.1",
-)
-# Requests are made before the load begins, so that making them takes no time of it.
-REQUESTS: Final = """local requests = {}
-function init(args)
-  math.randomseed(7)
-  for number = 1, %(number)d do
-    local headers = %(headers)s
-    if %(varied)s then
-      headers["User-Agent"] = "Mozilla/5.0 (compatible; " .. %(robots)s[number %% %(robot_count)d + 1] .. ")"
-      headers["X-Forwarded-For"] = string.format("198.51.100.%%d, 192.0.2.%%d", number %% 250, number %% 7)
-      headers["X-Request-Id"] = string.format("%%08x%%08x", math.random(0, 2^31), math.random(0, 2^31))
-      headers["traceparent"] = string.format("00-%%08x%%08x%%08x%%08x-%%08x%%08x-01", math.random(0, 2^31),
-        math.random(0, 2^31), math.random(0, 2^31), number, math.random(0, 2^31), number)
-    end
-    local path, body = %(paths)s, %(bodies)s
-    headers["Authorization"] = %(keys)s
-    requests[number] = wrk.format(%(method)s, path, headers, body)
-  end
-end
-local sent = 0
-function request()
-  sent = sent + 1
-  return requests[sent %% #requests + 1]
-end
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +42,7 @@ class Case:
     size: int
     coding: str
     bytes: int  # as it is sent
-    traffic: str = EQUAL
+    traffic: str = EQUAL.name
 
     def __str__(self) -> str:
         return f"{self.size // 1000} kB, {self.coding}, {self.traffic}"
@@ -85,6 +52,7 @@ class Case:
 class Contender:
     name: str
     server: Server
+    proxy: Server  # nginx in front of it
     scripts: Mapping[tuple[int, str, str], Path]  # by size, coding and traffic
 
 
@@ -97,14 +65,27 @@ class Row:
     rounds: tuple[Measurement, ...]
 
 
-def measure(scratch: Path, origin: Server, cores: Cores, rounds: int, seconds: int) -> list[Row]:
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is measured, and for how long."""
+
+    rounds: int
+    seconds: int
+    sizes: Sequence[int]
+    traffic: Sequence[str]
+
+    def includes(self, case: Case) -> bool:
+        return case.size in self.sizes and case.traffic in self.traffic
+
+
+def measure(scratch: Path, origin: Server, cores: Cores, plan: Plan) -> list[Row]:
     rows = []
     with ExitStack() as stack:
         contenders, cases = start(stack, scratch, origin, cores)
-        for case in cases:
+        for case in filter(plan.includes, cases):
             for one in contenders:
                 _ask(one, case, 1, cores)  # to warm up
-            found = [_turn(contenders, case, seconds, cores) for _ in range(rounds)]
+            found = [_turn(contenders, case, plan.seconds, cores) for _ in range(plan.rounds)]
             rows += [
                 Row(
                     case,
@@ -144,6 +125,7 @@ def start(
     ]
     ready = f"/{cache_pages.SIZES[0]}-1.html"
     nginx = stack.enter_context(site.serving(files, ready=ready, cores=cores.server))
+    proxy = stack.enter_context(proxying(nginx, scratch / "proxy-nginx", ready=ready, cores=cores.load))
     cases = [
         Case(
             size,
@@ -151,23 +133,13 @@ def start(
             (files / f"{size}-1.html{'.gz' if coding == 'gzip' else ''}").stat().st_size,
             traffic,
         )
-        for size in cache_pages.SIZES
-        for coding in CODINGS
-        for traffic in TRAFFIC
+        for size, coding, traffic in _cases()
     ]
-    scripts = {
-        case: _script(
-            scratch,
-            f"nginx-{number}",
-            case[1],
-            case[2],
-            "GET",
-            [(f"/{case[0]}-{page}.html", "") for page in PAGE_NUMBERS],
-            [""],
-        )
-        for number, case in enumerate(_cases())
+    static = {
+        size: Hits("GET", [(f"/{size}-{page}.html", "") for page in PAGE_NUMBERS], [""])
+        for size in cache_pages.SIZES
     }
-    return [Contender(NGINX, nginx, scripts), *ours], cases
+    return [Contender(NGINX, nginx, proxy, _scripts(scratch, static)), *ours], cases
 
 
 def report(rows: Sequence[Row], rounds: int, seconds: int) -> str:
@@ -223,11 +195,9 @@ def _gossamer(
             (files / f"{size}-{page}.html").write_bytes(asking.ask(hit))
             compressed = Caller(server.address, {**caller, **CODINGS["gzip"]}).ask(hit)
             (files / f"{size}-{page}.html.gz").write_bytes(compressed)
-    scripts = {
-        case: _script(folder, f"hits-{number}", case[1], case[2], "POST", bodies[case[0]], keys)
-        for number, case in enumerate(_cases())
-    }
-    return Contender(name, server, scripts)
+    hits = {size: Hits("POST", targets, keys) for size, targets in bodies.items()}
+    proxy = stack.enter_context(proxying(server, folder / "proxy", ready="/health/live", cores=cores.load))
+    return Contender(name, server, proxy, _scripts(folder, hits))
 
 
 def _cases() -> list[tuple[int, str, str]]:
@@ -236,50 +206,17 @@ def _cases() -> list[tuple[int, str, str]]:
     ]
 
 
-def _script(
-    folder: Path,
-    name: str,
-    coding: str,
-    traffic: str,
-    method: str,
-    targets: Sequence[tuple[str, str]],
-    keys: Sequence[str],
-) -> Path:
-    """What wrk sends: paths and bodies, and keys, in turn if the traffic is varied."""
-    varied = traffic != EQUAL
-    targets, keys = (targets, keys) if varied else (targets[:1], keys[:1])
-
-    def in_turn(values: Sequence[str]) -> str:
-        return f"({_lua(values)})[number % {len(values)} + 1]"
-
-    headers = dict(CODINGS[coding]) | ({"Content-Type": "application/json"} if method == "POST" else {})
-    path = folder / f"{name}.lua"
-    path.write_text(
-        REQUESTS
-        % {
-            "number": VARIED if varied else 1,
-            "varied": str(varied).lower(),
-            "headers": "{"
-            + ", ".join(f"[{json.dumps(name)}] = {json.dumps(value)}" for name, value in headers.items())
-            + "}",
-            "robots": f"({_lua(ROBOTS)})",
-            "robot_count": len(ROBOTS),
-            "paths": in_turn([path for path, _ in targets]),
-            "bodies": in_turn([body for _, body in targets]) if method == "POST" else "nil",
-            "keys": in_turn([f"Bearer {key}" for key in keys]),
-            "method": json.dumps(method),
-        }
-    )
-    return path
-
-
-def _lua(values: Sequence[str]) -> str:
-    return "{" + ", ".join(json.dumps(value) for value in values) + "}"
+def _scripts(folder: Path, hits: Mapping[int, Hits]) -> dict[tuple[int, str, str], Path]:
+    return {
+        (size, coding, traffic): hits[size].script(folder / f"{number}.lua", coding, TRAFFIC[traffic])
+        for number, (size, coding, traffic) in enumerate(_cases())
+    }
 
 
 def _ask(contender: Contender, case: Case, seconds: int, cores: Cores) -> Measurement:
+    asked = contender.proxy if TRAFFIC[case.traffic].is_proxied else contender.server
     return load(
-        contender.server.address,
+        asked.address,
         seconds=seconds,
         cores=cores.load,
         script=contender.scripts[case.size, case.coding, case.traffic],

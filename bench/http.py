@@ -16,6 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from bench import servers
+from bench.contenders import usage
 from bench.load import CONNECTIONS, Measurement, load, middle
 from bench.servers import Cores, Server
 from bench.table import Machine, save, table, this_machine
@@ -24,6 +25,8 @@ STATIC: Final = (
     b'{"tenant":"01JZZZZZZZZZZZZZZZZZZZZZZZ","role":"admin","tier":"enterprise","email":"a@b.example"}\n'
 )
 START_UPS: Final = 5
+BARE: Final = "bare ASGI on uvicorn"
+PROCESSES: Final = "GOSSAMER_PROCESSES"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,7 @@ class Contender:
 class Row:
     name: str
     middle: Measurement
+    cpu: float  # microseconds of the server's processor for an answer
     rounds: tuple[Measurement, ...]
 
 
@@ -68,15 +72,22 @@ def measure_rates(scratch: Path, cores: Cores, rounds: int, seconds: int) -> tup
     """The rows of the table, and how much memory each Gossamer used after its load."""
     with ExitStack() as stack:
         contenders = start(stack, scratch, cores)
-        found: dict[str, list[Measurement]] = {one.name: [] for one in contenders}
+        found: dict[str, list[tuple[Measurement, float]]] = {one.name: [] for one in contenders}
         for turn in range(rounds + 1):
             for one in contenders:
+                before = usage.cpu_seconds(one.server.pid)
                 measured = _ask(one, seconds if turn else 1, cores)  # the first turn only warms up
+                spent = usage.cpu_seconds(one.server.pid) - before
                 if turn:
-                    found[one.name].append(measured)
+                    found[one.name].append((measured, spent / (measured.rate * seconds) * 1e6))
                     _say(f"round {turn} of {rounds}: {one.name}: {measured.rate:,.0f}/s")
         loaded = {one.name: one.server.resident() for one in contenders if one.name.startswith("Gossamer")}
-    return [Row(name, middle(all_), tuple(all_)) for name, all_ in found.items()], loaded
+    return [_row(name, all_) for name, all_ in found.items()], loaded
+
+
+def _row(name: str, measured: Sequence[tuple[Measurement, float]]) -> Row:
+    rounds = tuple(one for one, _ in measured)
+    return Row(name, middle(rounds), median(cpu for _, cpu in measured), rounds)
 
 
 def start(stack: ExitStack, scratch: Path, cores: Cores) -> list[Contender]:
@@ -90,12 +101,19 @@ def start(stack: ExitStack, scratch: Path, cores: Cores) -> list[Contender]:
     bare = enter(servers.bare(scratch, cores=cores.server))
     on_memory = enter(servers.gossamer(_folder(scratch, "memory"), memory, cores=cores.server))
     on_valkey = enter(servers.gossamer(_folder(scratch, "valkey"), redis, cores=cores.server))
+    # The load and Valkey need a part of the cores too, so one process is measured on all of them as well.
+    one, two = (
+        enter(servers.gossamer(_folder(scratch, f"processes-{number}"), redis | {PROCESSES: str(number)}))
+        for number in (1, 2)
+    )
     return [
         Contender("nginx, static file", plain, "/static.json"),
         Contender("nginx, static file, access log", logged, "/static.json"),
-        Contender("bare ASGI on uvicorn", bare, "/"),
+        Contender(BARE, bare, "/"),
         Contender("Gossamer, memory", on_memory, "/api/me", caller),
         Contender("Gossamer, Valkey", on_valkey, "/api/me", caller),
+        Contender("Gossamer, Valkey, 1 process on all cores", one, "/api/me", caller),
+        Contender("Gossamer, Valkey, 2 processes on all cores", two, "/api/me", caller),
     ]
 
 
@@ -114,10 +132,9 @@ def measure_footprint(scratch: Path, cores: Cores, loaded: dict[str, int]) -> Fo
 
 
 def report(machine: Machine, rows: Sequence[Row], footprint: Footprint, options: argparse.Namespace) -> str:
-    nginx = rows[0].middle
     rates = table(
-        ["answers", "per second", "p50 ms", "p99 ms", "rate / nginx", "p99 / nginx"],
-        [[row.name, *_cells(row.middle, nginx)] for row in rows],
+        ["answers", "per second", "p50 ms", "p99 ms", "CPU µs", "rate / nginx", "p99 / nginx", "rate / bare"],
+        [[row.name, *_cells(row, rows[0].middle, _bare(rows))] for row in rows],
     )
     costs = table(
         ["one process", "value"],
@@ -143,8 +160,10 @@ def document(rows: Sequence[Row], footprint: Footprint, options: argparse.Namesp
             {
                 "name": row.name,
                 **asdict(row.middle),
+                "cpu": round(row.cpu, 1),
                 "rate_to_nginx": round(row.middle.rate / nginx.rate, 3),
                 "p99_to_nginx": round(row.middle.p99 / nginx.p99, 3),
+                "rate_to_bare": round(row.middle.rate / _bare(rows).rate, 3),
                 "rounds": [asdict(one) for one in row.rounds],
             }
             for row in rows
@@ -169,13 +188,20 @@ def _folder(scratch: Path, name: str) -> Path:
     return folder
 
 
-def _cells(measured: Measurement, nginx: Measurement) -> list[str]:
+def _bare(rows: Sequence[Row]) -> Measurement:
+    return next(row.middle for row in rows if row.name == BARE)
+
+
+def _cells(row: Row, nginx: Measurement, bare: Measurement) -> list[str]:
+    measured = row.middle
     return [
         f"{measured.rate:,.0f}",
         f"{measured.p50:.2f}",
         f"{measured.p99:.2f}",
+        f"{row.cpu:.0f}",
         f"{measured.rate / nginx.rate:.2f}",
         f"{measured.p99 / nginx.p99:.1f}",
+        f"{measured.rate / bare.rate:.2f}",
     ]
 
 
