@@ -144,6 +144,17 @@ def test_what_is_known_is_not_found_again_until_it_is_forgotten() -> None:
     assert urls(cleared) == ["http://127.0.0.1/a"]  # whoever was taken after that knows nothing of before
 
 
+@pytest.mark.parametrize("traps", ["auto", "off"])
+def test_another_spelling_of_a_page_that_is_written_is_not_written_again(traps: str) -> None:
+    known = KnownUrls()
+    crawl, found = plan(traps=traps), processor(known)
+    first = found.process(task(), crawl, page('<a href="/a">a</a>'), OPEN, 0.0)
+    assert urls(first) == [f"{HOME}a"]
+    known.add(first.keys)
+    link = '<a href="/a?utm_source=x">a</a><a href="/b?utm_source=x">b</a>'
+    assert urls(found.process(task(f"{HOME}c"), crawl, page(link), OPEN, 0.0)) == [f"{HOME}b?utm_source=x"]
+
+
 def test_what_is_too_deep_may_be_found_on_a_shorter_way() -> None:
     known, crawl = KnownUrls(), plan(max_depth=2)
     gather = processor(known)

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from gossamer.web.crawl.fingerprint import MAX_WORDS, SAMPLE, Neighbours, fingerprint, is_near
 
-VOCABULARY = [f"word{number}" for number in range(20_000)]
+LETTERS = "etaoinshrdlcumwfgypbvk"  # words with p or d, which come first, are a tenth of all
+VOCABULARY = [f"{LETTERS[number % len(LETTERS)]}word{number}" for number in range(20_000)]
 OFTEN = [1 / rank for rank in range(1, len(VOCABULARY) + 1)]  # Zipf's law
 
 
@@ -41,6 +42,42 @@ def test_pages_with_ten_words_changed_are_near_and_all_others_are_not(words: int
         neighbours.add(printed(text), str(number))
     for number, text in enumerate(originals):
         assert set(neighbours.near(printed(changed(text, 10, seed=number)))) == {str(number)}
+
+
+@pytest.mark.parametrize(
+    ("units", "between", "length"),
+    [
+        ([f"{'оепдснвтркмилабзгуя'[at % 19]}слово{at}" for at in range(20_000)], " ", 2_000),
+        ([f"{'אבגדהוזחטילמנסעפק'[at % 17]}מילה{at}" for at in range(20_000)], " ", 2_000),
+        ([chr(0x4E00 + 7 * at % 20_000) for at in range(2_500)], "", 8_000),
+        ([chr(0x3041 + at) for at in range(80)] + [chr(0x4E00 + 7 * at) for at in range(2_000)], "", 8_000),
+        ([chr(0x4E00 + 7 * at % 20_000) for at in range(2_500)], "", 400),
+    ],
+    ids=["Cyrillic", "Hebrew", "Chinese", "Japanese", "short Chinese"],
+)
+def test_the_same_holds_for_other_scripts(units: list[str], between: str, length: int) -> None:
+    often = [1 / rank for rank in range(3, len(units) + 3)]
+    neighbours = Neighbours(1_000)
+    for number in range(100):
+        chance = random.Random(number)
+        text = chance.choices(units, often, k=length)
+        assert neighbours.find(fingerprint(between.join(text))) is None
+        neighbours.add(fingerprint(between.join(text)), str(number))
+        for at in chance.sample(range(length), max(1, length // 400)):
+            text[at] = chance.choice(units)
+        assert set(neighbours.near(fingerprint(between.join(text)))) == {str(number)}
+
+
+def test_a_text_without_words_that_come_first_is_sampled_from_its_other_pairs() -> None:
+    words = [word for word in prose(5, 4_000) if word[0] not in "pd"]
+    assert is_near(printed(words), printed(changed(words, 10, seed=5)))
+    assert not is_near(printed(words), printed([word for word in prose(6, 4_000) if word[0] not in "pd"]))
+
+
+def test_texts_with_just_enough_and_just_too_few_words_that_come_first_are_compared() -> None:
+    words, first = [f"w{number}" for number in range(1_000)], [f"p{number}" for number in range(SAMPLE + 2)]
+    texts = [printed([*words[:500], *first[:count], *words[500:]]) for count in range(SAMPLE - 2, SAMPLE + 3)]
+    assert all(is_near(one, other) for one in texts for other in texts)
 
 
 def test_a_word_put_in_or_left_out_changes_little() -> None:

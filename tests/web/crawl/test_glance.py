@@ -39,7 +39,7 @@ def seen(
         charset="utf-8",
     )
     found = view_page(page, agent="GossamerBot/1.0", max_links=max_links)
-    assert found.text == outlined_text_of(page).text
+    assert " ".join(found.text.split()) == outlined_text_of(page).text
     return found
 
 
@@ -96,8 +96,16 @@ def test_the_text_is_what_is_seen() -> None:
         "<div style='color:red;display:none'>no</div><!-- no --><textarea>five</textarea>&nbsp;six"
     )
     assert found.text == "One two three four five six"
-    assert found.content_hash == sha256(found.text.encode()).hexdigest()
-    assert found.fingerprint == fingerprint(found.text)
+    assert found.content_hash == sha256(b"Onetwothreefourfive\xc2\xa0six").hexdigest()
+    assert found.fingerprint == fingerprint("One two three four five \u00a0six")
+
+
+def test_white_space_does_not_change_what_identifies_a_text() -> None:
+    words = [f"word{number}" for number in range(2_000)]  # a long text, whose white space is left
+    lines = "\n\t".join(words)
+    one, other = seen(f"<p>{' '.join(words)}</p>"), seen(f"<div>\n  {lines}\n</div>")
+    assert one.text != other.text
+    assert (one.content_hash, one.fingerprint) == (other.content_hash, other.fingerprint)
 
 
 def test_pages_that_say_the_same_have_the_same_hashes() -> None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import astuple
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from gossamer.problems import INVALID_URL, Problem
 from gossamer.web.url.url import (
+    _PLAIN,
     MAX_URL_CHARS,
     Tracking,
     Url,
@@ -444,3 +446,19 @@ def test_p_any_text_is_a_url_or_a_problem(text: str) -> None:
     else:
         assert url.scheme in ("http", "https")
         assert url.host
+
+
+@given(
+    st.from_regex(_PLAIN, fullmatch=True),
+    st.sampled_from(["", "127.0.0.1", "site.example", "1.2", "0x7f.1", "xn--a"]),
+)
+def test_p_a_plain_url_is_what_the_parser_makes_of_it(text: str, host: str) -> None:
+    if host:
+        text = re.sub("//[^/:]*", f"//{host}", text, count=1)
+    elsewhere = Url.parse("http://other.example/")
+    try:
+        parsed = elsewhere.join(text)  # never taken for plain
+    except Problem:
+        assert refused(text) == refused(text, elsewhere)
+    else:
+        assert astuple(Url.parse(text)) == astuple(parsed)

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from operator import attrgetter
-from typing import Final
+from typing import Final, NamedTuple, Self
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from gossamer.web.crawl.fingerprint import fingerprint
+from gossamer.web.crawl.fingerprint import fingerprint_of
 from gossamer.web.crawl.graph.link_note import IN_HEAD, PLACES, LinkNote
 from gossamer.web.crawl.headings import mark_headings
 from gossamer.web.documents.kind import is_html
@@ -30,6 +30,8 @@ MAX_LINK_CHARS: Final = 2_048
 REBUILT: Final = 200_000  # characters that are read of a page that could slow the parser down
 MAX_TEXT_CHARS: Final = 1_000_000
 MAX_LINE_CHARS: Final = 2_000  # of a title or description
+LONG_TEXT: Final = 4_000  # bytes without white space: its words are not put in order, which takes long
+WHITE_SPACE: Final = b" \t\n\v\f\r"
 _OF_HEAD: Final = "title,base,meta,link"
 _BEGINS_OF_HEAD: Final = re.compile(rb"<[TtBbMmLl](?:itle|ase|eta|ink|ITLE|ASE|ETA|INK)[\s/>]")
 # Links, and the elements that tell their place. In this form it takes the parser the least time.
@@ -50,13 +52,13 @@ class CrawlView:
     title: str
     description: str
     language: str
-    text: str
+    text: str  # what is seen; the white space of a long text is left as the page has it
     links: tuple[str, ...]  # absolute, without fragments, each once
     nofollowed: frozenset[str]  # those of `links` that the page marks as nofollow
     notes: tuple[LinkNote, ...]  # of `links`, in the same order
     canonical: str
     directives: Directives
-    content_hash: str  # SHA-256 of the text; of the body if there is no text
+    content_hash: str  # SHA-256 of the text without white space; of the body if there is none
     fingerprint: str
     cut: bool  # the page has more links or more text than is taken
 
@@ -86,31 +88,31 @@ def view_page(
     links.read(source)
     links.add({reference.partition("#")[0]: True for reference in head.references})
     shown = _seen(source, html)
-    text = " ".join(shown[:MAX_TEXT_CHARS].split())
+    marked = _MarkedText.of(shown[:MAX_TEXT_CHARS], page.body)
     return CrawlView(
         title=head.title,
         description=_line(head.metas.get("description") or head.metas.get("og:description") or ""),
         language=_language(source, page, head),
-        text=text,
+        text=marked.text,
         links=tuple(links.found),
         nofollowed=frozenset([url for url, follow in links.found.items() if not follow]),
         notes=tuple(links.notes.values()),
         canonical=head.canonical,
         directives=directives_of(head.metas.items(), headers, agent),
-        content_hash=sha256(text.encode("utf-8", "replace") or page.body).hexdigest(),
-        fingerprint=fingerprint(text),
+        content_hash=marked.content_hash,
+        fingerprint=marked.fingerprint,
         cut=safe.cut or links.cut or len(shown) > MAX_TEXT_CHARS,
     )
 
 
 def outlined_text_of(page: Page) -> OutlinedText:
-    """Only the text, as in `CrawlView`, and the headings in it."""
+    """Only the text, its words with one space between them, and the headings in it."""
     if not is_html(page.media_type, page.body, page.final_url):
-        return OutlinedText(_text_of_other(page))
+        return OutlinedText(_joined(_text_of_other(page)))
     html = _safe(page).html.encode("utf-8", "replace")
     source = LexborHTMLParser(html)
     headings = mark_headings(source)
-    text = " ".join(_seen(source, html)[:MAX_TEXT_CHARS].split())
+    text = _joined(_seen(source, html)[:MAX_TEXT_CHARS])
     return take_marks(text.replace(f"{MARK} ", MARK), headings)
 
 
@@ -123,14 +125,27 @@ def _safe(page: Page) -> BoundedHtml:
 
 
 def _text_of_other(page: Page) -> str:
-    return " ".join(page.text[:MAX_TEXT_CHARS].split()) if is_text(page.media_type) else ""
+    return page.text[:MAX_TEXT_CHARS] if is_text(page.media_type) else ""
 
 
 def _of_other(page: Page, directives: Directives) -> CrawlView:
-    text = _text_of_other(page)
-    digest = sha256(text.encode("utf-8", "replace") or page.body).hexdigest()
-    marks = (digest, fingerprint(text))
-    return CrawlView("", "", "", text, (), frozenset(), (), "", directives, *marks, False)
+    text, digest, print_ = _MarkedText.of(_text_of_other(page), page.body)
+    return CrawlView("", "", "", text, (), frozenset(), (), "", directives, digest, print_, False)
+
+
+class _MarkedText(NamedTuple):
+    """A text, and what identifies it."""
+
+    text: str
+    content_hash: str
+    fingerprint: str
+
+    @classmethod
+    def of(cls, shown: str, body: bytes) -> Self:
+        written = shown.encode("utf-8", "replace")
+        solid = written.translate(None, WHITE_SPACE)
+        text = shown if len(solid) >= LONG_TEXT else _joined(shown)
+        return cls(text, sha256(solid or body).hexdigest(), fingerprint_of(written))
 
 
 @dataclass(slots=True)
@@ -209,7 +224,7 @@ class _Links:
                 continue
             reference = (attributes.get("href") or attributes.get("src") or "").partition("#")[0]
             rel = attributes.get("rel") or ""
-            if "nofollow" not in rel.lower().split():
+            if not rel or "nofollow" not in rel.lower().split():
                 references[reference] = True
             else:
                 references.setdefault(reference, False)
@@ -264,4 +279,9 @@ def _language(source: LexborHTMLParser, page: Page, head: _ViewHead) -> str:
 
 
 def _line(text: str) -> str:
-    return " ".join(text.split())[:MAX_LINE_CHARS]
+    return _joined(text)[:MAX_LINE_CHARS]
+
+
+def _joined(text: str) -> str:
+    """The words, with one space between them."""
+    return " ".join(text.split())

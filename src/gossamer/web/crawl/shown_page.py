@@ -21,7 +21,7 @@ class ShownPage(msgspec.Struct, rename="camel"):
     error: Annotated[str | None, Meta(description="Why there was no answer.")]
     content_type: str | None
     content_length: Annotated[int, Meta(description="Bytes of the body.")]
-    content_hash: Annotated[str | None, Meta(description="SHA-256 of its text.")]
+    content_hash: Annotated[str | None, Meta(description="SHA-256 of its text without white space.")]
     duplicate_of: Annotated[str | None, Meta(description="The page with the same text, or nearly the same.")]
     title: str | None
     description: str | None

@@ -9,7 +9,7 @@ sitemap.
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import ClassVar, Final
+from typing import ClassVar, Final, NamedTuple
 
 from gossamer.flows.crawl.plan import CrawlPlan
 from gossamer.flows.crawl.seeds import new_url
@@ -34,7 +34,7 @@ from gossamer.web.pages.page import Page
 from gossamer.web.robots import sitemap
 from gossamer.web.robots.robots import Robots
 from gossamer.web.robots.sitemap import Entries
-from gossamer.web.url.url import Url, digest
+from gossamer.web.url.url import Url, digest, is_tracked
 
 MAX_HOPS: Final = 5  # redirects in a row, or sitemaps in sitemaps
 MAX_SITEMAPS: Final = 20  # that a robots.txt names
@@ -43,6 +43,7 @@ MAX_DENIED: Final = 1_000  # links of a crawl that robots.txt forbids and that a
 SITEMAP: Final = "/sitemap.xml"
 GENUINE: Final = 10  # similar pages that were all genuine: the next ones are judged briefly
 ENDLESS: Final = sys.maxsize
+ROW: Final = 0x3D4C2B9E7  # keeps rows that are written apart from the URLs that led to them
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,11 @@ class Discovery:
     def new(self, url: Url, plan: CrawlPlan) -> NewUrl:
         new = new_url(url, plan.spec, depth=self.depth)
         return replace(new, hops=self.hops) if self.hops else new
+
+
+class NewLink(NamedTuple):
+    url: Url
+    row: NewUrl
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,9 +235,10 @@ class PageProcessor:
     def _admit(self, visited: Visited, found: Iterable[str], rules: Robots, discovery: Discovery) -> int:
         """Add the URLs that belong to the crawl and are not known yet; returns how many."""
         plan, keys, before = visited.plan, visited.keys, len(visited.urls)
-        salt = plan.salt_of(visited.task) ^ discovery.mark
-        keyed = {hash(text) ^ salt: text for text in found} if discovery.hops <= MAX_HOPS else {}
-        unknown, wanted = self._known.unknown(keyed.keys() - keys), dict[int, Url]()
+        salt = plan.salt_of(visited.task)
+        mark = salt ^ discovery.mark
+        keyed = {hash(text) ^ mark: text for text in found} if discovery.hops <= MAX_HOPS else {}
+        unknown, wanted = self._known.unknown(keyed.keys() - keys), dict[int, NewLink]()
         for key, text in keyed.items() if unknown else ():
             if key not in unknown:
                 continue
@@ -244,23 +251,40 @@ class PageProcessor:
             reason = discovery.admits(url, plan)
             if reason == OutOfScope.TOO_DEEP:  # a shorter path to it may exist
                 continue
-            if reason or not self._is_worth_a_row(url, visited, rules):
-                keys.append(key)
+            row = None if reason else self._new_row(url, plan, discovery, salt)
+            if row is not None and self._is_worth_a_row(url, visited, rules):
+                wanted[key] = NewLink(url, row)
             else:
-                wanted[key] = url
+                keys.append(key)
         self._add(visited, wanted, discovery)
         return len(visited.urls) - before
 
-    def _add(self, visited: Visited, wanted: dict[int, Url], discovery: Discovery) -> None:
+    def _new_row(self, url: Url, plan: CrawlPlan, discovery: Discovery, salt: int) -> NewUrl | None:
+        """None if the page is known without `?utm_source=` or the like. Other URLs of a known page are no
+        links to it, but may be a trap."""
+        row = discovery.new(url, plan)
+        is_known = bool(url.query) and is_tracked(url) and hash(row.url_hash) ^ salt ^ ROW in self._known
+        return None if is_known else row
+
+    def _add(self, visited: Visited, wanted: dict[int, NewLink], discovery: Discovery) -> None:
         plan, found_on = visited.plan, visited.task.url_hash
         if plan.traps is None or discovery.is_sitemap:
             visited.keys += wanted
-            visited.urls += [replace(discovery.new(url, plan), found_on=found_on) for url in wanted.values()]
-            return
-        for link in self._watch.follow(visited, plan.traps, wanted, discovery.found_on):
-            new = self._watch.row_of(visited, link, lambda url: discovery.new(url, plan))
-            if new is not None:
-                visited.urls.append(replace(new, found_on=found_on))
+            rows = [link.row for link in wanted.values()]
+        else:
+            made = {link.url: link.row for link in wanted.values()}
+
+            def new(url: Url) -> NewUrl:
+                return made.get(url) or discovery.new(url, plan)
+
+            urls = {key: link.url for key, link in wanted.items()}
+            links = self._watch.follow(visited, plan.traps, urls, discovery.found_on)
+            rows = [row for link in links if (row := self._watch.row_of(visited, link, new)) is not None]
+        salt = plan.salt_of(visited.task) ^ ROW
+        keyed = [(hash(row.url_hash) ^ salt, row) for row in rows]
+        unknown = self._known.unknown({key for key, _ in keyed})
+        visited.keys += unknown
+        visited.urls += [replace(row, found_on=found_on) for key, row in keyed if key in unknown]
 
     def _is_worth_a_row(self, url: Url, visited: Visited, rules: Robots) -> bool:
         """URLs that robots.txt forbids are listed too, up to a bound."""
