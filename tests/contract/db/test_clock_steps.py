@@ -50,7 +50,7 @@ async def test_a_crawl_goes_on(ground: Ground) -> None:
 async def test_jobs_that_wait_and_jobs_of_a_lost_worker_have_their_turn(
     ground: Ground, database_url: str
 ) -> None:
-    jobs = Jobs(ground.database, open_wakeups(database_url))
+    jobs = Jobs(ground.database, open_wakeups(ground.database))
     await jobs.put(NewJob(kind=KIND, tenant_id=ground.tenant), now=NOW)
     (held,) = await jobs.lease({KIND: 9}, worker="lost", seconds=60, now=NOW)
     late = await jobs.put(NewJob(kind=KIND, tenant_id=ground.tenant, delay=5.0), now=NOW)
@@ -66,7 +66,7 @@ async def test_jobs_that_wait_and_jobs_of_a_lost_worker_have_their_turn(
 
 
 async def test_what_was_begun_after_the_step_is_left_alone(ground: Ground, database_url: str) -> None:
-    jobs = Jobs(ground.database, open_wakeups(database_url))
+    jobs = Jobs(ground.database, open_wakeups(ground.database))
     await beat(ground.database, NOW)
     await jobs.put(NewJob(kind=KIND, tenant_id=ground.tenant), now=BACK)
     (lease,) = await jobs.lease({KIND: 9}, worker="w", seconds=60, now=BACK)

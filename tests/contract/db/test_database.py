@@ -3,6 +3,7 @@
 import asyncio
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Sequence
 
@@ -11,8 +12,9 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, create_engine, insert, inspect, select, text
+from sqlalchemy import Connection, create_engine, insert, inspect, select, text, update
 from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.ext.asyncio import AsyncConnection
 from tests.servers.postgres import PostgresServer
 
 from gossamer.problems import Unavailable
@@ -353,3 +355,74 @@ async def test_who_is_cancelled_while_he_writes_leaves_no_lock(database: Databas
         async with database.write() as connection:
             await connection.execute(text("DELETE FROM tenants WHERE id < '1'"))
     assert await emails(database) == []
+
+
+async def test_a_whole_transaction_is_written_or_undone(database: Database) -> None:
+    async def add(connection: AsyncConnection, *numbers: int) -> int:
+        for number in numbers:
+            await connection.execute(insert(tenants), tenant(number))
+        return len((await connection.scalars(select(tenants.c.id).where(tenants.c.id != PUBLIC))).all())
+
+    with pytest.raises(IntegrityError):
+        await database.transact(lambda connection: add(connection, 1, 2, 1))
+    with pytest.raises(LookupError):
+        await database.transact(_raise_after_writing)
+    assert await database.transact(lambda connection: add(connection, 1, 2)) == 2
+    assert await emails(database) == ["1@example.com", "2@example.com"]
+
+
+async def _raise_after_writing(connection: AsyncConnection) -> None:
+    await connection.execute(insert(tenants), tenant(3))
+    raise LookupError
+
+
+async def test_whole_transactions_of_many_lose_nothing(database: Database) -> None:
+    await database.transact(lambda connection: connection.execute(insert(tenants), tenant(0)))
+
+    async def lengthen(connection: AsyncConnection) -> None:
+        name = await connection.scalar(
+            select(tenants.c.name).where(tenants.c.id == tenant(0)["id"]).with_for_update()
+        )
+        await connection.execute(
+            update(tenants).where(tenants.c.id == tenant(0)["id"]).values(name=f"{name}x")
+        )
+
+    await asyncio.gather(*(database.transact(lengthen) for _ in range(20)))
+    async with database.read() as connection:
+        assert (
+            await connection.scalar(select(tenants.c.name).where(tenants.c.id == tenant(0)["id"])) == "x" * 20
+        )
+
+
+async def test_a_whole_transaction_of_sqlite_waits_for_nothing_else(sqlite: str) -> None:
+    database = open_database(sqlite)
+
+    async def doze(connection: AsyncConnection) -> None:
+        await connection.execute(insert(tenants), tenant(0))
+        await asyncio.sleep(0)
+
+    with pytest.raises(RuntimeError):
+        await database.transact(doze)
+    await database.transact(lambda connection: connection.execute(insert(tenants), tenant(0)))
+    await database.close()
+
+
+async def test_a_whole_transaction_of_sqlite_ends_at_its_deadline_or_with_its_caller(sqlite: str) -> None:
+    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+
+    async def count(connection: AsyncConnection) -> None:
+        await connection.execute(insert(tenants), tenant(0))
+        begun.set()
+        await connection.exec_driver_sql(endless)
+
+    database, begun = open_database(sqlite, deadline=0.5), threading.Event()
+    with pytest.raises(Unavailable, match=r"within 0\.5 s"):
+        await database.transact(count)
+    begun.clear()
+    counting = asyncio.create_task(database.transact(count))
+    await asyncio.to_thread(begun.wait, 10)
+    counting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await counting
+    await database.transact(lambda connection: connection.execute(insert(tenants), tenant(0)))
+    await database.close()

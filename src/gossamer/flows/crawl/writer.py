@@ -14,6 +14,7 @@ from itertools import count
 from typing import Final, TypeVar
 
 from msgspec.structs import replace
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.flows.crawl.content import (
     PICTURE_TYPE,
@@ -174,9 +175,13 @@ class Writer:
         )
 
     async def _keep(self, made: PackedPages, pictures: Sequence[PagePicture]) -> None:
-        async with self._database.write() as connection:
-            for name in (made.name, *(picture.name for picture in pictures)):
+        names = [made.name, *(picture.name for picture in pictures)]
+
+        async def register(connection: AsyncConnection) -> None:
+            for name in names:
                 await orphan_blobs.register(connection, name)
+
+        await self._database.transact(register)
         await self._blobs.put(made.name, made.body)
         for picture in pictures:
             await self._blobs.put(picture.name, picture.body, media_type=PICTURE_TYPE)

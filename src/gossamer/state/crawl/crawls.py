@@ -249,13 +249,16 @@ class Crawls:
             if (await connection.scalars(these.limit(1))).first() is None:
                 return []
         ordered = these.order_by(_crawls.id).with_for_update()
-        async with self.database.write() as connection:
-            ids = (await connection.scalars(ordered)).all()
+
+        async def finish(connection: AsyncConnection) -> list[str]:
+            ids = list(await connection.scalars(ordered))
             done = update(crawls).where(_crawls.id.in_(ids))
             await connection.execute(done.values(state="done", finished_at=clock(now)))
             await forget_headers(connection, ids)
             await publishing.note_ended_crawls(connection, ids)
-        return list(ids)
+            return ids
+
+        return await self.database.transact(finish)
 
     async def rouse(self, crawl_id: str | None = None, *, now: int | None = None) -> int:
         """Wake the sleeping hosts with pending URLs of running crawls, or of this one; returns how many."""

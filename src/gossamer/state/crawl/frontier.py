@@ -16,6 +16,7 @@ import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, zip_longest
 from typing import Any, Final, Literal, NamedTuple
 
@@ -155,26 +156,7 @@ class Frontier:
         self, asked: Sequence[tuple[HostLease, int]], *, now: int | None = None
     ) -> dict[str, list[CrawlTask]]:
         """The same for many hosts, in one transaction."""
-        async with self._database.write() as connection:
-            held = await still_held(connection, [lease for lease, _ in asked], now)
-            turns = {host: await _TURNS(connection, now, host=host) for host in sorted(held)}
-            crawl_ids = {row.crawl_id for rows in turns.values() for row in rows}
-            locked = await crawl_counts.lock(connection, sorted(crawl_ids))
-            room = {row.id: row.room for row in locked if row.state == "running"}
-            taken: list[Any] = []
-            for lease, most in asked:
-                best = await _best(connection, lease.host, turns.get(lease.host, ()), room, most, now)
-                for row in best:
-                    room[row.crawl_id] -= 1
-                taken += best
-            tasks: dict[str, list[CrawlTask]] = {host: [] for host in held}
-            revisions = {row.id: row.revision for row in locked}
-            fresh = {row.id for row in locked if row.keeps_fresh}
-            keys = [(row.crawl_id, row.url_hash) for row in taken if row.crawl_id in fresh]
-            known = await fresh_pages.known_pages(connection, keys)
-            for task in await _mark_taken(connection, taken, revisions, known, now):
-                tasks[task.host].append(task)
-            return tasks
+        return await self._database.transact(partial(_take_many, asked=asked, now=now))
 
     async def settle(
         self, lease: HostLease, batch: HostSettlement, *, blobs: Sequence[str] = (), now: int | None = None
@@ -197,8 +179,9 @@ class Frontier:
         left = list(batches)
         while left:
             try:
-                async with self._database.write() as connection:
-                    return await settling.settle(connection, left, blobs, now, links)
+                return await self._database.transact(
+                    partial(settling.settle, batches=left, blobs=blobs, now=now, links=links)
+                )
             except LeasesLost as lost:
                 left = [(lease, batch) for lease, batch in left if lease.host in lost.held]
             except CrawlsGone as gone:
@@ -256,6 +239,30 @@ class Frontier:
         async with self._database.scan() as connection:
             rows = await connection.execute(query.order_by(frontier.c.url_hash).limit(limit))
             return [FrontierUrl(**row._mapping) for row in rows]
+
+
+async def _take_many(
+    connection: AsyncConnection, asked: Sequence[tuple[HostLease, int]], now: int | None
+) -> dict[str, list[CrawlTask]]:
+    held = await still_held(connection, [lease for lease, _ in asked], now)
+    turns = {host: await _TURNS(connection, now, host=host) for host in sorted(held)}
+    crawl_ids = {row.crawl_id for rows in turns.values() for row in rows}
+    locked = await crawl_counts.lock(connection, sorted(crawl_ids))
+    room = {row.id: row.room for row in locked if row.state == "running"}
+    taken: list[Any] = []
+    for lease, most in asked:
+        best = await _best(connection, lease.host, turns.get(lease.host, ()), room, most, now)
+        for row in best:
+            room[row.crawl_id] -= 1
+        taken += best
+    tasks: dict[str, list[CrawlTask]] = {host: [] for host in held}
+    revisions = {row.id: row.revision for row in locked}
+    fresh = {row.id for row in locked if row.keeps_fresh}
+    keys = [(row.crawl_id, row.url_hash) for row in taken if row.crawl_id in fresh]
+    known = await fresh_pages.known_pages(connection, keys)
+    for task in await _mark_taken(connection, taken, revisions, known, now):
+        tasks[task.host].append(task)
+    return tasks
 
 
 async def _best(

@@ -202,14 +202,17 @@ class Hosts:
             "length": self._lease_ms,
             "careful": CAREFUL_MS,
         }
-        async with self._database.write() as connection:
+
+        async def lease(connection: AsyncConnection) -> list[HostLease]:
             rows = list(await _LEASE_CHOSEN(connection, now, [(name,) for name in chosen], **ours))
             if len(rows) < part:
                 rows += await _LEASE_OLDEST(connection, now, most=part - len(rows), **ours)
             names = [row.host for row in rows]
             await give_back(connection, names, now, lapsed=True)  # URLs that a lost worker had taken
             robots = await stored_robots.get(connection, names)
-        return [_lease(row, token, robots) for row in rows]
+            return [_lease(row, token, robots) for row in rows]
+
+        return await self._database.transact(lease)
 
     async def count_starving(self, most: int, *, now: int | None = None) -> int:
         """The number of crawls that have a host to lease and none that is leased, up to `most`."""
@@ -234,12 +237,15 @@ class Hosts:
 
     async def release_many(self, releases: Sequence[Release], *, now: int | None = None) -> set[str]:
         """Give many hosts back; returns those whose leases were held."""
-        async with self._database.write() as connection:
+
+        async def release(connection: AsyncConnection) -> set[str]:
             held = await still_held(connection, [each.lease for each in releases], now)
             await give_back(connection, sorted(held), now, lapsed=False)
             rows = [(lease.host, *times) for lease, *times in releases if lease.host in held]
             await _FREE(connection, now, sorted(rows))
-        return held
+            return held
+
+        return await self._database.transact(release)
 
     async def recover(self, record: Record | None = None, *, now: int | None = None) -> int:
         """End the leases that have run out; returns how many URLs went back. Leasing a host does the same.
@@ -264,13 +270,16 @@ class Hosts:
 
     async def keep_robots_many(self, found: Sequence[FoundRobots], *, now: int | None = None) -> set[str]:
         """Store the robots.txt of many hosts; returns the hosts whose leases were held."""
-        async with self._database.write() as connection:
+
+        async def keep(connection: AsyncConnection) -> set[str]:
             held = await still_held(connection, [each.lease for each in found], now)
             kept = [each for each in found if each.lease.host in held]
             for each in kept:
                 await stored_robots.keep(connection, each.lease.host, each.robots)
             await _ALLOW(connection, now, [(each.lease.host, each.is_allowed) for each in kept])
-        return held
+            return held
+
+        return await self._database.transact(keep)
 
     async def reset(self, host: str, record: Record | None = None, *, now: int | None = None) -> bool:
         """Forget failures, rest and robots.txt of a host. False: the host is not known."""

@@ -3,6 +3,7 @@
     async with database.read() as connection:     # each statement by itself; writing is refused
     async with database.scan() as connection:     # the same for slow queries: searches, lists
     async with database.write() as connection:    # one transaction, committed at the end
+    await database.transact(work)                 # the same, where `work` awaits nothing but its connection
     async with database.executor() as executor:   # one statement where that suffices, else a transaction
     await run(database.single, statement, …)      # one statement on either: committed when it returns
 
@@ -14,11 +15,11 @@ take too long, raise `problems.Busy`. `sqlite` has the embedded implementation, 
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, TypeVar
 
 from sqlalchemy import BigInteger, FunctionElement, Table, literal
 from sqlalchemy.dialects import postgresql, sqlite
@@ -35,6 +36,7 @@ from gossamer.state.db.revisions import MigrationPlan, plan, read_revision, upgr
 from gossamer.state.db.single import Executor, SingleStatement
 from gossamer.state.db.slots import Slots
 
+T = TypeVar("T")
 HEAD: Final = "0015"  # the newest revision in migrations/versions
 DEADLINE: Final = 5.0
 MIGRATION_DEADLINE: Final = 600.0
@@ -95,6 +97,7 @@ class Database(ABC):
         self._scanner = scanner
         self._deadline = deadline
         self._uses: set[asyncio.Future[None]] = set()  # each is done when its use is over
+        self.commits = 0  # of `write` in this process, without quiet ones
         self.breaker = Breaker(failures=SILENT_TIMES, seconds=SILENT_SECONDS, successes=1)
         self.on_wait: Callable[[str, float], None] | None = None  # hears how long a use waited, and for what
 
@@ -109,7 +112,10 @@ class Database(ABC):
             yield connection
 
     @asynccontextmanager
-    async def write(self, *, seconds: float | None = None) -> AsyncIterator[AsyncConnection]:
+    async def write(
+        self, *, seconds: float | None = None, quiet: bool = False
+    ) -> AsyncIterator[AsyncConnection]:
+        """A transaction. A quiet one changes nothing that anybody waits for, and wakes nobody on SQLite."""
         committing = False
         try:
             async with self._use(self._writer, seconds) as connection, connection.begin():
@@ -121,6 +127,14 @@ class Database(ABC):
             if committing:
                 away.hint = UNCERTAIN
             raise
+        finally:
+            self.commits += committing and not quiet
+
+    async def transact(self, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
+        """A transaction whose work awaits nothing but its connection. Nobody waits for its locks while this
+        process is busy with something else."""
+        async with self.write() as connection:
+            return await work(connection)
 
     @asynccontextmanager
     async def executor(self) -> AsyncIterator[Executor]:

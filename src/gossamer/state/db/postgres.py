@@ -22,7 +22,9 @@ _CLOSE_SECONDS: Final = 2.0
 DRIVERS: Final = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
 _SETTINGS: Final = {
     "application_name": "gossamer",
-    "jit": "off",  # our statements are short: compiling them costs more than it saves
+    # Our statements are short: compiling them, or starting processes for them, costs more than it saves.
+    "jit": "off",
+    "max_parallel_workers_per_gather": "0",
 }
 _TIMEOUTS: Final = {  # in deadlines of a use
     "lock_timeout": 1,
@@ -169,7 +171,7 @@ class PostgresDatabase(Database):
     _unconnected: ClassVar[tuple[type[Exception], ...]] = (*Database._unconnected, *DRIVERS)
 
     def __init__(self, url: str, deadline: float, connections: int) -> None:
-        self._url = url  # understood by asyncpg, as libpq would: sslmode, several hosts, sockets
+        self.url = url  # understood by asyncpg, as libpq would: sslmode, several hosts, sockets
         self._settings = {**_SETTINGS, **_timeouts(deadline)}
         self._opened: weakref.WeakSet[Any] = weakref.WeakSet()
         reading: dict[str, Any] = {"isolation_level": "AUTOCOMMIT", "skip_autocommit_rollback": True}
@@ -223,7 +225,7 @@ class PostgresDatabase(Database):
     async def _open(self, settings: dict[str, str], **options: Any) -> Any:
         try:
             connection = await asyncpg.connect(
-                self._url, server_settings={**self._settings, **settings}, **options
+                self.url, server_settings={**self._settings, **settings}, **options
             )
         except DRIVERS as error:
             raise Unavailable("database", why_unreachable(error)) from error

@@ -6,23 +6,27 @@ import sqlite3
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, suppress
+from contextlib import AsyncExitStack, closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
-from sqlalchemy import URL, Dialect, event
+from sqlalchemy import URL, Dialect, Engine, QueuePool, create_engine, event
 from sqlalchemy.dialects.sqlite.base import SQLiteDialect
 from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
+from gossamer.observe.traces import span
 from gossamer.problems import Damaged, Unavailable
 from gossamer.state.db.database import MAX_WAITING, SCANS, UNCERTAIN, Connections, Database
 from gossamer.state.db.single import Rows
 from gossamer.state.db.slots import Slots
+from gossamer.state.db.sqlite_transactions import SqliteTransactions, T, Work
 
 _RETRY_SECONDS: Final = 0.02
 _POLL_SECONDS: Final = 0.02  # in which SQLite checks four times whether another writer is done
+_GRAIN_NS: Final = 50_000_000
+_COARSE_NS: Final = 2_500_000_000
 # FULL: what was answered must survive a power cut; NORMAL may lose the last transactions then.
 _WRITING: Final = ("synchronous=FULL", "foreign_keys=ON", "journal_size_limit=67108864")
 _AWAY: Final = {
@@ -45,6 +49,21 @@ _REMEDY: Final = (
     "Stop Gossamer, move the file away together with its -wal and -shm, and put back a copy of it; "
     "`sqlite3 FILE .recover` saves what can be read. Without a copy, Gossamer starts with a new one."
 )
+
+
+@dataclass(frozen=True, slots=True)
+class LogState:
+    """The write-ahead log, to which every commit of any process writes."""
+
+    inode: int
+    size: int
+    changed_ns: int
+
+    def is_fresh(self, now_ns: int) -> bool:
+        """Whether it may be written to again without looking different, because clocks of file systems are
+        coarse: mostly some milliseconds, and a second or two where times have no fractions."""
+        grain = _GRAIN_NS if self.changed_ns % 1_000_000_000 else _COARSE_NS
+        return abs(now_ns - self.changed_ns) < grain
 
 
 class SqliteRow(sqlite3.Row):
@@ -227,6 +246,7 @@ class SqliteDatabase(Database):
             Connections(scanner, Slots(SCANS, service="database", max_waiting=MAX_WAITING), scanning=True),
             deadline,
         )
+        self._transactions = SqliteTransactions(self._whole_engine(), writer)
         self._single = SqliteSingleStatement(
             self._open_single,
             lambda connection: self._begin_immediate(connection.execute),
@@ -238,6 +258,28 @@ class SqliteDatabase(Database):
     @property
     def single(self) -> SqliteSingleStatement:
         return self._single
+
+    async def transact(self, work: Work[T]) -> T:
+        loop = asyncio.get_running_loop()
+        until = loop.time() + self._deadline
+        self._uses.add(use := loop.create_future())
+        try:
+            async with AsyncExitStack() as stack:
+                stack.enter_context(span("database", pool=self._writer.pool))
+                await self._admit(self._writer, stack, until)
+                if self.on_wait is not None:
+                    self.on_wait(self._writer.pool, loop.time() - until + self._deadline)
+                return await self._transactions.run(work, until)
+        except DBAPIError as error:
+            away = self._away(error, writing=True)
+            if away is None:
+                raise
+            if loop.time() >= until:
+                away = Unavailable("database", f"no answer within {self._deadline:g} s")
+            raise away from error
+        finally:
+            self._uses.discard(use)
+            use.set_result(None)
 
     async def ping(self) -> None:
         """Raises `Damaged` where it answers, but a part of it could not be read."""
@@ -251,6 +293,40 @@ class SqliteDatabase(Database):
     async def close(self) -> None:
         await self._single.close()
         await super().close()
+        await self._transactions.close()
+
+    def look_at_log(self) -> LogState | None:
+        """How the write-ahead log looks; None if there is none. It takes no thread and no lock."""
+        try:
+            found = os.stat(f"{self._path}-wal")
+        except OSError:
+            return None
+        return LogState(found.st_ino, found.st_size, found.st_mtime_ns)
+
+    async def read_version(self) -> tuple[int, int]:
+        """Changes with every commit but those of our own `write`, whose connection does not see its own."""
+        async with self._use(self._writer, None) as connection:
+            driver: Any = (await connection.get_raw_connection()).driver_connection
+            ((version,),) = await driver.execute_fetchall("PRAGMA data_version")
+        return id(driver), version
+
+    def _whole_engine(self) -> Engine:
+        """For whole transactions: one connection, in one thread."""
+        engine = create_engine(
+            URL.create("sqlite", database=str(self._path)),
+            connect_args={
+                "timeout": _POLL_SECONDS,
+                "isolation_level": None,
+                "check_same_thread": False,  # it is interrupted by another
+                "factory": _Connection,
+            },
+            poolclass=QueuePool,
+            pool_size=1,
+            max_overflow=0,
+        )
+        event.listen(engine, "connect", _pragmas(_WRITING))
+        event.listen(engine, "begin", lambda begun: self._begin_immediate(begun.exec_driver_sql))
+        return engine
 
     def _engine(self, connections: int, busy: float, *pragmas: str, **options: Any) -> AsyncEngine:
         engine = create_async_engine(
@@ -261,14 +337,7 @@ class SqliteDatabase(Database):
             pool_timeout=None,  # waiting ends with the deadline of the use
             **options,
         )
-
-        def set_up(connection: Any, _record: Any) -> None:
-            cursor = connection.cursor()
-            for pragma in pragmas:
-                cursor.execute(f"PRAGMA {pragma}")
-            cursor.close()
-
-        event.listen(engine.sync_engine, "connect", set_up)
+        event.listen(engine.sync_engine, "connect", _pragmas(pragmas))
         return engine
 
     def _open_single(self) -> sqlite3.Connection:
@@ -343,6 +412,18 @@ class SqliteDatabase(Database):
         if code is None or code not in _AWAY or (code == sqlite3.SQLITE_READONLY and not writing):
             return None
         return Unavailable("database", _AWAY[code])
+
+
+def _pragmas(pragmas: Sequence[str]) -> Callable[[Any, Any], None]:
+    """Sets up each new connection."""
+
+    def set_up(connection: Any, _record: Any) -> None:
+        cursor = connection.cursor()
+        for pragma in pragmas:
+            cursor.execute(f"PRAGMA {pragma}")
+        cursor.close()
+
+    return set_up
 
 
 async def _interrupt(driver: Any) -> None:
