@@ -9,6 +9,7 @@ import atexit
 import gc
 import importlib
 import os
+import pkgutil
 import runpy
 import selectors
 import signal
@@ -16,16 +17,25 @@ import socket
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import NoReturn
 
 import msgspec
 
+from gossamer import doors
 from tests.servers.statements import share_revisions, statements_of_revisions
 
-# What `gossamer` and the modules of tests import, but not those modules: they are run as `__main__`.
-PRELOADED = ("gossamer.app", "tests.doors.echo", "uvloop")
+# What `gossamer` and the modules of tests import, but not those modules: they are run as `__main__`. All
+# doors are imported: otherwise each process imports what it uses, which takes longer than most of its work.
+PRELOADED = (
+    "gossamer.app",
+    "gossamer.state.wakeups.wakeups_sqlite",
+    "tests.doors.echo",
+    "aiosqlite",
+    "uvloop",
+)
 MAX_REQUEST_BYTES = 1 << 20
 
 
@@ -49,7 +59,7 @@ class _Fork:
 
 def main() -> None:
     with socket.socket(fileno=int(sys.argv[1])) as channel:
-        for name in PRELOADED:
+        for name in (*PRELOADED, *_modules_of_doors()):
             importlib.import_module(name)
         share_revisions()
         statements_of_revisions()
@@ -60,6 +70,10 @@ def main() -> None:
     if asked is not None:
         _run(asked)
     _leave(0)
+
+
+def _modules_of_doors() -> Iterator[str]:
+    return (found.name for found in pkgutil.walk_packages(doors.__path__, "gossamer.doors."))
 
 
 def _serve(channel: socket.socket) -> Request | None:

@@ -15,6 +15,8 @@ from tests.doors.processes import Start
 from tests.site.server import Site
 
 from gossamer.doors.worker.children import Children
+from gossamer.doors.worker.fork_server import COMMAND
+from gossamer.doors.worker.forked_process import ForkServer
 from gossamer.flows.crawl.seeds import seeds_of
 from gossamer.observe.logs import Log
 from gossamer.observe.metrics import Metrics
@@ -23,6 +25,7 @@ from gossamer.state.crawl.crawls import Crawls
 from gossamer.state.db.database import Database, open_database
 from gossamer.state.db.tables import search_pages
 from gossamer.state.tenants.tenants import PUBLIC
+from gossamer.state.wakeups.wakeups import open_wakeups
 from gossamer.web.crawl.spec import CrawlSpec
 
 SECONDS = 60.0
@@ -64,14 +67,16 @@ def free_port() -> int:
 
 async def scrape(port: int | str, wanted: str) -> str:
     """The metrics, as soon as they have this series."""
-    async with asyncio.timeout(SECONDS), httpx.AsyncClient() as client:
+    async with asyncio.timeout(SECONDS), httpx.AsyncClient(timeout=SECONDS) as client:
         while wanted not in (text := (await client.get(f"http://127.0.0.1:{port}/metrics")).text):
             await asyncio.sleep(0.1)
         return text
 
 
 def child_of(server: psutil.Process, kind: str) -> psutil.Process:
-    (child,) = [child for child in server.children() if kind in child.cmdline()]
+    """They are children of its fork server."""
+    (fork_server,) = [child for child in server.children() if COMMAND in child.cmdline()]
+    (child,) = [child for child in fork_server.children() if child.name() == f"gossamer {kind}"]
     return child
 
 
@@ -93,8 +98,10 @@ async def test_a_server_crawls_in_a_child_that_is_there_when_it_is_needed_and_en
     assert 'gossamer_child_restarts_total{kind="crawl"} 1.0' in text
     assert 'process_open_fds{child="index-1"}' in text
     assert "gossamer_queue_jobs{child" not in text  # the database says it once, for all
+    fork_server = others[0].parent()
+    assert fork_server.num_threads() == 1  # which may fork at any time
     serving.process.send_signal(signal.SIGKILL)
-    for other in others:
+    for other in (*others, fork_server):
         await asyncio.to_thread(other.wait, SECONDS)
 
 
@@ -106,7 +113,7 @@ async def test_a_worker_leaves_the_search_index_to_a_child(
     await crawl(tmp_path, site.url("/ok?worker"))
     text = await scrape(port, 'process_open_fds{child="index-1"}')
     assert 'gossamer_fetches_total{outcome="2xx"}' in text
-    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}") as client:
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=SECONDS) as client:
         assert (await client.get("/health/live")).status_code == 200
         proxied = {"X-Forwarded-For": "203.0.113.9"}
         assert (await client.get("/metrics", headers=proxied)).status_code == 401
@@ -128,9 +135,13 @@ async def test_a_child_that_cannot_be_started_is_tried_again(
     async def are_wanted() -> bool:
         return True
 
-    stop = asyncio.Event()
+    stop, fork_server = asyncio.Event(), ForkServer()
+    database = open_database(f"sqlite:///{tmp_path}/gossamer.db")
+    wakeups = open_wakeups(database)
     running = asyncio.create_task(
-        Children(Settings.load({}), "crawl", 1, are_wanted, Log(stream), Metrics("0")).run(stop)
+        Children(
+            Settings.load({}), "crawl", 1, are_wanted, fork_server, wakeups, Log(stream), Metrics("0")
+        ).run(stop)
     )
     async with asyncio.timeout(SECONDS):
         while "child_not_started" not in stream.getvalue():
@@ -142,3 +153,6 @@ async def test_a_child_that_cannot_be_started_is_tried_again(
             await asyncio.sleep(0.01)
     stop.set()
     await running
+    await fork_server.close()
+    await wakeups.close()
+    await database.close()

@@ -70,7 +70,7 @@ async def test_a_killed_deletion_is_finished_by_another_worker(
     crawl_id = await store(ground, tmp_path)
     stored = {path.name for path in (tmp_path / "blobs").rglob("*") if path.is_file()}
     assert len(stored) == BLOBS
-    jobs = Jobs(database, open_wakeups(database_url))
+    jobs = Jobs(database, open_wakeups(database))
     removal = CrawlRemoval(database, open_blobs(f"file://{tmp_path}/blobs", {}))
     deletion = Deletion(DeletionKind.CRAWL, crawl_id)
     deleter = Deleter(jobs, {DeletionKind.CRAWL: removal})

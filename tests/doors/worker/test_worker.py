@@ -39,7 +39,7 @@ class Task(msgspec.Struct):
 
 @pytest.fixture
 async def jobs(database: Database, database_url: str) -> AsyncIterator[Jobs]:
-    jobs = Jobs(database, open_wakeups(database_url))
+    jobs = Jobs(database, open_wakeups(database))
     yield jobs
     await jobs.close()
 
@@ -408,7 +408,7 @@ async def test_an_idle_worker_asks_nothing_and_wakes_at_once(
         began.append(time.monotonic())
 
     elsewhere = open_database(database_url)
-    others = Jobs(elsewhere, open_wakeups(database_url))  # as in another process: no signal leads here
+    others = Jobs(elsewhere, open_wakeups(elsewhere))  # as in another process: no signal leads here
     async with working(jobs, run):
         await over(jobs, await put(jobs, tenant))
         with statements(jobs.database) as asked:
@@ -431,7 +431,7 @@ async def test_what_another_gives_back_is_begun_at_once(
         pass
 
     elsewhere = open_database(database_url)
-    others = Jobs(elsewhere, open_wakeups(database_url))
+    others = Jobs(elsewhere, open_wakeups(elsewhere))
     job_id = await put(others, tenant)
     [lease] = await others.lease({KIND: 1}, worker="other")
     async with working(jobs, run):
@@ -560,7 +560,7 @@ async def test_a_worker_whose_clock_is_wrong_does_no_harm(
 
 async def test_a_restart_of_postgres_under_load_loses_nothing(postgres: PostgresServer) -> None:
     database = open_database(postgres.url)
-    jobs = Jobs(database, open_wakeups(postgres.url))
+    jobs = Jobs(database, open_wakeups(database))
     await make_effects(database)
     async with database.write() as connection:
         tenant = (await tenants.ensure_tenant(connection, "a@example.com")).id
@@ -662,7 +662,7 @@ async def test_what_a_worker_lost_while_nobody_heard_it_costs_no_attempt(
 ) -> None:
     """Away for longer than a lease: the worker is back first, and gives back what nobody else has taken."""
     database = open_database(postgres.url, deadline=5.0)
-    jobs = Jobs(database, open_wakeups(postgres.url))
+    jobs = Jobs(database, open_wakeups(database))
     async with database.write() as connection:
         tenant = (await tenants.ensure_tenant(connection, "a@example.com")).id
     begun, interrupted = asyncio.Event(), asyncio.Event()

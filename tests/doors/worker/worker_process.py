@@ -130,7 +130,7 @@ def _set_clock(seconds: float) -> None:
 
 async def _work(options: Options, lines: Connection) -> None:
     database = open_database(options.url)
-    jobs = Jobs(database, open_wakeups(options.url))
+    jobs = Jobs(database, open_wakeups(database))
     doing = _Doing(options.name, lines)
     worker = Worker(
         jobs,

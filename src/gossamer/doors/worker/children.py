@@ -4,19 +4,21 @@ The children share only the database and the blobs with it.
 """
 
 import asyncio
-import contextlib
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+from gossamer.doors.worker.forked_process import ForkServer
 from gossamer.doors.worker.handover import take_metrics
 from gossamer.doors.worker.kept_process import KeptProcess, pause, settings_environment
+from gossamer.doors.worker.worker import first
 from gossamer.observe.logs import Log
 from gossamer.observe.metrics import Metrics
 from gossamer.problems import Unavailable
 from gossamer.settings.settings import Settings, variable
+from gossamer.state.wakeups.wakeups import Wakeups
 
 LOOK_SECONDS: Final = 0.5  # how often it looks for something to do
 STOP_SECONDS: Final = 3.0  # beyond the time that a child gives to its own work
@@ -28,6 +30,8 @@ class Children:
     kind: str
     count: int
     are_wanted: Callable[[], Awaitable[bool]]
+    fork_server: ForkServer
+    wakeups: Wakeups
     log: Log
     metrics: Metrics
 
@@ -40,11 +44,14 @@ class Children:
                 group.create_task(self._child(number).keep(stop))
 
     async def _wait_until_wanted(self, stop: asyncio.Event) -> bool:
-        while not stop.is_set():
-            with contextlib.suppress(Unavailable):
-                if await self.are_wanted():
-                    return True
-            await pause(stop, LOOK_SECONDS)
+        with self.wakeups.looking() as rest:
+            while not stop.is_set():
+                try:
+                    if await self.are_wanted():
+                        return True
+                    await first(stop.wait(), rest(LOOK_SECONDS))
+                except Unavailable:
+                    await pause(stop, LOOK_SECONDS)
         return False
 
     def _child(self, number: int) -> KeptProcess:
@@ -56,6 +63,7 @@ class Children:
             self.log,
             on_output=partial(take_metrics, self.metrics, f"{self.kind}-{number}"),
             on_restart=partial(self.metrics.count_child_restart, self.kind),
+            fork_server=self.fork_server,
         )
 
     def _environment(self, number: int) -> Mapping[str, str]:

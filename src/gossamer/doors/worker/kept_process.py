@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from gossamer.doors.worker.forked_process import ForkedProcess, ForkServer
 from gossamer.doors.worker.handover import MAX_LINE_BYTES
 from gossamer.doors.worker.worker import first
 from gossamer.observe.logs import Log
@@ -39,6 +40,7 @@ class KeptProcess:
     stop_signal: signal.Signals = signal.SIGTERM
     on_output: Callable[[asyncio.StreamReader], Awaitable[None]] | None = None  # reads what it prints
     on_restart: Callable[[], None] = lambda: None
+    fork_server: ForkServer | None = None  # that starts it; else it is a new program
 
     async def keep(self, stop: asyncio.Event) -> None:
         """Run it until `stop`; then wait until it has ended. Raises `StartFailed`."""
@@ -74,7 +76,14 @@ class KeptProcess:
             self.log.warning("child_ended", "a child process ended", kind=self.kind, status=status)
         return child.returncode
 
-    async def _start(self) -> asyncio.subprocess.Process:
+    async def _start(self) -> asyncio.subprocess.Process | ForkedProcess:
+        if self.fork_server is not None:
+            return await self.fork_server.start(
+                (*self.arguments, "--attached"),
+                self.environment,
+                name=f"gossamer {self.kind}",
+                limit=MAX_LINE_BYTES,
+            )
         return await asyncio.create_subprocess_exec(
             sys.executable,
             *("-m", "gossamer", *self.arguments, "--attached"),
@@ -86,12 +95,12 @@ class KeptProcess:
             start_new_session=True,  # Ctrl-C reaches only this process, which then ends the child
         )
 
-    def _read_output(self, child: asyncio.subprocess.Process) -> asyncio.Future[None] | None:
+    def _read_output(self, child: asyncio.subprocess.Process | ForkedProcess) -> asyncio.Future[None] | None:
         if self.on_output is None or child.stdout is None:
             return None
         return asyncio.ensure_future(self.on_output(child.stdout))
 
-    async def _end(self, child: asyncio.subprocess.Process) -> None:
+    async def _end(self, child: asyncio.subprocess.Process | ForkedProcess) -> None:
         if child.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 child.send_signal(self.stop_signal)
@@ -101,7 +110,9 @@ class KeptProcess:
             except TimeoutError:
                 child.kill()
                 await child.wait()
-        if child.stdin is not None:
+        if isinstance(child, ForkedProcess):
+            child.close()
+        elif child.stdin is not None:
             child.stdin.close()
 
 

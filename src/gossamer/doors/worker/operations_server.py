@@ -26,5 +26,5 @@ async def serving_operations(app: ASGIApp, listening: socket.socket) -> AsyncIte
     try:
         yield
     finally:
-        running.should_exit = True
+        running.stop()
         await task
