@@ -73,7 +73,7 @@ async def _measure(database: Database, url: str, server: int, count: int, name: 
         if name == "one endpoint listens":
             new = WebhookEndpoint(tenant_id=tenant, owner=tenant, url="http://127.0.0.1:9/", events=("*",))
             await endpoints.add(connection, new)
-    jobs = Jobs(database, open_wakeups(url))
+    jobs = Jobs(database, open_wakeups(database))
     try:
         for first in range(0, count, 1_000):
             await jobs.put_many(

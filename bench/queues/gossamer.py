@@ -26,7 +26,7 @@ class Gossamer:
 
     async def putting(self, url: str, at_once: int, use: Callable[[Put], Awaitable[None]]) -> None:
         database = open_database(url, connections=at_once)
-        jobs = Jobs(database, open_wakeups(url))
+        jobs = Jobs(database, open_wakeups(database))
         async with database.write() as connection:
             tenant = (await tenants.ensure_tenant(connection, "bench@example.com")).id
 
@@ -39,7 +39,7 @@ class Gossamer:
 
     async def work(self, url: str, at_once: int, go: asyncio.Event, stop: asyncio.Event) -> None:
         database = open_database(url)
-        jobs = Jobs(database, open_wakeups(url))
+        jobs = Jobs(database, open_wakeups(database))
         handler = Handler(run=_do_nothing, payload=dict[str, Any], concurrency=at_once)
         worker = Worker(jobs, {"noop": handler}, name=str(id(go)), log=Log(sys.stderr, level="warning"))
         await database.ping()

@@ -9,7 +9,7 @@ import time
 from collections.abc import Collection, Iterable
 from functools import partial
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from starlette.types import ASGIApp
 
@@ -30,11 +30,8 @@ from gossamer.assembly.choices import (
     sources,
     upstream_probes,
 )
-from gossamer.assembly.layers import asgi, embedded_asgi, operations_asgi
 from gossamer.assembly.schedules import open_starters, open_task_starters
 from gossamer.assembly.workers import open_crawl_worker, open_worker
-from gossamer.doors.http.core.routing import Route
-from gossamer.doors.http.server.fast_path import HitFastPath
 from gossamer.doors.worker.kinds import KINDS
 from gossamer.doors.worker.worker import Worker
 from gossamer.flows.alerts.alerts import Alerts
@@ -159,6 +156,10 @@ from gossamer.state.tenants.limits import Limits, policies
 from gossamer.state.tenants.usage import Usage
 from gossamer.state.wakeups.wakeups import open_wakeups
 
+if TYPE_CHECKING:
+    from gossamer.doors.http.core.routing import Route
+    from gossamer.doors.http.server.fast_path import HitFastPath
+
 RETRY_SECONDS = (0.5, 1.0, 2.0, 5.0)
 SETTLE_SECONDS = 2.0  # of the ten that containers are given to stop
 MAP_PAUSE = 0.25  # seconds at most between two requests of a map to one host
@@ -208,7 +209,7 @@ class Service:
         self.parsers = ParserPool(settings.reading_processes, memory=memory, tesseract=tesseract)
         # Apart from the one above, so that a crawl does not delay requests for single pages.
         self.crawl_parsers = ParserPool(settings.reading_processes, memory=memory)
-        self.wakeups = open_wakeups(settings.database_url)
+        self.wakeups = open_wakeups(self.database)
         self.jobs = Jobs(self.database, self.wakeups)
         self.limits = Limits(self.hot, policies(settings), log)
         self.backoff = FailureBackoff(
@@ -432,16 +433,19 @@ class Service:
             self.log.warning("cache_away", "starting without the cache; it is tried again", why=away.detail)
         start = self.supervisor.start
         start("upkeep", partial(upkeep.keep_clean, self.database, self.admission, self.log))
-        start("pages", partial(upkeep.keep_pages, self.page_cache, self.usage, self.log))
+        start("counts", partial(upkeep.keep_counts, self.page_cache, self.usage, self.log))
+        start("pages", partial(upkeep.keep_pages, self.page_cache, self.wakeups, self.log))
         start("index", partial(upkeep.keep_indexed, self.index, self.log))
         start("retention", partial(upkeep.keep_in_time, self.retention, self.log))
         crawling = (self.crawls, self.frontier, self.deleter, self.crawl_importer, self.log)
         start("crawls", partial(upkeep.keep_crawling, *crawling))
         start("memory", partial(upkeep.keep_memory, self.memory, self.log))
-        start("sites", partial(upkeep.keep_sites, self.bot_reports, self.site_keeper, self.log))
-        start("quotas", partial(upkeep.keep_quotas, self.quotas, self.log))
+        start("visits", partial(upkeep.keep_visits, self.bot_reports, self.log))
+        start("sites", partial(upkeep.keep_sites, self.site_keeper, self.wakeups, self.log))
+        start("quotas", partial(upkeep.keep_quotas, self.quotas, self.wakeups, self.log))
         start("event_loop", partial(watch_event_loop, self.metrics))
-        start("crawl_metrics", CrawlWatch(self.crawl_stats, self.metrics, self.log).run)
+        watch = CrawlWatch(self.crawl_stats, self.metrics, self.log)
+        start("crawl_metrics", partial(watch.run, self.wakeups))
         if self.payments is not None:
             start("payments", self.payments.keep_up)
         if self.embeddings is not None:
@@ -478,7 +482,11 @@ class Service:
     def crawl_worker(self) -> CrawlWorker:
         return open_crawl_worker(self)
 
-    def fast_path(self) -> HitFastPath:
+    # Workers that crawl and index have no HTTP application: it is imported where it is built.
+
+    def fast_path(self) -> "HitFastPath":
+        from gossamer.doors.http.server.fast_path import HitFastPath
+
         return HitFastPath(
             self.hot,
             self.render_service,
@@ -490,13 +498,19 @@ class Service:
             self.settings.trusted_proxies,
         )
 
-    def app(self, more: Iterable[Route] = ()) -> ASGIApp:
+    def app(self, more: "Iterable[Route]" = ()) -> ASGIApp:
+        from gossamer.assembly.layers import asgi
+
         return asgi(self, more)
 
     def embedded_app(self) -> ASGIApp:
+        from gossamer.assembly.layers import embedded_asgi
+
         return embedded_asgi(self)
 
     def operations_app(self) -> ASGIApp:
+        from gossamer.assembly.layers import operations_asgi
+
         return operations_asgi(self)
 
     async def close(self) -> None:

@@ -47,7 +47,7 @@ async def test_it_goes_on_when_the_database_comes_back(
     usage.count(tiers.tenant, "key", "hot")
     monkeypatch.setattr(upkeep, "PAGES_EVERY_SECONDS", 0.01)
     postgres.stop()
-    tending = asyncio.create_task(upkeep.keep_pages(tiers.cache(), usage, Log(stream)))
+    tending = asyncio.create_task(upkeep.keep_counts(tiers.cache(), usage, Log(stream)))
     async with asyncio.timeout(60):
         while "upkeep_postponed" not in stream.getvalue():
             await asyncio.sleep(0.01)

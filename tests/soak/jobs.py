@@ -118,7 +118,7 @@ async def storm(
 ) -> Outcome:
     database = open_database(url)
     await database.migrate()
-    queue = Jobs(database, open_wakeups(url))
+    queue = Jobs(database, open_wakeups(database))
     crew = Crew(url, workers, lease, random.Random(seed))
     began = time.monotonic()
     try:

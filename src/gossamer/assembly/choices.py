@@ -1,13 +1,14 @@
-"""Choose implementations by the settings. Optional packages are imported only when they are chosen."""
+"""Choose implementations by the settings. Optional packages, and what most processes never use, are imported
+only when they are chosen."""
 
 import time
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import unquote, urlsplit
 
 from gossamer import __version__
-from gossamer.assembly.dropin import event_shapes
 from gossamer.flows.alerts.evaluator import SENDER, AlertEvaluator
 from gossamer.flows.alerts.rules import Thresholds
 from gossamer.flows.alerts.situation import Surveyor
@@ -29,7 +30,7 @@ from gossamer.flows.tenants.single_sign_on import SingleSignOn
 from gossamer.flows.upkeep.gauges import Gauges
 from gossamer.flows.upkeep.health import Checkup, Probe
 from gossamer.flows.upkeep.watch import Watch
-from gossamer.flows.webhooks.composing import Composer
+from gossamer.flows.webhooks.composing import Composer, EventShape, NativeEvents
 from gossamer.flows.webhooks.delivery import Webhooks
 from gossamer.flows.webhooks.sending import WebhookSender
 from gossamer.flows.webhooks.webhook_keys import WebhookKeys
@@ -60,6 +61,7 @@ from gossamer.state.kv.hot_memory import MemoryHot
 from gossamer.state.pages.page_cache import PageCache
 from gossamer.state.search.search_index import SearchIndex
 from gossamer.state.tenants.limits import Limits
+from gossamer.state.webhooks.endpoints import NATIVE
 from gossamer.web.extract.model_use import TokenPrices
 from gossamer.web.sites.site_rule import SiteRule
 
@@ -232,6 +234,15 @@ def open_telemetry(settings: Settings, log: Log, name: str) -> Telemetry:
     return Telemetry(sentry)
 
 
+def open_event_shape(settings: Settings, results: CrawlResults, lines: BatchLines, name: str) -> EventShape:
+    """How events are written, by the name that a subscription gives it."""
+    if name == NATIVE:
+        return NativeEvents(settings.public_url)
+    from gossamer.assembly.dropin import firecrawl_events  # most processes never write it
+
+    return firecrawl_events(settings, results, lines)
+
+
 def open_watch(service: WatchedService) -> Watch:
     settings, database, metrics, log = service.settings, service.database, service.metrics, service.log
     folders = {"data": settings.data_dir}
@@ -252,8 +263,8 @@ def open_watch(service: WatchedService) -> Watch:
     )
     client = PostClient(service.dialer, settings.user_agent)
     secrets = {SENDER: settings.alert_webhook_secret}
-    shapes = event_shapes(settings, service.crawl_results, service.batch_lines)
-    composer = Composer(database, service.webhook_keys, shapes)
+    shape = partial(open_event_shape, settings, service.crawl_results, service.batch_lines)
+    composer = Composer(database, service.webhook_keys, shape)
     sender = WebhookSender(client, secrets, composer, log)
     breakers = {
         "database": database.breaker,

@@ -11,15 +11,13 @@ from gossamer.doors.http.dropin.crawl4ai.door import Crawl4aiDoor
 from gossamer.doors.http.dropin.firecrawl.door import FirecrawlDoor
 from gossamer.doors.http.dropin.firecrawl.jobs import BatchJobs, CrawlJobs
 from gossamer.doors.http.dropin.firecrawl.starts import JobStarts
-from gossamer.doors.http.dropin.firecrawl.webhooks import SHAPE, FirecrawlEvents
+from gossamer.doors.http.dropin.firecrawl.webhooks import FirecrawlEvents
 from gossamer.doors.http.dropin.jina.door import JinaDoor
 from gossamer.doors.http.dropin.prerender.door import prerender_routes
 from gossamer.doors.http.dropin.tavily.door import TavilyDoor
 from gossamer.flows.crawl.reading.results import CrawlResults
-from gossamer.flows.webhooks.composing import EventShape, NativeEvents
 from gossamer.settings.settings import Settings
 from gossamer.state.jobs.batches import BatchLines
-from gossamer.state.webhooks.endpoints import NATIVE
 
 if TYPE_CHECKING:
     from gossamer.app import Service
@@ -45,10 +43,8 @@ def _firecrawl_jobs(settings: Settings) -> tuple[CrawlJobs, BatchJobs]:
     return crawls, BatchJobs(settings.public_url, settings.keep_jobs)
 
 
-def event_shapes(settings: Settings, results: CrawlResults, lines: BatchLines) -> dict[str, EventShape]:
-    """How events of crawls and batches may be written, by the name that subscriptions give it."""
-    foreign = FirecrawlEvents(results, lines, *_firecrawl_jobs(settings))
-    return {NATIVE: NativeEvents(settings.public_url), SHAPE: foreign}
+def firecrawl_events(settings: Settings, results: CrawlResults, lines: BatchLines) -> FirecrawlEvents:
+    return FirecrawlEvents(results, lines, *_firecrawl_jobs(settings))
 
 
 def _prerender(service: "Service", relay: Relay) -> list[Route]:

@@ -2,10 +2,17 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Protocol
 
 from gossamer.problems import Unavailable
 
 Sleep = Callable[[float], Awaitable[None]]
+
+
+class Rest(Protocol):
+    """A pause that may last longer than asked for, while there is nothing to do."""
+
+    async def __call__(self, seconds: float, longest: float | None = None) -> None: ...
 
 
 def ignore(_away: Unavailable) -> None:
@@ -19,25 +26,24 @@ async def every(
     at_once: bool = False,
     on_outage: Callable[[Unavailable], None] | None = None,
     sleep: Sleep = asyncio.sleep,
+    rest: Sleep | None = None,
 ) -> None:
     """Run `action`, pause, and so on, until it returns False or this is cancelled.
 
     The pause comes first unless `at_once`. `on_outage` hears that something we depend on is away, and the
-    next round tries again; without it that is an error, which ends the loop like any other.
+    next round tries again; without it that is an error, which ends the loop like any other. `rest` is the
+    pause after a round without an outage, if it may last longer.
     """
     if not at_once:
         await sleep(seconds)
-    while await _run(action, on_outage) is not False:
-        await sleep(seconds)
-
-
-async def _run(
-    action: Callable[[], Awaitable[bool | None]], on_outage: Callable[[Unavailable], None] | None
-) -> bool | None:
-    try:
-        return await action()
-    except Unavailable as away:
-        if on_outage is None:
-            raise
-        on_outage(away)
-        return None
+    while True:
+        pause = rest or sleep
+        try:
+            if await action() is False:
+                return
+        except Unavailable as away:
+            if on_outage is None:
+                raise
+            on_outage(away)
+            pause = sleep
+        await pause(seconds)

@@ -18,7 +18,7 @@ from gossamer.state.wakeups.wakeups import open_wakeups
 async def shelf(database: Database, database_url: str, tmp_path: Path) -> AsyncIterator[Shelf]:
     folder = tmp_path / "blobs"
     blobs = open_blobs(f"file://{folder}", {})
-    jobs = Jobs(database, open_wakeups(database_url))
+    jobs = Jobs(database, open_wakeups(database))
     opened = Shelf(await Ground.on(database), blobs, folder, ParserPool(1), jobs)
     yield opened
     await opened.parsers.close()

@@ -213,7 +213,7 @@ async def test_after_a_restore_leases_and_sessions_are_over(
         for table in (jobs, hosts):
             assert await connection.scalar(select(table.c.lease_token)) != "t" * 32
         assert await ledger.find_left_behind(connection)
-    wakeups = open_wakeups(new.url)
+    wakeups = open_wakeups(new.database)
     queue = Jobs(new.database, wakeups)
     (lease,) = await queue.lease({rows["jobs"][0][2]: 1}, worker="another")
     assert lease.job.attempt == 2

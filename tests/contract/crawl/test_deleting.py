@@ -135,7 +135,7 @@ def _place(place: Any) -> dict[str, Any]:
 async def archive(database: Database, database_url: str, tmp_path: Path) -> AsyncIterator[Archive]:
     folder = tmp_path / "blobs"
     blobs = open_blobs(f"file://{folder}", {})
-    jobs = Jobs(database, open_wakeups(database_url))
+    jobs = Jobs(database, open_wakeups(database))
     deleter = Deleter(jobs, {DeletionKind.CRAWL: CrawlRemoval(database, blobs)})
     opened = Archive(await Ground.on(database), blobs, folder, ParserPool(1), deleter)
     yield opened

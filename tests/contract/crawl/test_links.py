@@ -64,7 +64,7 @@ async def test_an_imported_crawl_runs_until_its_file_is_read(database: Database)
         assert await importing.list_stalled(connection) == []
     assert ended is not None
     assert (ended.state, ended.finished_at, ended.counts.in_progress) == ("done", NOW, 0)
-    await Jobs(database, open_wakeups("sqlite:///x")).cancel(lost.id)
+    await Jobs(database, open_wakeups(database)).cancel(lost.id)
     async with database.read() as connection:
         assert await importing.list_stalled(connection) == [lost.id]
         assert not await importing.is_importing(connection, lost.id)

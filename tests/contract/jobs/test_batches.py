@@ -25,7 +25,7 @@ FAR_BACK = 1_000  # milliseconds since the epoch
 
 @pytest.fixture
 async def jobs(tiers: Tiers) -> AsyncIterator[Jobs]:
-    jobs = Jobs(tiers.database, open_wakeups("sqlite:///x"))
+    jobs = Jobs(tiers.database, open_wakeups(tiers.database))
     yield jobs
     await jobs.close()
 

@@ -22,7 +22,7 @@ LONG = 60.0  # seconds; nothing here takes so long
 
 @pytest.fixture
 async def jobs(database: Database, database_url: str) -> AsyncIterator[Jobs]:
-    jobs = Jobs(database, open_wakeups(database_url))
+    jobs = Jobs(database, open_wakeups(database))
     yield jobs
     await jobs.close()
 

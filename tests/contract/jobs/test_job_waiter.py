@@ -31,7 +31,7 @@ async def sides(database: Database, database_url: str) -> AsyncIterator[tuple[Si
     opened = []
     for number in range(2):
         one = database if number == 0 else open_database(database_url)
-        wakeups = open_wakeups(database_url)
+        wakeups = open_wakeups(one)
         jobs = Jobs(one, wakeups)
         opened.append(Side(one, wakeups, jobs, JobWaiter(jobs, wakeups)))
     yield opened[0], opened[1]

@@ -42,7 +42,7 @@ LATE = JobError(code="FETCH_TIMEOUT", detail="slow")
 
 @pytest.fixture
 async def jobs(database: Database, database_url: str) -> AsyncIterator[Jobs]:
-    jobs = Jobs(database, open_wakeups(database_url))
+    jobs = Jobs(database, open_wakeups(database))
     yield jobs
     await jobs.close()
 

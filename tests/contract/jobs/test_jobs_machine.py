@@ -299,7 +299,7 @@ async def _open(url: str) -> tuple[Database, list[str]]:
 def test_any_order_of_events_leaves_the_queue_as_it_should_be(database_url: str) -> None:
     with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
         database, names = runner.run(_open(database_url))
-        jobs = Jobs(database, open_wakeups(database_url))
+        jobs = Jobs(database, open_wakeups(database))
         machine = type(
             "Machine", (Queue,), {"runner": runner, "database": database, "jobs": jobs, "names": names}
         )

@@ -19,7 +19,7 @@ DAY = 86_400_000
 
 @pytest.fixture
 async def jobs(database: Database, database_url: str) -> AsyncIterator[Jobs]:
-    jobs = Jobs(database, open_wakeups(database_url))
+    jobs = Jobs(database, open_wakeups(database))
     yield jobs
     await jobs.close()
 

@@ -121,7 +121,7 @@ class World:
 
 @pytest.fixture
 async def world(database: Database, database_url: str, tmp_path: Path) -> AsyncIterator[World]:
-    jobs = Jobs(database, open_wakeups(database_url))
+    jobs = Jobs(database, open_wakeups(database))
     yield World(await Ground.on(database), jobs, tmp_path)
     await jobs.close()
 
@@ -349,7 +349,7 @@ async def test_one_evaluates_and_another_takes_over(world: World) -> None:
 
 
 async def test_an_evaluator_that_leaves_lets_another_begin_at_once(world: World) -> None:
-    running = asyncio.create_task(world.evaluator("one").run(at_once=True))
+    running = asyncio.create_task(world.evaluator("one").run(open_wakeups(world.database), at_once=True))
     async with asyncio.timeout(60):
         while await world.holder() != "one":  # until it has begun
             await asyncio.sleep(0.01)

@@ -334,7 +334,7 @@ def without_counts(rows: Rows) -> Rows:
 @asynccontextmanager
 async def open_world(database: Database, database_url: str, folder: Path) -> AsyncIterator[World]:
     blobs, hot, log = open_blobs(f"file://{folder}", {}), MemoryHot(), Log(io.StringIO())
-    jobs = Jobs(database, open_wakeups(database_url))
+    jobs = Jobs(database, open_wakeups(database))
     cache = PageCache(hot, blobs, database, log, Metrics("1"))
     admission = Admission(database, hot)
     index = SearchIndex(database, log, max_pages=100_000)

@@ -11,6 +11,7 @@ from gossamer.flows.schedules.starter import Firing, Start
 from gossamer.observe.logs import Log
 from gossamer.state.db.database import open_database
 from gossamer.state.schedules import schedule_leases
+from gossamer.state.wakeups.wakeups import open_wakeups
 from gossamer.web.schedules.schedule_words import ScheduleKind
 
 LEASE_MS = 700  # so that what a killed process held is free again soon
@@ -40,7 +41,7 @@ async def main(url: str) -> None:
     scheduler = Scheduler(open_database(url), {ScheduleKind.CRAWL: SlowStarter()}, Log(sys.stderr))
     sys.stdout.buffer.write(READY)
     sys.stdout.flush()
-    await scheduler.run()
+    await scheduler.run(open_wakeups(scheduler.database))
 
 
 if __name__ == "__main__":

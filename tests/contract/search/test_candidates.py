@@ -5,7 +5,7 @@ import io
 
 import pytest
 from sqlalchemy import text
-from tests.contract.search.test_search_index import NOW, OURS, page
+from tests.contract.search.test_search_index import NOW, OURS, THEIRS, page
 
 from gossamer.observe.logs import Log
 from gossamer.state.db.database import Database
@@ -70,3 +70,23 @@ async def test_older_pages_are_found_if_the_newest_have_too_few(
     assert {match.url.rpartition("/")[2][:3] for match in found} == {"old"}
     newest = (await index.search(OURS, Question.parse("silk", limit=3))).found
     assert all("/new" in match.url for match in newest)
+
+
+async def test_filters_hold_among_the_newest_pages(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(steps, "MAX_LOOKED_AT", 5)
+    index = SearchIndex(database, Log(io.StringIO()), max_pages=1_000_000, clock=lambda: NOW)
+    index.note(THEIRS, page("theirs", "silk"))
+    for number in range(4):
+        index.note(OURS, page(f"silk{number}", "silk"))
+        index.note(OURS, page(f"hemp{number}", "silk hemp"))
+        index.note(OURS, page(f"https://b.example/{number}", "silk"))
+    await index.flush()
+    asked = Question.parse("silk -hemp site:example.com", limit=4)
+    async with database.write() as connection:  # as if there were thousands
+        await connection.execute(text("UPDATE search_tenants SET pages = 100000"))
+    found = (await index.search(OURS, asked)).found
+    assert sorted(match.url for match in found) == [
+        f"https://example.com/silk{number}" for number in range(4)
+    ]

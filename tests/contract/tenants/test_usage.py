@@ -179,8 +179,8 @@ async def test_a_flush_of_which_nobody_knows_whether_it_was_made_is_made_once(
     usage.count("t", "k", "render")
     write = database.write
 
-    def committed_but_not_known(**options: float) -> Uncertain:
-        return Uncertain(write(**options))
+    def committed_but_not_known(*, seconds: float | None = None) -> Uncertain:
+        return Uncertain(write(seconds=seconds))
 
     monkeypatch.setattr(database, "write", committed_but_not_known)
     with pytest.raises(Unavailable):

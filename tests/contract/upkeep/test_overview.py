@@ -73,7 +73,7 @@ class Office:
 
 @pytest.fixture
 async def office(database: Database, database_url: str) -> AsyncIterator[Office]:
-    jobs = Jobs(database, open_wakeups(database_url))
+    jobs = Jobs(database, open_wakeups(database))
     yield Office(await Ground.on(database), jobs)
     await jobs.close()
 

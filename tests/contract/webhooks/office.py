@@ -56,7 +56,7 @@ async def open_office(
     names, metrics = names or Names(()), Metrics("0")
     dialer = Dialer(names, allow=(ip_network("127.0.0.1/32"),), ports="*")
     client = PostClient(dialer, "Gossamer/0 (tests)")
-    composer = Composer(database, WebhookKeys(database), {"gossamer": NativeEvents(PUBLIC_URL)})
+    composer = Composer(database, WebhookKeys(database), lambda _shape: NativeEvents(PUBLIC_URL))
     log = Log(io.StringIO())
     sender = WebhookSender(client, {"us": SECRET}, composer, log, clock)
     webhooks = Webhooks(database, sender, metrics, log)

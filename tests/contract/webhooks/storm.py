@@ -16,7 +16,7 @@ async def work(url: str, ahead: int) -> None:
         return round(time.time() * 1000) + ahead
 
     database = open_database(url)
-    jobs = Jobs(database, open_wakeups("sqlite:///x"))
+    jobs = Jobs(database, open_wakeups(database))
     async with open_office(database, clock=time.time) as office:
         while True:
             for lease in await jobs.lease({"render": 3}, worker=f"w{ahead}", seconds=5, now=now()):

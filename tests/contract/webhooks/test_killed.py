@@ -26,7 +26,7 @@ async def heard(receiver: Receiver, count: int) -> None:
 
 async def test_no_event_is_lost_and_repeats_have_the_same_id(database: Database, database_url: str) -> None:
     ground = await Ground.on(database)
-    jobs = Jobs(database, open_wakeups("sqlite:///x"))
+    jobs = Jobs(database, open_wakeups(database))
     new = [NewJob(kind="render", tenant_id=ground.tenant, max_attempts=50) for _ in range(JOBS)]
     async with receiving() as receiver, open_office(database) as office:
         await register(office, ground.tenant, receiver.url, "job.*")

@@ -35,7 +35,7 @@ async def ground(database: Database) -> Ground:
 
 @pytest.fixture
 async def jobs(database: Database) -> AsyncIterator[Jobs]:
-    jobs = Jobs(database, open_wakeups("sqlite:///x"))
+    jobs = Jobs(database, open_wakeups(database))
     yield jobs
     await jobs.close()
 

@@ -23,6 +23,7 @@ import httpx
 from tests.doors.services import AS_ADMIN
 from tests.servers.postgres import TEMPLATE, PostgresServer
 from tests.soak.installation import GossamerProcess, Server, Worker, settings_environment
+from tests.soak.orphans import adopting
 from tests.soak.promises import looking_into
 from tests.soak.week.judging import judge_runs, judge_storage, judge_told
 from tests.soak.week.known_web import HOUR, KnownWeb
@@ -46,6 +47,7 @@ LOOK_SECONDS: Final = 0.15
 DAY_HOURS: Final = 24
 MAX_REFUSALS: Final = 10
 ON_TIME_SECONDS: Final = 1.0  # after a planned time, the clock stands there
+RETRY_SECONDS: Final = 300.0  # after the end; the monitors look again later
 KEPT: Final = {
     "KEEP_COMPLETED_URLS": "1d",
     "KEEP_FAILED_URLS": "1d",
@@ -187,13 +189,24 @@ class Week:
         for day in range(1, self._days + 1):
             end = began + day * DAY_HOURS * HOUR
             while (moment := await self._stores.find_next(clock.now())) is not None and moment <= end:
-                clock.move_to(moment + ON_TIME_SECONDS)
                 self._steps += 1
-                await self._settle()
+                await self._go_to(moment)
             await self._keep_runs()
             await asyncio.to_thread(self._on.enforce_retention)
             self._looks.append(await self._stores.measure())
             self._say(f"day {day}: {self._looks[-1].all_rows:,} rows, {self._web.looks:,} requests for pages")
+        await self._let_retry()
+
+    async def _let_retry(self) -> None:
+        """What was told at the last step and not accepted is tried again; no later step gives it the time."""
+        clock, end = self._on.clock, self._on.clock.now() + RETRY_SECONDS
+        while (moment := await self._stores.find_retry(clock.now())) is not None and moment <= end:
+            await self._go_to(moment)
+
+    async def _go_to(self, moment: float) -> None:
+        self._on.clock.move_to(moment + ON_TIME_SECONDS)
+        await self._stores.stir()
+        await self._settle()
 
     async def _settle(self) -> None:
         """Until nothing is left to do, at two looks in a row."""
@@ -307,8 +320,11 @@ def serving(size: str, folder: Path) -> Iterator[WeekServers]:
 
 
 def live_through(size: str, days: int) -> WeekOutcome:
-    with tempfile.TemporaryDirectory(prefix="gossamer-week-") as name, serving(size, Path(name)) as servers:
-        return asyncio.run(Week(servers, size, days).pass_by())
+    with tempfile.TemporaryDirectory(prefix="gossamer-week-") as name, adopting() as orphans:
+        with serving(size, Path(name)) as servers:
+            outcome = asyncio.run(Week(servers, size, days).pass_by())
+        outcome.complaints.extend(f"{orphan} is left behind" for orphan in orphans())
+    return outcome
 
 
 def main() -> None:

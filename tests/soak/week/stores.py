@@ -23,6 +23,7 @@ LEFT: Final = {
 }
 # A crawl that is kept fresh looks for due pages every ten minutes: nobody waits for that.
 NEXT: Final = "SELECT min(next_at) FROM schedules WHERE next_at > :now AND kind <> 'recrawl'"
+RETRY: Final = "SELECT min(due_at) FROM webhook_deliveries WHERE due_at > :now"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +56,21 @@ class Stores:
             return ["the database"]
 
     async def find_next(self, now: float) -> float | None:
+        """When something planned is due."""
+        return await self._find_moment(NEXT, now)
+
+    async def find_retry(self, now: float) -> float | None:
+        """When a delivery that failed is tried again."""
+        return await self._find_moment(RETRY, now)
+
+    async def stir(self) -> None:
+        """Write something, so that processes that rest while nothing is written look at the clock again."""
+        async with self._database.write() as connection:
+            await connection.execute(text("UPDATE schedules SET next_at = next_at"))
+
+    async def _find_moment(self, query: str, now: float) -> float | None:
         async with self._database.read() as connection:
-            found = await connection.scalar(text(NEXT), _at(now))
+            found = await connection.scalar(text(query), _at(now))
         return None if found is None else found / 1000
 
     async def measure(self) -> StorageLook:

@@ -33,7 +33,7 @@ class WeekOutcome:
     changes: int  # that recrawls have found
     receivers: Sequence[WeekReceiver]
     looks: Sequence[StorageLook]  # at the end of each day
-    complaints: Sequence[str]
+    complaints: list[str]
 
     def __str__(self) -> str:
         attempts = sum(len(receiver.heard) for receiver in self.receivers)

@@ -24,6 +24,7 @@ from gossamer.doors.cli.shared.systemd import notify
 from gossamer.doors.http.server.fast_path_protocol import fast_path_protocol
 from gossamer.doors.http.server.server import MAX_ACCEPTS, Server, StopTimes, server
 from gossamer.doors.worker.children import Children
+from gossamer.doors.worker.forked_process import ForkServer
 from gossamer.flows.crawl import indexing
 from gossamer.flows.crawl import worker as crawl_worker
 from gossamer.flows.tenants.keys import IssuedKey
@@ -90,8 +91,8 @@ def serve(
 async def _serve(build: Build, /, settings: Settings, log: logs.Log, seat: Seat) -> None:
     async with build(settings, log) as service:
         app = service.app()
-        service.watch.start(service.supervisor)
-        service.supervisor.start("schedules", service.scheduler.run)
+        service.watch.start(service.supervisor, service.wakeups)
+        service.supervisor.start("schedules", partial(service.scheduler.run, service.wakeups))
         if seat.number in (None, 1) or service.first_key is not None:
             await _welcome(service)
         gc.collect()
@@ -107,9 +108,11 @@ async def _serve(build: Build, /, settings: Settings, log: logs.Log, seat: Seat)
         )
         if seat.attached:
             _end_with_input(running)
+        log.write_together(asyncio.get_running_loop().call_soon)
         async with _working(service):
             notify("READY=1")
             await running.serve(sockets=list(seat.sockets))
+        log.write_together(None)
 
 
 def _end_with_input(running: Server) -> None:
@@ -132,10 +135,10 @@ async def _working(service: CommandService) -> AsyncIterator[None]:
         return
     settings, log, metrics = service.settings, service.log, service.metrics
     stop = service.stopping.draining
-    crawling = Children(
-        settings, crawl_worker.KIND, settings.crawl_processes, service.hosts.are_due, log, metrics
-    )
-    indexing_one = Children(settings, indexing.KIND, 1, service.indexing.are_due, log, metrics)
+    fork_server = ForkServer()
+    shared = (fork_server, service.wakeups, log, metrics)
+    crawling = Children(settings, crawl_worker.KIND, settings.crawl_processes, service.hosts.are_due, *shared)
+    indexing_one = Children(settings, indexing.KIND, 1, service.indexing.are_due, *shared)
     runs = {"worker": service.worker().run, "crawling": crawling.run, "indexing": indexing_one.run}
     working = [service.supervisor.start(name, partial(run, stop)) for name, run in runs.items()]
     try:
@@ -143,6 +146,7 @@ async def _working(service: CommandService) -> AsyncIterator[None]:
     finally:
         stop.set()
         await asyncio.gather(*working)
+        await fork_server.close()
 
 
 async def _welcome(service: CommandService) -> None:

@@ -17,9 +17,9 @@ from gossamer.doors.cli.shared.descriptors import raise_limit
 from gossamer.doors.cli.shared.listening import listen
 from gossamer.doors.cli.shared.service import CommandService
 from gossamer.doors.worker.children import Children
+from gossamer.doors.worker.forked_process import ForkServer
 from gossamer.doors.worker.handover import hand_metrics_over
 from gossamer.doors.worker.kinds import KINDS
-from gossamer.doors.worker.operations_server import serving_operations
 from gossamer.flows.crawl import indexing
 from gossamer.flows.crawl import worker as crawl_worker
 from gossamer.observe import logs
@@ -110,9 +110,11 @@ async def _work(
     async with build(settings, log) as service, _watching(service, attached=attached):
         if not attached:
             click.echo(f"Gossamer worker {service.worker_name}: {', '.join(kinds)}")
+        fork_server = ForkServer()
         async with asyncio.TaskGroup() as group:
-            for run in _runs(service, kinds):
+            for run in _runs(service, kinds, fork_server):
                 group.create_task(run(stop))
+        await fork_server.close()
 
 
 @asynccontextmanager
@@ -123,12 +125,14 @@ async def _watching(service: CommandService, *, attached: bool) -> AsyncIterator
         service.supervisor.start("metrics", handing_over)
         yield
         return
-    service.watch.start(service.supervisor)
-    service.supervisor.start("schedules", service.scheduler.run)
+    service.watch.start(service.supervisor, service.wakeups)
+    service.supervisor.start("schedules", partial(service.scheduler.run, service.wakeups))
     host, port = service.settings.metrics_host, service.settings.metrics_port
     if not port:
         yield
         return
+    from gossamer.doors.worker.operations_server import serving_operations  # few workers have a port
+
     async with serving_operations(service.operations_app(), listen(host, port, "--metrics-port")):
         yield
 
@@ -141,7 +145,7 @@ def _stop(stop: asyncio.Event, number: int) -> None:
 
 
 def _runs(
-    service: CommandService, kinds: tuple[str, ...]
+    service: CommandService, kinds: tuple[str, ...], fork_server: ForkServer
 ) -> list[Callable[[asyncio.Event], Coroutine[Any, Any, None]]]:
     runs: list[Callable[[asyncio.Event], Coroutine[Any, Any, None]]] = []
     if jobs := [kind for kind in kinds if kind not in _NO_JOBS]:
@@ -149,7 +153,7 @@ def _runs(
     if crawl_worker.KIND in kinds:
         runs.append(service.crawl_worker().run)
     if indexing.KIND in kinds:
-        wanted = service.indexing.are_due
-        beside = Children(service.settings, indexing.KIND, 1, wanted, service.log, service.metrics)
+        shared = (fork_server, service.wakeups, service.log, service.metrics)
+        beside = Children(service.settings, indexing.KIND, 1, service.indexing.are_due, *shared)
         runs.append(beside.run if runs else service.indexing.run)
     return runs

@@ -86,7 +86,7 @@ async def _working(parts: EngineParts) -> AsyncIterator[None]:
         asyncio.create_task(parts.worker().run(stop)),
         asyncio.create_task(parts.crawl_worker().run(stop)),
     ]
-    telling = asyncio.create_task(parts.watch.webhooks.run())
+    telling = asyncio.create_task(parts.watch.webhooks.run(parts.wakeups))
     try:
         yield
     finally:

@@ -15,6 +15,7 @@ from gossamer.observe.logs import Log
 from gossamer.state.db.database import Database
 from gossamer.state.pages.page_cache import PageCache
 from gossamer.state.tenants.usage import Usage
+from gossamer.state.wakeups.wakeups import Wakeups
 
 
 class EngineParts(Protocol):
@@ -26,6 +27,7 @@ class EngineParts(Protocol):
     render_service: RenderService
     usage: Usage
     watch: Watch
+    wakeups: Wakeups
 
     def embedded_app(self) -> ASGIApp: ...
 

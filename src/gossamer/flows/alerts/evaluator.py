@@ -1,5 +1,6 @@
 """The evaluator: looks, asks every rule, and stores what changed. One process at a time has this duty."""
 
+import asyncio
 import contextlib
 from collections import Counter
 from collections.abc import Sequence
@@ -20,6 +21,7 @@ from gossamer.reach.net.certificates import Certificates, CertificateState
 from gossamer.state.db.database import Database
 from gossamer.state.operations import alert_rows, duties
 from gossamer.state.operations.alert_rows import AlertChanges, Sighting
+from gossamer.state.wakeups.wakeups import Wakeups
 from gossamer.state.webhooks import deliveries, endpoints, publishing
 from gossamer.state.webhooks.deliveries import NewDelivery
 from gossamer.state.webhooks.publishing import WebhookEvent
@@ -42,6 +44,8 @@ class _Memory:
     frontier: list[tuple[float, int]] = field(default_factory=list)  # when, and how many URLs
     certificates: list[CertificateState] = field(default_factory=list)
     next_look: float = 0.0  # at certificates
+    since: dict[tuple[str, str], float] = field(default_factory=dict)  # rule and subject of what is wrong
+    is_calm: bool = False  # nothing new was wrong or right, and this process has the duty
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +60,21 @@ class AlertEvaluator:
     log: Log
     _memory: _Memory = field(default_factory=_Memory)
 
-    async def run(self, *, at_once: bool = False) -> None:
+    async def run(self, wakeups: Wakeups, *, at_once: bool = False) -> None:
         """Until cancelled. A look launches a browser if none runs; a start should not wait for that."""
         try:
-            await every(EVERY_SECONDS, self._evaluate_safely, at_once=at_once, on_outage=self._postpone)
+            with wakeups.looking() as rest:
+
+                async def rest_if_calm(seconds: float) -> None:
+                    await (rest if self._memory.is_calm else asyncio.sleep)(seconds)
+
+                await every(
+                    EVERY_SECONDS,
+                    self._evaluate_safely,
+                    at_once=at_once,
+                    on_outage=self._postpone,
+                    rest=rest_if_calm,
+                )
         finally:
             with contextlib.suppress(Unavailable):
                 async with self.database.write() as connection:
@@ -70,6 +85,7 @@ class AlertEvaluator:
 
     async def evaluate(self, *, now: int | None = None) -> AlertChanges | None:
         """Returns what changed; None if another process has the duty."""
+        was_calm, self._memory.is_calm = self._memory.is_calm, False
         if not await self._has_duty(now):
             self.metrics.forget_certificates()  # another process looks at them now
             return None
@@ -80,7 +96,12 @@ class AlertEvaluator:
             if rule.condition is not None
             for found in rule.condition(situation, self.thresholds)
         ]
-        async with self.database.write() as connection:
+        before = self._memory.since
+        since = {
+            (one.rule, one.subject): before.get((one.rule, one.subject), situation.now) for one in sightings
+        }
+        is_same = since.keys() == before.keys()
+        async with self.database.write(quiet=is_same and was_calm) as connection:
             # Again, in this transaction: looking may have taken longer than the duty lasts.
             if not await duties.take(connection, DUTY, self.name, seconds=HOLD_SECONDS, now=now):
                 return None
@@ -89,6 +110,9 @@ class AlertEvaluator:
             await alert_rows.forget_old(connection, now=now)
             await endpoints.forget_headers(connection, now=now)
             await endpoints.adopt(connection)
+        self._memory.since = since
+        told = all(situation.now - since[one.rule, one.subject] > one.patience for one in sightings)
+        self._memory.is_calm = is_same and told and not changes.raised and not changes.resolved
         self._log(changes)
         return changes
 
@@ -100,7 +124,7 @@ class AlertEvaluator:
         self.metrics.alerts({(rule.name, rule.severity.value): 0 for rule in RULES} | raised)
 
     async def _has_duty(self, now: int | None) -> bool:
-        async with self.database.write() as connection:
+        async with self.database.write(quiet=True) as connection:
             return await duties.take(connection, DUTY, self.name, seconds=HOLD_SECONDS, now=now)
 
     async def _look(self) -> Situation:

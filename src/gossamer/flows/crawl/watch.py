@@ -13,6 +13,7 @@ from gossamer.observe.logs import Log
 from gossamer.observe.metrics import Metrics
 from gossamer.problems import Unavailable
 from gossamer.state.crawl.reading.crawl_stats import CrawlStats, TimeBucket
+from gossamer.state.wakeups.wakeups import Wakeups
 
 EVERY_SECONDS: Final = 5.0
 MINUTE: Final = 60  # seconds
@@ -30,9 +31,10 @@ class CrawlWatch:
         self._clock = clock
         self._seen: dict[int, TimeBucket] = {}
 
-    async def run(self) -> None:
+    async def run(self, wakeups: Wakeups) -> None:
         """Until cancelled."""
-        await every(EVERY_SECONDS, self._look_safely, at_once=True)
+        with wakeups.looking() as rest:
+            await every(EVERY_SECONDS, self._look_safely, at_once=True, rest=rest)
 
     async def _look_safely(self) -> None:
         try:

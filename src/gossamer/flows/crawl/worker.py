@@ -9,6 +9,7 @@ import contextlib
 import gc
 import math
 from collections import Counter
+from functools import partial
 from typing import Final
 
 from gossamer.flows.crawl.host import CrawlParts, HostCrawl
@@ -228,8 +229,8 @@ class CrawlWorker:
         step = await clock_steps.follow(self._database)
         if step:
             self._log.warning("clock_set_back", "the clock was set back", seconds=step // 1000)
-        async with self._database.write() as connection:
-            await heartbeats.beat(connection, self._heartbeat, (KIND,), self._reported)
+        beat = partial(heartbeats.beat, name=self._heartbeat, kinds=(KIND,), running=self._reported)
+        await self._database.transact(beat)
 
     async def _read_heartbeats(self) -> None:
         """While one worker has less than half of its share, no other keeps more than its own."""

@@ -30,11 +30,13 @@ from gossamer.state.schedules.schedule_runs import ScheduleRun
 from gossamer.state.schedules.schedules import Schedule
 from gossamer.state.tenants import activity
 from gossamer.state.tenants.activity import Action, ActivityEntry, Actor, Via
+from gossamer.state.wakeups.wakeups import Wakeups
 from gossamer.web.schedules.schedule_words import PauseReason, RunStatus, RunTrigger, SkipReason
 from gossamer.web.schedules.timing import CatchUp
 
 AT_ONCE: Final = 8  # schedules that a process leases together
 LOOK_SECONDS: Final = 5.0  # at most between two looks; a schedule may be added meanwhile
+QUIET_SECONDS: Final = 30.0  # the same while nothing is written; the clock may be set forward
 TAKEN_SECONDS: Final = 1.0  # while another process has what is due
 PREPARE_SECONDS: Final = 15.0  # well within the lease
 ON_TIME_MS: Final = 120_000  # a run that begins later was missed
@@ -53,25 +55,26 @@ class Scheduler:
     starters: Starters
     log: Log
 
-    async def run(self) -> None:
+    async def run(self, wakeups: Wakeups) -> None:
         """Until cancelled."""
-        while True:
-            try:
-                pause = await self._look()
-            except Unavailable as away:
-                self.log.debug("schedules_postponed", "they will be fired later", why=away.detail)
-                pause = LOOK_SECONDS
-            await asyncio.sleep(pause)
+        with wakeups.looking(QUIET_SECONDS) as rest:
+            while True:
+                try:
+                    left = await self._look()
+                except Unavailable as away:
+                    self.log.debug("schedules_postponed", "they will be fired later", why=away.detail)
+                    left = LOOK_SECONDS
+                await rest(min(left, LOOK_SECONDS), left)
 
     async def _look(self) -> float:
-        """Fire what is due; returns the seconds until the next look."""
+        """Fire what is due; returns the seconds until something is due, as far as it is known."""
         fired = await self.fire_due()
         async with self.database.read() as connection:
             left = await leases.until_due(connection, self.starters)
         if left is None:
-            return LOOK_SECONDS
+            return QUIET_SECONDS
         least = 0.0 if fired else TAKEN_SECONDS if left <= 0 else 0.05
-        return min(max(left / 1_000, least), LOOK_SECONDS)
+        return max(left / 1_000, least)
 
     async def fire_due(self, *, now: int | None = None) -> int:
         """Fire what is due, some at a time; returns how many were leased."""

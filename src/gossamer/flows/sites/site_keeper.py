@@ -137,7 +137,7 @@ class SiteKeeper:
 
     async def recheck_due(self, *, now: int | None = None) -> int:
         """Look for the proofs of sites again that were proven long ago; returns how many."""
-        async with self.database.write() as connection:
+        async with self.database.write(quiet=True) as connection:
             due = await sites.take_due(connection, age_ms=RECHECK_MS, retry_ms=RETRY_MS, now=now)
         for site in due:
             checks = await self.prover.look(site.tenant_id, site.origin, site.token)

@@ -25,10 +25,12 @@ from gossamer.state.search import search_drops
 from gossamer.state.search.search_index import SearchIndex
 from gossamer.state.tenants import once, sessions, tenants
 from gossamer.state.tenants.usage import Usage
+from gossamer.state.wakeups.wakeups import Wakeups
 
 EVERY_SECONDS: Final = 60.0
 PAGES_EVERY_SECONDS: Final = 5.0
 QUOTAS_EVERY_SECONDS: Final = 3.0
+QUOTAS_QUIET_SECONDS: Final = 30.0  # while nothing is written; at midnight there is room again
 SITES_EVERY_SECONDS: Final = 10.0
 INDEXING_SECONDS: Final = 10.0  # how long a command waits for the index
 RETENTION_SECONDS: Final = 600.0
@@ -42,7 +44,7 @@ async def keep_clean(database: Database, admission: Admission, log: Log) -> None
 async def clean_up(database: Database, admission: Admission) -> None:
     """Delete what has expired, and write down which keys were used."""
     used = admission.take_used()
-    async with database.write() as connection:
+    async with database.write(quiet=True) as connection:
         await once.forget_expired(connection)
         await sessions.clean_sessions(connection)
         await tenants.touch_keys(connection, used)
@@ -66,9 +68,10 @@ async def keep_crawling(
     await every(EVERY_SECONDS, recover, on_outage=partial(_postpone, log))
 
 
-async def keep_quotas(quotas: Quotas, log: Log) -> None:
+async def keep_quotas(quotas: Quotas, wakeups: Wakeups, log: Log) -> None:
     """Until cancelled: pause the crawls of tenants that have used up a quota, and let others go on."""
-    await every(QUOTAS_EVERY_SECONDS, quotas.hold_crawls, on_outage=partial(_postpone, log))
+    with wakeups.looking(QUOTAS_QUIET_SECONDS) as rest:
+        await every(QUOTAS_EVERY_SECONDS, quotas.hold_crawls, on_outage=partial(_postpone, log), rest=rest)
 
 
 async def keep_memory(memory: Memory, log: Log) -> None:
@@ -117,13 +120,29 @@ async def settle_crawled(indexing: Indexing, log: Log) -> None:
         _postpone(log, away)
 
 
-async def keep_pages(pages: PageCache, usage: Usage, log: Log) -> None:
-    """Run `settle_pages` until cancelled."""
-    await every(PAGES_EVERY_SECONDS, partial(settle_pages, pages, usage, log))
+async def keep_counts(pages: PageCache, usage: Usage, log: Log) -> None:
+    """Write the counts of pages from memory, until cancelled."""
+
+    async def flush() -> None:
+        await usage.flush()
+        await pages.flush()
+
+    await every(PAGES_EVERY_SECONDS, flush, on_outage=partial(_postpone, log))
+
+
+async def keep_pages(pages: PageCache, wakeups: Wakeups, log: Log) -> None:
+    """Repair the page cache, and hear what other processes have changed, until cancelled."""
+
+    async def repair() -> None:
+        await pages.repair()
+        await pages.hear_news()
+
+    with wakeups.looking() as rest:
+        await every(PAGES_EVERY_SECONDS, repair, on_outage=partial(_postpone, log), rest=rest)
 
 
 async def settle_pages(pages: PageCache, usage: Usage, log: Log) -> None:
-    """Write counts from memory, and repair the page cache. Also runs at a clean stop."""
+    """Write counts from memory, and repair the page cache: at a clean stop, all at once."""
     try:
         await usage.flush()
         await pages.flush()
@@ -133,14 +152,19 @@ async def settle_pages(pages: PageCache, usage: Usage, log: Log) -> None:
         _postpone(log, away)
 
 
-async def keep_sites(reports: BotReports, keeper: SiteKeeper, log: Log) -> None:
-    """Write what robots did, and look for the proofs of sites again, until cancelled."""
+async def keep_visits(reports: BotReports, log: Log) -> None:
+    """Run `settle_sites` until cancelled."""
+    await every(SITES_EVERY_SECONDS, partial(settle_sites, reports, log))
 
-    async def look_after() -> None:
-        await settle_sites(reports, log)
+
+async def keep_sites(keeper: SiteKeeper, wakeups: Wakeups, log: Log) -> None:
+    """Look for the proofs of sites again, until cancelled."""
+
+    async def recheck() -> None:
         await keeper.recheck_due()
 
-    await every(SITES_EVERY_SECONDS, look_after, on_outage=partial(_postpone, log))
+    with wakeups.looking() as rest:
+        await every(SITES_EVERY_SECONDS, recheck, on_outage=partial(_postpone, log), rest=rest)
 
 
 async def settle_sites(reports: BotReports, log: Log) -> None:

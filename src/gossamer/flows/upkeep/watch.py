@@ -1,11 +1,13 @@
 """Watch: what a server or a worker does so that operators learn how it is: alerts, webhooks, gauges."""
 
 from dataclasses import dataclass
+from functools import partial
 
 from gossamer.flows.alerts.evaluator import AlertEvaluator
 from gossamer.flows.upkeep.gauges import Gauges
 from gossamer.flows.upkeep.supervision import Supervisor
 from gossamer.flows.webhooks.delivery import Webhooks
+from gossamer.state.wakeups.wakeups import Wakeups
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,10 +16,10 @@ class Watch:
     webhooks: Webhooks
     gauges: Gauges
 
-    def start(self, supervisor: Supervisor) -> None:
+    def start(self, supervisor: Supervisor, wakeups: Wakeups) -> None:
         """Evaluate alerts and deliver webhooks, in turns with the other servers and workers."""
-        supervisor.start("alerts", self.evaluator.run)
-        supervisor.start("webhooks", self.webhooks.run)
+        supervisor.start("alerts", partial(self.evaluator.run, wakeups))
+        supervisor.start("webhooks", partial(self.webhooks.run, wakeups))
 
     async def close(self) -> None:
         await self.webhooks.client.close()

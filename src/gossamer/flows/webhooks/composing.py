@@ -4,7 +4,7 @@ An event is stored once, in few words. It is written from that in the shape that
 documents are read then, and not stored twice.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -52,7 +52,7 @@ class EventShape(Protocol):
 class Composer:
     database: Database
     keys: WebhookKeys
-    shapes: Mapping[str, EventShape]
+    shape: Callable[[str], EventShape]  # by its name
 
     async def find(self, delivery: WebhookDelivery) -> WebhookEndpoint | None:
         async with self.database.read() as connection:
@@ -76,7 +76,7 @@ class Composer:
         return await self._shape(to).encode(delivery, to)
 
     def _shape(self, to: WebhookEndpoint) -> EventShape:
-        return self.shapes[to.shape.partition("-")[0]]
+        return self.shape(to.shape.partition("-")[0])
 
 
 # Where work shows how far it is, and its results.

@@ -13,6 +13,7 @@ from gossamer.observe.metrics import Metrics
 from gossamer.problems import Unavailable
 from gossamer.reach.http.post import PostClient
 from gossamer.state.db.database import Database
+from gossamer.state.wakeups.wakeups import Wakeups
 from gossamer.state.webhooks import deliveries, endpoint_health, publishing
 from gossamer.state.webhooks.deliveries import WebhookDelivery
 from gossamer.state.webhooks.endpoint_health import DisabledEndpoint
@@ -36,9 +37,14 @@ class Webhooks:
     def client(self) -> PostClient:
         return self.sender.client
 
-    async def run(self) -> None:
+    async def run(self, wakeups: Wakeups) -> None:
         """Until cancelled. What is under way then is tried again by another process."""
-        await every(EVERY_SECONDS, self._deliver_safely, on_outage=self._postpone)
+        with wakeups.looking() as rest:
+
+            async def rest_until_due(seconds: float) -> None:
+                await rest(seconds, await self._find_due())
+
+            await every(EVERY_SECONDS, self._deliver_safely, on_outage=self._postpone, rest=rest_until_due)
 
     async def deliver_last(self) -> None:
         """What is due now, as far as time allows; the rest is left to the next process."""
@@ -51,6 +57,15 @@ class Webhooks:
     async def _deliver_safely(self) -> None:
         while await self.deliver_due():
             pass
+
+    async def _find_due(self) -> float | None:
+        """The seconds until the next one is due; None: there is none."""
+        try:
+            async with self.database.read() as connection:
+                left = await deliveries.until_due(connection)
+        except Unavailable:
+            return 0.0
+        return None if left is None else left / 1000
 
     async def deliver_due(self, *, now: int | None = None) -> int:
         """Try those that are due, some at a time; returns how many."""

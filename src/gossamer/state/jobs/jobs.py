@@ -244,7 +244,7 @@ class Jobs:
 
     async def beat(self, worker: str, kinds: Collection[str], running: int) -> None:
         """The worker is alive, and works on these kinds."""
-        async with self.database.write() as connection:
+        async with self.database.write(quiet=True) as connection:
             await heartbeats.beat(connection, worker, kinds, running)
 
     async def leave(self, worker: str, *, seconds: float) -> None:

@@ -1,1 +1,1 @@
-"""Wake-ups between processes: NOTIFY on PostgreSQL, the change counter on SQLite."""
+"""Wake-ups between processes: NOTIFY on PostgreSQL, the write-ahead log on SQLite."""

@@ -1,9 +1,13 @@
 """Wake-ups: tell workers that wait for jobs that there may be some, so that they need not poll.
 
 Within a process they are signals. From other processes they come by LISTEN on PostgreSQL, on a connection
-that is opened again whenever it is lost. On SQLite, a check every 100 ms sees whether the file was written
-to; it reads a few bytes of shared memory, and runs only while a worker waits. A wake-up is a hint: it may
-come for nothing or, when the connection is lost, not at all, so waiting workers also poll now and then.
+that is opened again whenever it is lost. On SQLite, a check every 100 ms, or every 250 ms after some quiet
+seconds, sees whether the file was written to, by its status; it runs only while somebody waits. A wake-up is
+a hint: it may come for nothing or, when the connection is lost, not at all, so waiting workers also poll now
+and then.
+
+SQLite shows every write, so whatever looks at the database every few seconds can leave that out while nothing
+is written (`looking`).
 """
 
 import asyncio
@@ -11,9 +15,16 @@ import contextlib
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, ClassVar, Final, cast
 
+from gossamer.concurrency.periodic import Rest
+from gossamer.state.db.database import Database
+from gossamer.state.db.sqlite import SqliteDatabase
+
+if TYPE_CHECKING:
+    from gossamer.state.db.postgres import PostgresDatabase
+
+QUIET_SECONDS: Final = 60.0  # between two looks at a database to which nothing is written
 POLL_SECONDS: Final = 30.0
 RETRY_SECONDS: Final = 1.0
 
@@ -41,6 +52,8 @@ class Waiter:
 
 
 class Wakeups(ABC):
+    sees_writes: ClassVar[bool] = False  # whether every write wakes those that wait
+
     def __init__(self) -> None:
         self._waiters: set[Waiter] = set()
         self._watching: asyncio.Task[None] | None = None
@@ -72,21 +85,41 @@ class Wakeups(ABC):
         finally:
             self._waiters.discard(waiter)
 
+    @contextmanager
+    def looking(self, usual: float = QUIET_SECONDS) -> Iterator[Rest]:
+        """The pause of a loop that looks at the database. While nothing is written, it goes on until `usual`:
+        the lateness that is allowed to what depends on the time."""
+        if not self.sees_writes:
+            yield _sleep
+            return
+        with self.waiting(()) as waiter:
+
+            async def rest(seconds: float, longest: float | None = None) -> None:
+                await asyncio.sleep(seconds)
+                limit = usual if longest is None else min(usual, longest)
+                if limit > seconds:
+                    await waiter.wait(limit - seconds)
+
+            yield rest
+
     async def close(self) -> None:
         if self._watching is not None:
             self._watching.cancel()
             await asyncio.gather(self._watching, return_exceptions=True)
 
 
-def open_wakeups(url: str) -> Wakeups:
-    """Wake-ups of the database at `url`, written as for `open_database`. Nothing is opened yet."""
-    scheme, separator, rest = url.partition("://")
-    if scheme in ("postgresql", "postgres"):
-        from gossamer.state.wakeups.wakeups_postgres import (
-            PostgresWakeups,  # an extra: imported where it is chosen
-        )
+async def _sleep(seconds: float, longest: float | None = None) -> None:
+    await asyncio.sleep(seconds)
 
-        return PostgresWakeups(url)
-    from gossamer.state.wakeups.wakeups_sqlite import SqliteWakeups
 
-    return SqliteWakeups(Path(rest.removeprefix("/") if separator else url))
+def open_wakeups(database: Database) -> Wakeups:
+    """Wake-ups of this database. Nothing is opened yet."""
+    if isinstance(database, SqliteDatabase):
+        from gossamer.state.wakeups.wakeups_sqlite import SqliteWakeups
+
+        return SqliteWakeups(database)
+    from gossamer.state.wakeups.wakeups_postgres import (
+        PostgresWakeups,
+    )  # an extra: imported where it is chosen
+
+    return PostgresWakeups(cast("PostgresDatabase", database))

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import asyncpg
 
+from gossamer.state.db.postgres import PostgresDatabase
 from gossamer.state.jobs.job_statements import CHANNEL
 from gossamer.state.wakeups.wakeups import RETRY_SECONDS, Wakeups
 
@@ -14,9 +15,9 @@ ANSWER_SECONDS: Final = 5.0
 
 
 class PostgresWakeups(Wakeups):
-    def __init__(self, url: str) -> None:
+    def __init__(self, database: PostgresDatabase) -> None:
         super().__init__()
-        self._url = url
+        self._url = database.url
         self._listening = False
 
     @property

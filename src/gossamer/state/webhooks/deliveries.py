@@ -113,6 +113,12 @@ async def are_due(connection: AsyncConnection, *, now: int | None = None) -> boo
     return await connection.scalar(first) is not None
 
 
+async def until_due(connection: AsyncConnection, *, now: int | None = None) -> int | None:
+    """The milliseconds until the next one is due; None if there is none."""
+    left: int | None = await connection.scalar(select(func.min(_rows.due_at) - clock(now)))
+    return left
+
+
 async def take_due(
     connection: AsyncConnection, limit: int, *, now: int | None = None
 ) -> list[WebhookDelivery]:

@@ -1,12 +1,11 @@
 """CommandService: the parts of `app.py` that the commands use."""
 
 from types import TracebackType
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 from starlette.types import ASGIApp
 
 from gossamer.doors.embedded.parts import EngineParts
-from gossamer.doors.http.server.fast_path import HitFastPath
 from gossamer.flows.data.archive.restorer import ArchiveRestorer
 from gossamer.flows.data.removal.deleter import Deleter
 from gossamer.flows.data.removal.removals import Removals
@@ -25,6 +24,9 @@ from gossamer.settings.settings import Settings
 from gossamer.state.blobs.blobs import Blobs
 from gossamer.state.crawl.hosts import Hosts
 from gossamer.state.kv.hot import Hot
+
+if TYPE_CHECKING:
+    from gossamer.doors.http.server.fast_path import HitFastPath
 
 
 class CommandService(EngineParts, Protocol):
@@ -57,7 +59,7 @@ class CommandService(EngineParts, Protocol):
 
     def operations_app(self) -> ASGIApp: ...
 
-    def fast_path(self) -> HitFastPath: ...
+    def fast_path(self) -> "HitFastPath": ...
 
     async def prepare(self) -> None: ...
 
