@@ -3,8 +3,10 @@ import json
 import logging
 import os
 import pty
+import select
+import socket
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import StrEnum
 from typing import Any
 
@@ -407,3 +409,48 @@ def test_a_stalled_reader_does_not_stall_the_server() -> None:
             log.warning("full", "x" * 100)
         assert log.dropped > 0
         assert os.get_blocking(stream.fileno())
+
+
+def test_lines_of_one_turn_are_written_together_and_in_order() -> None:
+    stream, turns = io.StringIO(), list[Callable[[], None]]()
+    log = log_to(stream)
+    log.write_together(turns.append)
+    names = [f"wl_m5x7k2_{number:06}" for number in range(50)]
+    for name in names:
+        request(log, request_id=name)
+    assert (stream.getvalue(), len(turns)) == ("", 1)
+    turns.pop()()
+    assert [line["requestId"] for line in lines(stream)] == names
+    request(log, request_id="wl_m5x7k2_a3b9c1")
+    log.write_together(None)  # as at the end of the server
+    assert lines(stream)[-1]["requestId"] == "wl_m5x7k2_a3b9c1"
+
+
+def test_lines_that_are_written_together_stay_whole_in_a_pipe_that_others_use() -> None:
+    """A write of at most PIPE_BUF bytes is never mixed with one of another process."""
+    turns: list[Callable[[], None]] = []
+    reading, writing = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)  # it shows single writes
+    with reading, writing, open(writing.fileno(), "w", closefd=False) as stream:
+        log = Log(stream)
+        log.write_together(turns.append)
+        for _ in range(40):
+            request(log, endpoint="/" + "a" * 900)
+        turns.pop()()
+        reading.setblocking(False)
+        writes = [reading.recv(65_536) for _ in range(14)]
+        with pytest.raises(BlockingIOError):
+            reading.recv(1)
+    assert max(map(len, writes)) <= select.PIPE_BUF
+    whole = [json.loads(line) for write in writes for line in write.splitlines()]
+    assert [len(line["endpoint"]) for line in whole] == [901] * 40
+
+
+def test_lines_that_cannot_be_written_together_are_all_counted() -> None:
+    stream, turns = io.StringIO(), list[Callable[[], None]]()
+    log = log_to(stream)
+    log.write_together(turns.append)
+    for _ in range(3):
+        request(log)
+    stream.close()
+    turns.pop()()
+    assert log.dropped == 3

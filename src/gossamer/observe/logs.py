@@ -12,10 +12,10 @@ import stat
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from functools import lru_cache
+from select import PIPE_BUF
 from typing import Any, Final, TextIO
 
 import msgspec
@@ -33,14 +33,19 @@ Fields = dict[str, Any]
 _request_id: ContextVar[str] = ContextVar("request_id", default="")
 
 
-@contextmanager
-def concerning(request_id: str) -> Iterator[None]:
+class concerning:  # noqa: N801  (used as a function; written as a class because every request pays for it)
     """Mark everything in the block as work for this request, so that log lines can name it."""
-    token = _request_id.set(request_id)
-    try:
-        yield
-    finally:
-        _request_id.reset(token)
+
+    __slots__ = ("_before", "_id")
+
+    def __init__(self, request_id: str) -> None:
+        self._id = request_id
+
+    def __enter__(self) -> None:
+        self._before = _request_id.set(self._id)
+
+    def __exit__(self, *_: object) -> None:
+        _request_id.reset(self._before)
 
 
 def current_request() -> str:
@@ -67,8 +72,16 @@ class Log:
         self._write = _writer(stream)
         self._readable = log_format == "text" or (log_format == "auto" and stream.isatty())
         self._second = (-1, "")
+        self._call_soon: Callable[[Callable[[], None]], object] | None = None
+        self._held: list[bytes] = []  # lines of requests, until the end of this turn of the event loop
         # Hears of every error that has a cause: these are the defects that nothing else has handled.
         self.on_defect: Callable[[str, BaseException, Mapping[str, Any]], None] | None = None
+
+    def write_together(self, call_soon: Callable[[Callable[[], None]], object] | None) -> None:
+        """Write the lines of the requests that are answered in one turn of the event loop at its end, with
+        few calls of the system. Requests are logged in the thread of that loop only."""
+        self._call_soon = call_soon
+        self._write_held()
 
     def request(
         self,
@@ -89,10 +102,30 @@ class Log:
         """Log an answered request. `duration` is in milliseconds, `endpoint` is the route's template."""
         if not self._logs_status(status):
             return
+        at, duration = self._timestamp(), round(duration, 3)
+        if not self._readable and not fields:
+            form = _REQUEST_LINE % (
+                at.encode(),
+                b"error" if status >= 500 else b"info",
+                request_id.encode(),
+                _json_text(endpoint),
+                _json_text(method),
+                status,
+                duration,
+                _encode(cache_hit),
+                _json_text(payment_network),
+                _json_text(payment_amount),
+                _json_text(error),
+                _json_text(client),
+                _json_text(caller),
+            )
+            if len(form) <= MAX_LINE_BYTES:
+                self._hold(form)
+                return
         line = _request(
-            self._timestamp(),
+            at,
             request_id,
-            round(duration, 3),
+            duration,
             endpoint=endpoint,
             method=method,
             status=status,
@@ -118,7 +151,7 @@ class Log:
 
         def write_line(request_id: str, duration: float, client: str) -> None:
             at = self._timestamp().encode()
-            self._put(form % (at, request_id.encode(), round(duration, 3), _json_text(client)))
+            self._hold(form % (at, request_id.encode(), round(duration, 3), _json_text(client)))
 
         return write_line
 
@@ -173,11 +206,31 @@ class Log:
         else:
             self._put(encoded + b"\n")
 
-    def _put(self, line: bytes) -> None:
+    def _hold(self, line: bytes) -> None:
+        if self._call_soon is None:
+            self._put(line)
+            return
+        if not self._held:
+            self._call_soon(self._write_held)
+        self._held.append(line)
+
+    def _write_held(self) -> None:
+        """Write as many lines at once as stay whole in a pipe that other processes write to as well."""
+        held, self._held = self._held, []
+        first, size = 0, 0
+        for number, line in enumerate(held):
+            if size and size + len(line) > PIPE_BUF:
+                self._put(b"".join(held[first:number]), number - first)
+                first, size = number, 0
+            size += len(line)
+        if held:
+            self._put(b"".join(held[first:]), len(held) - first)
+
+    def _put(self, lines: bytes, number: int = 1) -> None:
         try:
-            self._write(line)
+            self._write(lines)
         except (OSError, ValueError):  # the pipe is broken, the disk is full, the stream is closed
-            self.dropped += 1
+            self.dropped += number
 
 
 def install(
@@ -347,9 +400,16 @@ _encode: Final = msgspec.json.Encoder().encode
 _UNSAFE: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff]")
 
 
+# What `_request` and `_json` make, for the one line that every request writes.
+_REQUEST_LINE: Final = (
+    b'{"timestamp":"%b","level":"%b","event":"request","requestId":"%b","endpoint":%b,"method":%b,"status":%d'
+    b',"duration":%a,"cacheHit":%b,"paymentNetwork":%b,"paymentAmount":%b,"error":%b,"client":%b,"caller":%b}\n'
+)
+
+
 @lru_cache(maxsize=4096)
-def _json_text(text: str) -> bytes:
-    return _escaped(_encode(_familiar(text)))
+def _json_text(text: str | None) -> bytes:
+    return _escaped(_encode(text and _text(text)))
 
 
 def _json(line: Fields) -> bytes:

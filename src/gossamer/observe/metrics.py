@@ -25,6 +25,7 @@ from prometheus_client import (
 from prometheus_client.metrics import MetricWrapperBase
 
 from gossamer.observe.exposition import Exposition
+from gossamer.observe.request_metrics import RequestMetrics
 from gossamer.observe.stored_gauges import StoredGauges
 
 SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
@@ -65,7 +66,6 @@ class Metrics:
         build.info({"version": version, "python": platform.python_version()})
         for collector in (ProcessCollector, PlatformCollector, GCCollector):
             collector(registry=self.registry)
-        self._answered: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
 
     def _counter(self, name: str, about: str, *labels: str, shared: bool = False) -> Counter:
         return Counter(name, about, labels, registry=self.shared if shared else self.registry)
@@ -77,14 +77,7 @@ class Metrics:
         return Histogram(name, about, labels, registry=self.registry, buckets=buckets)
 
     def _declare_serving(self) -> None:
-        self._requests = self._counter(
-            "gossamer_requests_total", "Requests answered.", "endpoint", "method", "status"
-        )
-        self._durations = self._histogram(
-            "gossamer_request_duration_seconds",
-            "Time from the first byte of a request to the last byte of its answer.",
-            "endpoint",
-        )
+        self._requests = RequestMetrics(self.registry, SECONDS)
         self._rate_limited = self._counter(
             "gossamer_rate_limited_total", "Requests refused because a policy's window was full.", "policy"
         )
@@ -246,13 +239,7 @@ class Metrics:
 
     def request(self, endpoint: str, method: str, status: int, seconds: float) -> None:
         """Count an answered request. `endpoint` is the route's template, or `unknown`."""
-        key = (endpoint, method if method in METHODS else "OTHER", status)
-        children = self._answered.get(key)
-        if children is None:
-            children = (self._requests.labels(*key), self._durations.labels(endpoint))
-            self._answered[key] = children
-        children[0].inc()
-        children[1].observe(seconds)
+        self._requests.count(endpoint, method if method in METHODS else "OTHER", status, seconds)
 
     def count_refusal(self, policy: str) -> None:
         self._rate_limited.labels(policy).inc()

@@ -190,7 +190,12 @@ def _if_good(key: Key | None) -> Caller | None:
 
 
 def key_holder(key: Key) -> Caller:
-    return Caller(key.role, key.id, key.tenant_id, key.tier, key.prefix, Via.KEY)
+    return _key_holder(key.role, key.id, key.tenant_id, key.tier, key.prefix)
+
+
+@lru_cache(maxsize=4096)
+def _key_holder(role: Role, key_id: str, tenant_id: str, tier: Tier, name: str) -> Caller:
+    return Caller(role, key_id, tenant_id, tier, name, Via.KEY)
 
 
 def _last_record(secret_hash: str) -> str:

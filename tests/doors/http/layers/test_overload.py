@@ -1,6 +1,7 @@
 """Overload is not an outage: what takes long is refused early, and everything else goes on."""
 
 import asyncio
+import io
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -15,8 +16,10 @@ from tests.doors.services import AS_ADMIN, Visit, Visiting, bearer
 from tests.endless import endless_searches
 from tests.site.server import Site
 
-from gossamer.doors.http.core.exchange import Exchange
+from gossamer.doors.http.layers.request_log import RequestLog
 from gossamer.doors.http.layers.shedding import Shedding
+from gossamer.observe.logs import Log
+from gossamer.observe.metrics import Metrics
 from gossamer.state.db.database import SCANS
 from gossamer.state.tenants.tenants import Role
 
@@ -125,10 +128,10 @@ async def test_a_stream_is_not_in_progress_once_it_has_begun() -> None:
 
     def ask() -> asyncio.Task[None]:
         scope: Scope = {"type": "http", "method": "GET", "path": "/", "headers": []}
-        scope["exchange"] = Exchange(scope, receive, 0)
-        return asyncio.ensure_future(shedding(scope, receive, send))
+        return asyncio.ensure_future(app(scope, receive, send))
 
     shedding = Shedding(stream, max_requests=1)
+    app = RequestLog(shedding, log=Log(io.StringIO()), metrics=Metrics("0"), max_body=0, https=False)
     first = ask()
     await has_begun.wait()
     second = ask()

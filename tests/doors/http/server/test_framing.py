@@ -78,7 +78,7 @@ async def serving(visit: Visit, *, fast: bool) -> AsyncIterator[Served]:
     try:
         yield Served(visit, listening.getsockname()[1])
     finally:
-        running.should_exit = True
+        running.stop()
         await task
 
 

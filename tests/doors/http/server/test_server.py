@@ -274,5 +274,5 @@ async def serving(
     try:
         yield listening.getsockname()[1]
     finally:
-        running.should_exit = True
+        running.stop()
         await task

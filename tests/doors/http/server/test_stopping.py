@@ -39,7 +39,7 @@ class Door:
         return httpx.AsyncClient(base_url=self.url, timeout=SECONDS)
 
     def stop(self) -> None:
-        self.running.should_exit = True
+        self.running.stop()
 
     async def until(self, stage: Stage) -> None:
         await until(lambda: self.visit.service.stopping.stage >= stage)
@@ -56,7 +56,7 @@ async def serving(visit: Visit, times: StopTimes) -> AsyncIterator[Door]:
     try:
         yield Door(visit, running, listening.getsockname()[1])
     finally:
-        running.should_exit = True
+        running.stop()
         visit.echo.gate.set()
         async with asyncio.timeout(SECONDS):
             await task

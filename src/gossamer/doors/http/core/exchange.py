@@ -1,9 +1,9 @@
 """Exchange: one request and its answer, as all layers share it."""
 
 import asyncio
-import secrets
+import os
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import lru_cache
@@ -34,6 +34,7 @@ Remember = Callable[[AsyncConnection, Response], Awaitable[None]]
 WATCH_AFTER_SECONDS: Final = 0.05  # after this time we watch whether the client is still there
 _DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
 _PAIRS: Final = tuple(first + second for first in _DIGITS for second in _DIGITS)
+_JSON: Final = (b"content-type", b"application/json")
 _ONCE_ONLY: Final = frozenset(
     {b"authorization", b"content-length", b"content-type", b"host", b"idempotency-key"}
     | {b"payment-signature", b"x-payment"}
@@ -42,7 +43,7 @@ _ONCE_ONLY: Final = frozenset(
 
 def new_request_id(now: float | None = None) -> str:
     milliseconds = int((time.time() if now is None else now) * 1000)
-    rest, third = divmod(int.from_bytes(secrets.token_bytes(8)) % 36**6, 36**2)
+    rest, third = divmod(int.from_bytes(os.urandom(8)) % 36**6, 36**2)
     first, second = divmod(rest, 36**2)
     return f"wl_{_base36(milliseconds)}_{_PAIRS[first]}{_PAIRS[second]}{_PAIRS[third]}"
 
@@ -99,42 +100,29 @@ class Handover:
 class Exchange:
     """The state of a request so far, and the headers of its answer."""
 
-    __slots__ = (
-        "_body",
-        "_receive",
-        "admit_work",
-        "allowed_methods",
-        "answered",
-        "cache_hit",
-        "caller",
-        "client",
-        "concluding",
-        "deciding",
-        "denial",
-        "dialect",
-        "error",
-        "handover",
-        "headers",
-        "is_arriving",
-        "limit_statuses",
-        "max_body",
-        "method",
-        "outcome",
-        "paid",
-        "parameters",
-        "path",
-        "problem",
-        "relayed",
-        "remember",
-        "repeatable",
-        "request_id",
-        "route",
-        "scope",
-        "secret",
-        "started",
-        "status",
-        "unpaid",
-    )
+    # Most of these keep their defaults, which are therefore the class's: each request makes an exchange.
+    client = ""  # the address that limits count by: see clients.py
+    route: "Route | None" = None
+    dialect: "Dialect | None" = None  # in which errors are told
+    caller: Caller = NOBODY
+    secret = ""  # the API key as it was sent
+    denial: Problem | None = None  # raised once the request has been counted
+    answered = False
+    on_answer: Callable[[], None] | None = None  # called when the answer begins
+    status = 0
+    error: str | None = None  # the code of what went wrong
+    problem: Problem | None = None
+    outcome = ""  # of the target's answer, if there was one; only "ok" is charged
+    paid: tuple[str, int] | None = None  # the network, and the amount in atomic units
+    unpaid = False  # there is an answer that is not paid for yet
+    concluding: AsyncExitStack | None = None  # callbacks for when the payment is settled or given up
+    cache_hit: bool | None = None
+    relays = 0  # calls in this process that were made for the answer
+    relayed: "Exchange | None" = None  # the last of them
+    # What the answer was made from, if it may be given again while that is the same.
+    repeatable: "RepeatableRender | RepeatableAnswer | None" = None
+    is_arriving = False  # its body is being received
+    _body: bytes | None = None
 
     def __init__(self, scope: Scope, receive: Receive, max_body: int) -> None:
         self.scope = scope
@@ -146,33 +134,13 @@ class Exchange:
         self.request_id: str = new_request_id() if outer is None else outer.request_id
         self.started = time.perf_counter()
         self.max_body = max_body
-        self.client = ""  # the address that limits count by: see clients.py
-        self.route: Route | None = None
-        self.dialect: Dialect | None = None  # in which errors are told
         self.parameters: dict[str, str] = {}
-        self.caller: Caller = NOBODY
-        self.secret = ""  # the API key as it was sent
-        self.denial: Problem | None = None  # raised once the request has been counted
         self.limit_statuses: list[LimitStatus] = []
-        self.admit_work: Admit = admit_always  # called before work that the cache could not save
         self.headers: Headers = []  # joined to the answer's own
-        self.answered = False
-        self.status = 0
-        self.error: str | None = None  # the code of what went wrong
-        self.problem: Problem | None = None
-        self.outcome = ""  # of the target's answer, if there was one; only "ok" is charged
-        self.paid: tuple[str, int] | None = None  # the network, and the amount in atomic units
-        self.unpaid = False  # there is an answer that is not paid for yet
         self.deciding: set[bytes] = set()  # names of header fields that the answer may depend on: those read
-        self.concluding: AsyncExitStack | None = None  # callbacks for when the payment is settled or given up
-        self.cache_hit: bool | None = None
-        self.relayed: Exchange | None = None  # the call in this process that the answer is a translation of
-        # What the answer was made from, if it may be given again while that is the same.
-        self.repeatable: RepeatableRender | RepeatableAnswer | None = None
+        self.admit_work: Admit = admit_always  # called before work that the cache could not save
         self.remember: Remember = _nothing_to_remember
-        self.is_arriving = False  # its body is being received
         self._receive = receive
-        self._body: bytes | None = None
 
     @property
     def endpoint(self) -> str:
@@ -184,6 +152,13 @@ class Exchange:
         """Who acts in this request, for the log of activity."""
         caller = self.caller
         return Actor(caller.key_id, caller.name, caller.via, self.client, self.request_id)
+
+    def repeat_relayed(self, seconds_field: str = "") -> None:
+        """Called where the answer is a translation of calls in this process, and depends on nothing else. If
+        there was one, it may be given again for as long as the answer of that call. `seconds_field` is a
+        field at its end, with the time that it took."""
+        if self.relays == 1 and self.relayed is not None and self.relayed.repeatable is not None:
+            self.repeatable = self.relayed.repeatable.translate(seconds_field)
 
     def elapsed_ms(self) -> int:
         return round((time.perf_counter() - self.started) * 1000)
@@ -277,12 +252,19 @@ async def _nothing_to_remember(connection: AsyncConnection, answer: Response) ->
     """The request has no Idempotency-Key."""
 
 
+class JsonResponse(Response):
+    """JSON, with fields that need no look at what the endpoint named."""
+
+    def init_headers(self, headers: Mapping[str, str] | None = None) -> None:
+        named = [(name.lower().encode(), value.encode("latin-1")) for name, value in (headers or {}).items()]
+        self.raw_headers = [*named, (b"content-length", b"%d" % len(self.body)), _JSON]
+
+
 def answer(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
     """A JSON answer."""
-    body = bounded(msgspec.json.encode(value))
-    return Response(body, status, headers, media_type="application/json")
+    return JsonResponse(bounded(msgspec.json.encode(value)), status, headers)
 
 
 async def answer_by_pieces(value: msgspec.Struct, headers: dict[str, str]) -> Response:
     """The same as `answer`, for values with long texts."""
-    return Response(await encode_by_pieces(value), headers=headers, media_type="application/json")
+    return JsonResponse(await encode_by_pieces(value), headers=headers)

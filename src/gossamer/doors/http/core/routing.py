@@ -177,8 +177,8 @@ class Router:
         """Put the route into the exchange, or the problem that there is none."""
         table = self._table(exchange)
         methods = table.methods(exchange)
-        exchange.dialect = table.dialect(exchange.path)
         if methods is None:
+            exchange.dialect = table.dialect(exchange.path)
             exchange.denial = Problem(
                 problems.NOT_FOUND,
                 f"There is nothing at {exchange.path[:200]}.",
@@ -187,6 +187,7 @@ class Router:
             return
         exchange.route = methods.get("GET" if exchange.method == "HEAD" else exchange.method)
         if exchange.route is None:
+            exchange.dialect = table.dialect(exchange.path)
             allowed = ", ".join(sorted({*methods, *(["HEAD"] if "GET" in methods else [])}))
             exchange.denial = Problem(
                 problems.METHOD_NOT_ALLOWED,

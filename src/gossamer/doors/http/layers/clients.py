@@ -29,12 +29,15 @@ class Clients:
             await self.app(scope, receive, send)
             return
         peer = scope["client"][0] if scope.get("client") else ""
-        # Every proxy appends: several fields are one list.
-        forwarded = ",".join(
-            value.decode("latin-1") for name, value in scope["headers"] if name == b"x-forwarded-for"
-        )
-        exchange.client = subject(peer, forwarded, self.trusted)
+        exchange.client = subject(peer, self._forwarded(scope), self.trusted)
         await self.app(scope, receive, send)
+
+    def _forwarded(self, scope: Scope) -> str:
+        """Every proxy appends: several fields are one list."""
+        if not self.trusted:
+            return ""
+        values = [value for name, value in scope["headers"] if name == b"x-forwarded-for"]
+        return b",".join(values).decode("latin-1")
 
 
 @lru_cache(maxsize=8192)

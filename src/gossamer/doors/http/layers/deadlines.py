@@ -1,7 +1,11 @@
-"""Bounds the time of a request."""
+"""Bounds the time of a request.
+
+`asyncio.timeout` sets and cancels a timer for each request. Nearly all requests end long before their
+deadline, so one timer looks at all that are running, a few times a second.
+"""
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -13,6 +17,57 @@ from gossamer.problems import Problem
 from gossamer.web.pages.long_timeout import LONGEST_TIMEOUT
 
 OWNERS_SECONDS: Final = LONGEST_TIMEOUT / 1000 + 30
+LOOK_SECONDS: Final = 0.05  # between two looks for requests that are late
+
+
+class Deadline:
+    """Of one request: cancels its task, as `asyncio.timeout` does."""
+
+    __slots__ = ("_cancelling", "_has_cancelled", "_task", "at")
+
+    def __init__(self, task: "asyncio.Task[object]", at: float) -> None:
+        self.at = at  # by the clock of the event loop
+        self._has_cancelled = False
+        self._task = task
+        self._cancelling = task.cancelling()
+
+    def cancel(self) -> None:
+        self._has_cancelled = True
+        self._task.cancel()
+
+    def end(self) -> bool:
+        """Whether this deadline alone has cancelled the task. It is asked once: then the task goes on."""
+        has_cancelled, self._has_cancelled = self._has_cancelled, False
+        return has_cancelled and self._task.uncancel() <= self._cancelling
+
+
+class RunningDeadlines:
+    """Those that have not passed; the timer runs while there are any."""
+
+    def __init__(self) -> None:
+        self._running: set[Deadline] = set()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def start(self, seconds: float) -> Deadline:
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101  (a coroutine runs in one)
+        loop = task.get_loop()
+        deadline = Deadline(task, loop.time() + seconds)
+        self._running.add(deadline)
+        if self._timer is None:
+            self._timer = loop.call_later(LOOK_SECONDS, self._look, loop)
+        return deadline
+
+    def end(self, deadline: Deadline) -> bool:
+        self._running.discard(deadline)
+        return deadline.end()
+
+    def _look(self, loop: asyncio.AbstractEventLoop) -> None:
+        now = loop.time()
+        for deadline in [each for each in self._running if each.at <= now]:
+            self._running.discard(deadline)
+            deadline.cancel()
+        self._timer = loop.call_later(LOOK_SECONDS, self._look, loop) if self._running else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +77,7 @@ class Deadlines:
     app: ASGIApp
     seconds: float
     stopping: Stopping
+    running: RunningDeadlines = field(default_factory=RunningDeadlines)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         exchange: Exchange = scope["exchange"]
@@ -29,17 +85,19 @@ class Deadlines:
         seconds = route.deadline if route and route.deadline is not None else self.seconds
         if exchange.handover.is_by_owner:
             seconds = max(seconds, OWNERS_SECONDS)
+        deadline = self.running.start(seconds)
         try:
-            async with asyncio.timeout(seconds):
-                await self.app(scope, receive, send)
-        except TimeoutError:
-            raise _late(exchange, seconds) from None
+            await self.app(scope, receive, send)
         except asyncio.CancelledError:
+            if self.running.end(deadline):
+                raise _late(exchange, seconds) from None
             task = asyncio.current_task()
             if task is None or not self.stopping.is_cutting:
                 raise
             task.uncancel()
             raise self.stopping.problem() from None
+        finally:
+            self.running.end(deadline)
 
 
 def _late(exchange: Exchange, seconds: float) -> Problem:

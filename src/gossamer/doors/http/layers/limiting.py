@@ -20,7 +20,14 @@ from gossamer.observe.logs import Log
 from gossamer.observe.metrics import Metrics
 from gossamer.problems import Problem
 from gossamer.state.tenants.backoff import FailureHistory
-from gossamer.state.tenants.limits import Limits, LimitStatus, limit_problem, seconds_to_wait, tightest
+from gossamer.state.tenants.limits import (
+    Limits,
+    LimitStatus,
+    Policy,
+    limit_problem,
+    seconds_to_wait,
+    tightest,
+)
 from gossamer.state.tenants.tenants import Role
 
 T = TypeVar("T")
@@ -200,14 +207,17 @@ def _is_control(exchange: Exchange) -> bool:
 def limit_headers(status: LimitStatus, statuses: Sequence[LimitStatus]) -> Headers:
     """X-RateLimit-* report the tightest policy; the IETF fields list all policies that applied."""
     tally = status.tally
-    policy = ", ".join([f'"{s.policy.name}";q={s.tally.limit};w={s.policy.rate.seconds}' for s in statuses])
     return [
         (b"x-ratelimit-limit", b"%d" % tally.limit),
         (b"x-ratelimit-remaining", b"%d" % tally.remaining),
         (b"x-ratelimit-reset", b"%d" % -(-tally.reset_at // 1)),
-        (b"ratelimit-policy", policy.encode()),
+        (b"ratelimit-policy", b", ".join([_policy(s.policy, s.tally.limit) for s in statuses])),
         (b"ratelimit", _left(statuses)),
     ]
+
+
+def _policy(policy: Policy, limit: int) -> bytes:
+    return b'"%b";q=%d;w=%d' % (policy.name.encode(), limit, policy.rate.seconds)
 
 
 def limit_lines(status: LimitStatus, statuses: Sequence[LimitStatus]) -> bytes:

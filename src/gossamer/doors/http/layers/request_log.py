@@ -18,6 +18,7 @@ _DEFAULT_HEADERS: Final = (
     (b"x-frame-options", b"DENY"),
 )
 _HSTS: Final = (b"strict-transport-security", b"max-age=31536000")
+_DEFAULT_NAMES: Final = frozenset(name for name, _ in (*_DEFAULT_HEADERS, _HSTS))
 
 
 class RequestLog:
@@ -28,7 +29,7 @@ class RequestLog:
         self._log = log
         self._metrics = metrics
         self._max_body = max_body
-        self._defaults = (*_DEFAULT_HEADERS, _HSTS) if https else _DEFAULT_HEADERS
+        self._defaults = [*_DEFAULT_HEADERS, _HSTS] if https else list(_DEFAULT_HEADERS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         exchange = scope["exchange"] = Exchange(scope, receive, self._max_body)
@@ -36,6 +37,8 @@ class RequestLog:
         async def reply(message: Message) -> None:
             if message["type"] == "http.response.start":
                 exchange.answered = True
+                if exchange.on_answer is not None:
+                    exchange.on_answer()
                 exchange.status = message["status"]
                 message["headers"] = self._headers(message["headers"], exchange)
             await send(message)
@@ -58,12 +61,15 @@ class RequestLog:
         if exchange.dialect is not None and not exchange.dialect.adds_headers:
             return own
         names = {name for name, _ in own}
+        defaults = self._defaults
+        if not names.isdisjoint(_DEFAULT_NAMES):
+            defaults = [default for default in defaults if default[0] not in names]
         return [
             *own,
             (b"x-request-id", exchange.request_id.encode()),
             (b"x-processing-time", b"%d" % exchange.elapsed_ms()),
             *exchange.headers,
-            *(default for default in self._defaults if default[0] not in names),
+            *defaults,
         ]
 
     def _record(self, exchange: Exchange) -> None:

@@ -4,7 +4,9 @@ Without it, a server that falls behind keeps all callers waiting until their dea
 counts until its answer begins, so that streams do not count. Health and metrics are always answered.
 """
 
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from functools import partial
+
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.problems import Busy
@@ -26,13 +28,9 @@ class Shedding:
         if len(self._in_progress) >= self._max_requests:
             why = f"{self._max_requests} requests are in progress already"
             raise Busy("server", why, retry_after=RETRY_SECONDS)
-
-        async def reply(message: Message) -> None:
-            self._in_progress.discard(exchange)
-            await send(message)
-
+        exchange.on_answer = partial(self._in_progress.discard, exchange)
         self._in_progress.add(exchange)
         try:
-            await self.app(scope, receive, reply)
+            await self.app(scope, receive, send)
         finally:
             self._in_progress.discard(exchange)

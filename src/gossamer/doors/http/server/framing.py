@@ -24,13 +24,22 @@ _HOST: Final = re.compile(rb"[\w.~%!$&'()*+;=:\[\]-]*", re.ASCII)
 _ABSOLUTE: Final = re.compile(rb"https?://[^/?#@]+(?=[/?]|$)", re.IGNORECASE)
 
 
-def check_head(version: str, method: str, target: bytes, fields: Fields) -> Problem | None:
-    """Find what is wrong with a head that llhttp accepted."""
+def check_head(version: str, target: bytes | None, fields: Fields) -> Problem | None:
+    """Find what is wrong with a head that llhttp accepted; `target` is in its origin form."""
     if version not in ("1.0", "1.1"):
         return malformed(f"The request is HTTP/{version}; send HTTP/1.1.")
-    if origin_form(method, target) is None:
+    if target is None:
         return malformed("The request's target is not one of this server.")
-    return _check_size(fields) or _check_host(version, fields) or _check_coding(version, fields)
+    size, hosts, codings = 0, [], []
+    for name, value in fields:
+        size += len(name) + len(value) + 4
+        if name == b"host":
+            hosts.append(value)
+        elif name == b"transfer-encoding":
+            codings.append(value)
+    if size > MAX_FIELDS_BYTES:
+        return fields_too_large()
+    return _check_host(version, hosts) or (_check_coding(version, codings) if codings else None)
 
 
 def origin_form(method: str, target: bytes) -> bytes | None:
@@ -74,8 +83,7 @@ def too_many_fields() -> Problem:
     return Problem(problems.HEADERS_TOO_LARGE, f"The request has more than {MAX_FIELDS} header fields.")
 
 
-def _check_host(version: str, fields: Fields) -> Problem | None:
-    hosts = [value for name, value in fields if name == b"host"]
+def _check_host(version: str, hosts: list[bytes]) -> Problem | None:
     if len(hosts) > 1:
         return malformed("The header Host was sent more than once.")
     if not hosts and version == "1.1":
@@ -85,14 +93,8 @@ def _check_host(version: str, fields: Fields) -> Problem | None:
     return None
 
 
-def _check_coding(version: str, fields: Fields) -> Problem | None:
+def _check_coding(version: str, codings: list[bytes]) -> Problem | None:
     """Chunked is the only coding that is decoded here, and HTTP/1.0 has none (RFC 9112, section 6.1)."""
-    for name, value in fields:
-        if name == b"transfer-encoding" and (value.strip(b" \t").lower() != b"chunked" or version == "1.0"):
-            return malformed("The only Transfer-Encoding that is understood is chunked, in HTTP/1.1.")
+    if version == "1.0" or any(coding.strip(b" \t").lower() != b"chunked" for coding in codings):
+        return malformed("The only Transfer-Encoding that is understood is chunked, in HTTP/1.1.")
     return None
-
-
-def _check_size(fields: Fields) -> Problem | None:
-    size = sum(len(name) + len(value) + 4 for name, value in fields)
-    return fields_too_large() if size > MAX_FIELDS_BYTES else None

@@ -53,6 +53,7 @@ class Protocol(HttpToolsProtocol):
         self._content = 0  # bytes of the body
         self._content_before = 0  # when its deadline was last set
         self._timer: asyncio.TimerHandle | None = None
+        self._rests_since = 0.0
         self._upgrade: Upgrade | None = None  # undecided, or accepted
 
     # The connection.
@@ -110,7 +111,6 @@ class Protocol(HttpToolsProtocol):
         if self._upgrade is not None:
             self._upgrade.feed(data)
             return
-        self._unset_keepalive_if_required()
         if self._in_body:
             self._overhead += len(data)
         try:
@@ -137,14 +137,38 @@ class Protocol(HttpToolsProtocol):
             elif self._timer is None:
                 self._content_before = self._content
                 self._watch(BODY_SECONDS)
-        elif self._idle() and self._timer is None and self.timeout_keep_alive_task is None:
+        elif self._idle() and self._timer is None:
+            self._rest()
+
+    # Resting between two requests, for as long as a connection may be idle. There is no new timer for each
+    # answer, as in uvicorn: the timer goes off, and is set again if there was an answer since.
+
+    def on_response_complete(self) -> None:
+        if self.pipeline or self.transport.is_closing():
+            super().on_response_complete()
+        else:
+            self.server_state.total_requests += 1
+            self.flow.resume_reading()
             self._rest()
 
     def _rest(self) -> None:
-        """Wait for the next request, for as long as a connection may be idle."""
-        self.timeout_keep_alive_task = self.loop.call_later(
-            self.timeout_keep_alive, self.timeout_keep_alive_handler
-        )
+        self._rests_since = self.loop.time()
+        if self.timeout_keep_alive_task is None:
+            self._set_rest_timer(self.timeout_keep_alive)
+
+    def _set_rest_timer(self, seconds: float) -> None:
+        self.timeout_keep_alive_task = self.loop.call_later(seconds, self.timeout_keep_alive_handler)
+
+    def timeout_keep_alive_handler(self) -> None:
+        self.timeout_keep_alive_task = None
+        left = self._rests_since + self.timeout_keep_alive - self.loop.time()
+        if self._is_resting() and left <= 0:
+            super().timeout_keep_alive_handler()
+        elif self._is_resting():
+            self._set_rest_timer(left)
+
+    def _is_resting(self) -> bool:
+        return self._idle() and not self._in_head and not self._in_body and self._upgrade is None
 
     # Called by the parser.
 
@@ -165,7 +189,10 @@ class Protocol(HttpToolsProtocol):
     def on_header(self, name: bytes, value: bytes) -> None:
         if not self._in_head:  # a trailer
             return
-        super().on_header(name, value)
+        name = name.lower()
+        if name == b"expect" and value.lower() == b"100-continue":
+            self.expect_100_continue = True
+        self.headers.append((name, value))
         if len(self.headers) > framing.MAX_FIELDS:
             self._refuse(framing.too_many_fields())
         elif len(name) + len(value) > framing.MAX_FIELDS_BYTES:
@@ -177,11 +204,12 @@ class Protocol(HttpToolsProtocol):
         self._in_head = False
         self._unwatch()
         version, method = self.parser.get_http_version(), self.parser.get_method().decode()
-        problem = framing.check_head(version, method, self.url, self.headers) or self._check_stopping()
+        target = framing.origin_form(method, self.url)
+        problem = framing.check_head(version, target, self.headers) or self._check_stopping()
         if problem is not None:
             self._refuse(problem)
             return
-        self.url = cast("bytes", framing.origin_form(method, self.url))
+        self.url = cast("bytes", target)
         self.expect_100_continue = self.expect_100_continue and version == "1.1"
         is_first = self._idle()
         super().on_headers_complete()

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from http import HTTPStatus
+from typing import Final
 
 from starlette.types import Message
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
@@ -10,11 +11,13 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCy
 from gossamer.doors.http.core.exchange import Handover
 from gossamer.doors.http.server.upgrading import SWITCHING, SwitchedSender, Upgrade
 
+CLOSING: Final = (b"connection", b"close")
+
 
 class OneWrite:
     """Sends an answer of known length in one write, where uvicorn needs two and checks each header.
 
-    Other answers (streams, HEAD, answers without a body) are sent by uvicorn itself.
+    A 304 needs no length. Other answers (streams, HEAD, answers without a body) are sent by uvicorn itself.
     """
 
     def __init__(
@@ -37,13 +40,13 @@ class OneWrite:
         if head is None:
             if message["type"] == "http.response.start":
                 self._close_unless_body_comes(message["status"])
-                if _has_length(message):
+                if message["status"] == HTTPStatus.NOT_MODIFIED or _has_length(message):
                     self._head = message
                     return
-        elif message.get("more_body") or not message.get("body") or self._cycle.scope["method"] == "HEAD":
+        elif message.get("more_body") or not _is_whole(head, message, self._cycle.scope["method"]):
             await self._send(head)  # type: ignore[arg-type]
         else:
-            await self._write(head, message["body"])
+            await self._write(head, message.get("body", b""))
             return
         await self._send(message)  # type: ignore[arg-type]
 
@@ -73,19 +76,22 @@ class OneWrite:
             return
         cycle.response_started = cycle.response_complete = True
         cycle.waiting_for_100_continue = False
-        headers = [*cycle.default_headers, *head["headers"]]
-        if not cycle.keep_alive:
-            headers.append((b"connection", b"close"))
-        lines = b"".join([b"%b: %b\r\n" % header for header in headers])
-        if lines.count(b"\n") != len(headers) or b"\0" in lines:
+        own = head["headers"] if cycle.keep_alive else [*head["headers"], CLOSING]
+        headers = [*cycle.default_headers, *own]
+        lines = b"\r\n".join(map(b": ".join, headers))
+        if lines.count(b"\n") != len(headers) - 1 or b"\0" in lines:
             raise RuntimeError("a header of the answer contains a line break")
-        cycle.transport.write(b"%b%b\r\n%b" % (STATUS_LINE[head["status"]], lines, body))
+        cycle.transport.write(b"%b%b\r\n\r\n%b" % (STATUS_LINE[head["status"]], lines, body))
         cycle.message_event.set()
         if not cycle.keep_alive:
             cycle.transport.close()
-        elif self._handover.on_answer is not None and self._handover.exchange is not None:
-            self._handover.on_answer(self._handover.exchange, head["headers"], body)
+        if self._handover.on_answer is not None and self._handover.exchange is not None:
+            self._handover.on_answer(self._handover.exchange, own, body)
         cycle.on_response()
+
+
+def _is_whole(head: Message, message: Message, method: str) -> bool:
+    return head["status"] == HTTPStatus.NOT_MODIFIED or (bool(message.get("body")) and method != "HEAD")
 
 
 def _has_length(message: Message) -> bool:
