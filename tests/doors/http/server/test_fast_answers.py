@@ -1,8 +1,10 @@
 """Cached answers on the fast path: they equal those of the ordinary path, but for what is new each time."""
 
 import json
+import re
 from collections.abc import AsyncIterator
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 import pytest
@@ -135,6 +137,104 @@ async def test_every_kind_of_cached_answer_is_repeated(
     assert (watched.answered, watched.fell_back) == (1, 0)
     assert lasting(hit.fields) == lasting(again.fields)
     assert int(again.fields[b"content-length"]) == len(again.body)
+
+
+async def test_get_fetch_says_how_long_it_may_be_kept(
+    served: Served, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched = Watched(served.fast_path, monkeypatch)
+    line = await served.line()
+    hit, again = await made_and_repeated(line, got(f"/fetch?url={quote(target, safe='')}&cache=true"))
+    assert (watched.answered, watched.fell_back) == (1, 0)
+    assert hit.fields.keys() == again.fields.keys()
+    cache: Cache = served.fast_path.cache
+    now = cache._clock()
+    monkeypatch.setattr(cache, "_clock", lambda: now + 900)
+    older = await line.ask(got(f"/fetch?url={quote(target, safe='')}&cache=true"))
+    assert kept_for(hit) - kept_for(older) in range(900, 960)
+    known = f"If-None-Match: {hit.fields[b'etag'].decode()}"
+    unchanged = [
+        await line.ask(got(f"/fetch?url={quote(target, safe='')}&cache=true", known)) for _ in range(2)
+    ]
+    assert [answer.status for answer in unchanged] == [304, 304]
+    assert watched.answered == 3
+
+
+def got(path: str, *fields: str) -> bytes:
+    head = [f"GET {path} HTTP/1.1", "Host: gossamer.example", f"Authorization: Bearer {ADMIN_KEY}", *fields]
+    return "\r\n".join(head).encode() + b"\r\n\r\n"
+
+
+def kept_for(answer: Answer) -> int:
+    return int(answer.fields[b"cache-control"].removeprefix(b"private, max-age="))
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v2/scrape", {"formats": ["markdown"], "maxAge": 1_000_000}),
+        ("/r/", {}),
+        ("/tavily/extract", {"urls": "{url}"}),
+        ("/md", {"c": "1"}),
+        ("/crawl", {"urls": ["{url}"], "crawler_config": {"cache_mode": "enabled"}}),
+    ],
+)
+async def test_doors_for_other_clients_repeat_what_they_translate(
+    served: Served, target: str, monkeypatch: pytest.MonkeyPatch, path: str, body: dict[str, Any]
+) -> None:
+    watched = Watched(served.fast_path, monkeypatch)
+    line = await served.line()
+    named = json.loads(json.dumps(body).replace("{url}", target))
+    request = posted(path, named if "urls" in named else {"url": target, **named})
+    hit, again = await made_and_repeated(line, request)
+    assert (watched.answered, watched.fell_back) == (1, 0)
+    assert lasting(hit.fields) == lasting(again.fields)
+    assert int(again.fields[b"content-length"]) == len(again.body)
+    assert without_changes(hit) == without_changes(again)
+
+
+def posted(path: str, body: dict[str, Any]) -> bytes:
+    sent = json.dumps(body).encode()
+    head = [
+        f"POST {path} HTTP/1.1",
+        "Host: gossamer.example",
+        f"Authorization: Bearer {ADMIN_KEY}",
+        "Content-Type: application/json",
+        "Accept: application/json",
+        f"Content-Length: {len(sent)}",
+    ]
+    return "\r\n".join(head).encode() + b"\r\n\r\n" + sent
+
+
+def without_changes(answer: Answer) -> bytes:
+    body = re.sub(rb"wl_[a-z0-9_]+", b"", answer.body)
+    return re.sub(rb'"(response_time|server_processing_time_s)":[0-9.e-]+', b"", body)
+
+
+async def test_the_readers_options_in_headers_decide(
+    served: Served, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line = await served.line()
+    plain, text = got(f"/r/{target}"), got(f"/r/{target}", "X-Return-Format: text")
+    whole, _ = await made_and_repeated(line, plain)
+    watched = Watched(served.fast_path, monkeypatch)
+    assert (await line.ask(text)).body != whole.body
+    assert (await line.ask(text)).body != whole.body
+    assert (await line.ask(plain)).body == whole.body
+    traced = got(f"/r/{target}", "X-Request-Id: 7")
+    assert (await line.ask(traced)).body == whole.body
+    assert watched.answered >= 2
+
+
+async def test_pages_that_were_read_together_are_not_repeated(
+    served: Served, fetching_on_each_hot: Fetching, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of them may change alone."""
+    watched = Watched(served.fast_path, monkeypatch)
+    line = await served.line()
+    urls = [fetching_on_each_hot.site.url(say(PAGE)) for _ in range(2)]
+    await made_and_repeated(line, posted("/tavily/extract", {"urls": urls}))
+    assert (watched.answered, watched.fell_back) == (0, 0)
 
 
 async def test_a_page_cannot_choose_what_changes(

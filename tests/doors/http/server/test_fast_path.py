@@ -120,7 +120,7 @@ async def serving(visit: Visit) -> AsyncIterator[Served]:
         for line in served.lines:
             line.writer.close()
         await asyncio.gather(*(line.writer.wait_closed() for line in served.lines), return_exceptions=True)
-        running.should_exit = True
+        running.stop()
         await task
 
 
@@ -175,6 +175,40 @@ async def test_the_second_time_says_the_same(
     assert ordinary.fields[b"x-request-id"] != fast.fields[b"x-request-id"]
     assert left(ordinary, "hits-pro") - left(fast, "hits-pro") == 1
     assert ordinary.fields[b"ratelimit-policy"] == fast.fields[b"ratelimit-policy"]
+
+
+async def test_a_new_connection_for_each_request_is_served_and_closed(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched = Watched(served.fast_path, monkeypatch)
+    answers = []
+    for _ in range(3):
+        line = await served.line()
+        answers.append(await line.ask(asked(ADMIN_KEY, "Connection: close")))
+        assert await line.reader.read() == b""  # closed
+    assert (watched.answered, watched.fell_back) == (2, 0)
+    ordinary, *fast = answers
+    assert {answer.body for answer in answers} == {HTML}
+    assert [lasting(answer.fields) for answer in fast] == [lasting(ordinary.fields)] * 2
+    assert ordinary.fields[b"connection"] == b"close"
+    line = await served.line()
+    kept = [await line.ask(asked()) for _ in range(2)]
+    assert all(b"connection" not in answer.fields for answer in kept)
+
+
+async def test_a_304_is_repeated(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    line = await served.line()
+    known = (await line.ask(asked())).fields[b"etag"].decode()
+    watched = Watched(served.fast_path, monkeypatch)
+    request = asked(ADMIN_KEY, f"If-None-Match: {known}")
+    ordinary, fast = [await line.ask(request) for _ in range(2)]
+    assert (watched.answered, watched.fell_back) == (1, 0)
+    assert ordinary.status == fast.status == 304
+    assert ordinary.body == fast.body == b""
+    assert set(ordinary.fields) == set(fast.fields)
+    assert lasting(ordinary.fields) == lasting(fast.fields)
+    await served.keep(HTML + b"<p>New.")
+    assert (await line.ask(request)).status == 200
 
 
 async def test_it_is_logged_measured_and_counted_like_any_other(served: Served) -> None:
@@ -587,12 +621,37 @@ async def test_a_client_that_leaves_during_its_request_disturbs_no_other(served:
     assert (await line.ask(asked())).status == 200
 
 
-async def test_prepared_answers_are_bounded(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gossamer.doors.http.server.fast_path.MAX_PREPARED", 3)
+async def test_prepared_answers_are_bounded_in_bytes(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gossamer.doors.http.server.fast_path.MAX_PREPARED_BYTES", 3 * 10_000)
     line = await served.line()
     for number in range(6):
         await line.ask(asked(maxAge=1_000 + number))
     watched = Watched(served.fast_path, monkeypatch)
-    for number in (0, 5):
+    for number in range(6):
         await line.ask(asked(maxAge=1_000 + number))
-    assert watched.answered == 1
+    assert 1 <= watched.answered <= 3
+    monkeypatch.setattr("gossamer.doors.http.server.fast_path.MAX_PREPARED_BYTES", 3_000)
+    await line.ask(asked(maxAge=7))  # does not fit at all
+    assert (await line.ask(asked(maxAge=7))).status == 200
+
+
+async def test_more_shapes_than_fit_do_not_push_each_other_out(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Asked for in turns, as by one who reads all pages again, and beside one that is always asked."""
+    monkeypatch.setattr("gossamer.doors.http.server.fast_path.MAX_PREPARED_BYTES", 4 * 10_000)
+    line = await served.line()
+    for number in range(8):
+        await line.ask(asked(maxAge=1_000 + number))
+    watched = Watched(served.fast_path, monkeypatch)
+    for number in range(8 * 4):
+        await line.ask(asked(maxAge=1_000 + number % 8))
+    assert watched.answered >= 8
+    for _ in range(40):  # something new comes to stay
+        await line.ask(asked(maxAge=5))
+        await line.ask(asked(maxAge=1_000))
+    watched = Watched(served.fast_path, monkeypatch)
+    for number in range(8):
+        await line.ask(asked(maxAge=2_000 + number))
+        await line.ask(asked(maxAge=5))
+    assert watched.answered >= 7

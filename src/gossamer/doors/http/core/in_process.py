@@ -82,6 +82,7 @@ class InProcess:
         """What the fast path has counted for the outer request is counted for the first call."""
         counted: Sequence[LimitStatus] = ()
         if self.outer is not None:
+            self.outer.relays += 1
             counted, self.outer.handover.limit_statuses = self.outer.handover.limit_statuses, ()
         return Handover(caller=self.caller, outer=self.outer, resource=self.resource, limit_statuses=counted)
 

@@ -24,7 +24,15 @@ from gossamer.doors.http.core.exchange import Exchange, Headers, new_request_id
 from gossamer.doors.http.core.repeating import GappedBody, RepeatableAnswer, RepeatableRender
 from gossamer.doors.http.layers.clients import Network, subject
 from gossamer.doors.http.layers.limiting import limit_lines
-from gossamer.doors.http.server.request_shape import OF_CONNECTION, PlainRequest, RequestShape, shape_of
+from gossamer.doors.http.server.request_shape import (
+    OF_CONNECTION,
+    PlainRequest,
+    RequestShape,
+    door_of,
+    read_plain,
+    shape_of,
+)
+from gossamer.doors.http.server.sending import CLOSING
 from gossamer.flows.render.serve import RenderService
 from gossamer.flows.tenants.admit import Admission, Caller, key_record
 from gossamer.observe.logs import Log
@@ -37,8 +45,9 @@ from gossamer.state.tenants.activity import Via
 from gossamer.state.tenants.limits import Limits, LimitStatus, tightest
 from gossamer.state.tenants.tenants import key_hash
 
-MAX_PREPARED: Final = 4_096
-MAX_PREPARED_BYTES: Final = 64_000_000  # of their bodies
+MAX_PREPARED_BYTES: Final = 64_000_000
+PREPARED_BYTES: Final = 3_000  # of a prepared answer beside its request, head and body
+KEPT_LONGER: Final = 16  # one of so many new answers, while there is no room for all
 MAX_DOORS: Final = 256
 CHANGING: Final = frozenset(
     {b"date", b"content-length", b"x-request-id", b"x-processing-time", b"x-cache-age"}
@@ -60,6 +69,9 @@ class PreparedAnswer(NamedTuple):
     question: HitQuestion
     head: bytes  # of the answer, without the fields that change
     body: GappedBody
+    has_length: bool  # a 304 has none
+    size: int  # bytes of memory, about
+    closes: bool  # the connection, because its request says so
     log: Callable[[str, float, str], None]  # writes the line, given the request's id, milliseconds and client
 
 
@@ -68,6 +80,7 @@ class FastAnswer(NamedTuple):
 
     head: bytes
     body: bytes
+    closes: bool
 
 
 class Fallback(NamedTuple):
@@ -81,7 +94,13 @@ Done = Callable[[FastAnswer | Fallback], None]
 
 @dataclass(slots=True)
 class HitFastPath:
-    """Prepared answers by the shapes of their requests; the least recently used ones leave first."""
+    """Prepared answers by the shapes of their requests.
+
+    The first to leave is the one that was not used for longest. While there is no room for all, new ones are
+    put there, and move away from it when they are used: more shapes than fit, asked for in turns, would
+    otherwise push each other out before any is used again. Every 16th is kept longer, so that what is asked
+    for changes what is kept.
+    """
 
     hot: Hot
     render_service: RenderService
@@ -93,7 +112,8 @@ class HitFastPath:
     trusted_proxies: tuple[Network, ...] | str = ()
     _deciding: dict[bytes, frozenset[bytes]] = field(default_factory=dict)  # fields that decide, by door
     _prepared: OrderedDict[RequestShape, PreparedAnswer] = field(default_factory=OrderedDict)
-    _bytes: int = 0  # of the bodies
+    _bytes: int = 0  # of them
+    _crowded: int = 0  # answers that were prepared while there was no room for all
     _lookups: set[asyncio.Task[None]] = field(default_factory=set)  # of keys that Hot has forgotten
 
     def find(self, request: PlainRequest) -> tuple[RequestShape, PreparedAnswer] | None:
@@ -107,18 +127,35 @@ class HitFastPath:
         self._prepared.move_to_end(shape)
         return shape, prepared
 
-    def prepare(self, request: PlainRequest, exchange: Exchange, headers: Headers, body: bytes) -> None:
+    def has_door(self, data: bytes) -> bool:
+        """Whether any answer is prepared where this request goes, which is cheap to tell."""
+        door = door_of(data)
+        return door is None or door in self._deciding
+
+    def prepare(self, data: bytes, exchange: Exchange, headers: Headers, body: bytes) -> None:
         """Keep what the ordinary path has just answered, if it was a page from the hot tier."""
         if exchange.repeatable is None or exchange.header(b"idempotency-key") is not None:
+            return
+        request = read_plain(data)
+        if request is None:
             return
         if (exchange.relayed or exchange).caller.via is not Via.KEY:  # a session may end at any moment
             return
         shape = shape_of(request, self._decide_by(request.door, exchange.deciding))
         self.discard(shape)
-        self._prepared[shape] = self._prepare(exchange, exchange.repeatable, headers, body)
-        self._bytes += len(body)
-        while len(self._prepared) > MAX_PREPARED or self._bytes > MAX_PREPARED_BYTES:
+        self._keep(shape, self._prepare(exchange, exchange.repeatable, headers, body, len(data)))
+
+    def _keep(self, shape: RequestShape, prepared: PreparedAnswer) -> None:
+        if prepared.size > MAX_PREPARED_BYTES:
+            return
+        is_crowded = self._bytes + prepared.size > MAX_PREPARED_BYTES
+        while self._bytes + prepared.size > MAX_PREPARED_BYTES:
             self.discard(next(iter(self._prepared)))
+        self._prepared[shape] = prepared
+        self._bytes += prepared.size
+        if is_crowded:
+            self._crowded += 1
+            self._prepared.move_to_end(shape, last=self._crowded % KEPT_LONGER == 0)
 
     def _decide_by(self, door: bytes, read: Set[bytes]) -> frozenset[bytes]:
         """All fields that were read for any answer of this door. More than an answer needs do no harm."""
@@ -132,7 +169,7 @@ class HitFastPath:
     def discard(self, shape: RequestShape) -> None:
         prepared = self._prepared.pop(shape, None)
         if prepared is not None:
-            self._bytes -= len(prepared.body)
+            self._bytes -= prepared.size
 
     def _prepare(
         self,
@@ -140,6 +177,7 @@ class HitFastPath:
         repeatable: RepeatableRender | RepeatableAnswer,
         headers: Headers,
         body: bytes,
+        request_bytes: int,
     ) -> PreparedAnswer:
         if isinstance(repeatable, RepeatableRender):
             page, start, gapped = hot_name(repeatable.page.name), EDITION_BYTES, GappedBody([body])
@@ -149,7 +187,11 @@ class HitFastPath:
         admitted = exchange.relayed or exchange
         limits = [(status.policy.name, status.subject) for status in admitted.limit_statuses]
         secret_hash = key_hash(admitted.secret)
-        lasting = [b"%b: %b\r\n" % header for header in headers if header[0] not in CHANGING]
+        changing = CHANGING
+        if isinstance(repeatable, RepeatableAnswer) and repeatable.shows_lifetime:
+            changing |= {b"cache-control"}
+        lasting = [b"%b: %b\r\n" % header for header in headers if header[0] not in changing]
+        head = b"".join([STATUS_LINE[exchange.status], *lasting])
         return PreparedAnswer(
             method=exchange.method,
             endpoint=exchange.endpoint,
@@ -160,8 +202,11 @@ class HitFastPath:
             is_bare=exchange.dialect is not None and not exchange.dialect.adds_headers,
             repeatable=repeatable,
             question=self.hot.hit_question(self.limits.windows(limits), key_record(secret_hash), page, start),
-            head=b"".join([STATUS_LINE[exchange.status], *lasting]),
+            head=head,
             body=gapped,
+            has_length=any(name == b"content-length" for name, _ in headers),
+            size=PREPARED_BYTES + request_bytes + len(head) + len(body),
+            closes=CLOSING in headers,
             log=self.log.requests(
                 endpoint=exchange.path,
                 method=exchange.method,
@@ -256,10 +301,14 @@ class _Attempt:
             if repeatable.page.on_answer is not None:
                 repeatable.page.on_answer(seconds * 1000)
         else:
-            body, own = prepared.body.fill(request_id, age, repeatable.new_boundary), b""
-        head = prepared.head + b"content-length: %d\r\n" % len(body)
+            body, own = prepared.body.fill(request_id, age, seconds, repeatable.new_boundary), b""
+        head = prepared.head
+        if prepared.has_length:
+            head += b"content-length: %d\r\n" % len(body)
+        if isinstance(repeatable, RepeatableAnswer) and repeatable.shows_lifetime:
+            head += b"cache-control: %b\r\n" % repeatable.lifetime(age)
         if not prepared.is_bare:
             head += b"x-request-id: %b\r\n" % request_id.encode()
             head += b"x-processing-time: %d\r\n%b" % (round(seconds * 1000), own)
             head += limit_lines(tightest(statuses), statuses)
-        return FastAnswer(head, body)
+        return FastAnswer(head, body, prepared.closes)

@@ -11,7 +11,6 @@ from gossamer.doors.http.server.fast_path import Fallback, FastAnswer, HitFastPa
 from gossamer.doors.http.server.protocol import Protocol
 from gossamer.doors.http.server.request_shape import (
     MAX_REQUEST_BYTES,
-    PlainRequest,
     RequestShape,
     awaits_body,
     read_plain,
@@ -34,7 +33,6 @@ class FastPathProtocol(Protocol):
         self._head = b""  # of a plain request whose body is awaited
         self._body_timer: asyncio.TimerHandle | None = None
         self._shut_down_later = False  # when that request has been answered
-        self._idle_since = 0.0  # when the last answer of the fast path was written
 
     def data_received(self, data: bytes) -> None:
         if self._on_fast_path:
@@ -43,28 +41,29 @@ class FastPathProtocol(Protocol):
             return
         if self._head:
             data = self._take_head() + data
-        request = self._plain_request(data)
-        if request is None:
-            self._take_ordinary_path(data, None)
+        if not self._is_alone(data):
+            self._take_ordinary_path(data)
+        elif data.startswith(b"GET ") and not self._fast_path.has_door(data):
+            self._take_ordinary_path(data, may_repeat=True)
+        elif (request := read_plain(data)) is None:
+            self._take_ordinary_path(data)
         elif awaits_body(request):
             self._head = data
             self._body_timer = self.loop.call_later(REST_SECONDS, self._stop_waiting)
         elif (found := self._fast_path.find(request)) is None:
-            self._take_ordinary_path(data, request)
+            self._take_ordinary_path(data, may_repeat=True)
         else:
             self._on_fast_path = True
             self._unwatch()  # the first request of the connection has come
             shape, prepared = found
-            done = partial(self._end_fast_path, data, request, shape)
+            done = partial(self._end_fast_path, data, shape)
             self._fast_path.answer(prepared, self.client[0] if self.client else "", request, done)
 
-    def _plain_request(self, data: bytes) -> PlainRequest | None:
-        """A plain request that is the only one under way."""
+    def _is_alone(self, data: bytes) -> bool:
+        """Whether these bytes may be a whole request, and no other one is under way."""
         if len(data) > MAX_REQUEST_BYTES or not self._between or not self._idle() or self._unparsed:
-            return None
-        if self.flow.write_paused or self._refused or self._stopping.has_begun or not self.client:
-            return None
-        return read_plain(data)
+            return False
+        return not (self.flow.write_paused or self._refused or self._stopping.has_begun or not self.client)
 
     def _take_head(self) -> bytes:
         head, self._head = self._head, b""
@@ -77,25 +76,23 @@ class FastPathProtocol(Protocol):
         """The body does not come at once: the parser waits for it, within its own deadlines."""
         head = self._take_head()
         if head and not self.transport.is_closing():
-            self._take_ordinary_path(head, None)
+            self._take_ordinary_path(head)
 
-    def _take_ordinary_path(self, data: bytes, request: PlainRequest | None) -> None:
+    def _take_ordinary_path(self, data: bytes, *, may_repeat: bool = False) -> None:
         """Parse, and run the layers. A request that was plain and alone may take the fast path next time."""
         self._begun = 0
         super().data_received(data)
-        if request is not None and self._begun == 1 and self._between and self.handover is not None:
-            self.handover.on_answer = partial(self._fast_path.prepare, request)
+        if may_repeat and self._begun == 1 and self._between and self.handover is not None:
+            self.handover.on_answer = partial(self._fast_path.prepare, data)
 
-    def _end_fast_path(
-        self, data: bytes, request: PlainRequest, shape: RequestShape, answer: FastAnswer | Fallback
-    ) -> None:
+    def _end_fast_path(self, data: bytes, shape: RequestShape, answer: FastAnswer | Fallback) -> None:
         if isinstance(answer, FastAnswer):
             self._writes.add(self, answer)
             return
         self._on_fast_path = False
         self._fast_path.discard(shape)
         if not self.transport.is_closing():
-            self._take_ordinary_path(data, request)
+            self._take_ordinary_path(data, may_repeat=True)
             if self.handover is not None:
                 self.handover.limit_statuses = answer.statuses
             self._read_held()
@@ -105,27 +102,16 @@ class FastPathProtocol(Protocol):
         self._on_fast_path = False
         if not self.transport.is_closing():
             self.transport.writelines((b"%b%b\r\n" % (answer.head, fields), answer.body))
-            self._become_idle()
+            self.server_state.total_requests += 1
+            if answer.closes:
+                self.transport.close()
+                return
+            self.flow.resume_reading()
+            self._rest()
             self._read_held()
 
-    def _become_idle(self) -> None:
-        """Do what uvicorn does after an answer, without a new timer each time: the timer goes off, and is set
-        again if there was an answer since."""
-        self.server_state.total_requests += 1
-        self.flow.resume_reading()
-        self._idle_since = self.loop.time()
-        if self.timeout_keep_alive_task is None:
-            self._set_idle_timer(self.timeout_keep_alive)
-
-    def _set_idle_timer(self, seconds: float) -> None:
-        self.timeout_keep_alive_task = self.loop.call_later(seconds, self.timeout_keep_alive_handler)
-
-    def timeout_keep_alive_handler(self) -> None:
-        left = self._idle_since + self.timeout_keep_alive - self.loop.time()
-        if self._on_fast_path or left > 0:
-            self._set_idle_timer(self.timeout_keep_alive if self._on_fast_path else left)
-        else:
-            super().timeout_keep_alive_handler()
+    def _is_resting(self) -> bool:
+        return not self._on_fast_path and super()._is_resting()
 
     def _read_held(self) -> None:
         if self._shut_down_later:

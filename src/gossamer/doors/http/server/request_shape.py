@@ -21,7 +21,8 @@ OF_CONNECTION: Final = frozenset(
 )
 _ON_REQUEST: Final = frozenset({b"expect", b"transfer-encoding", b"upgrade"})
 _FIELD: Final = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]++:[\t -~\x80-\xff]*+\r\n"
-_HEAD: Final = re.compile(rb"([A-Z]+ /[^/? ]*)[!-~]* HTTP/1\.1\r\n(?:%b){1,%d}+\r\n" % (_FIELD, MAX_FIELDS))
+_DOOR: Final = re.compile(rb"[A-Z]+ /[^/? ]*")
+_HEAD: Final = re.compile(rb"(%b)[!-~]* HTTP/1\.1\r\n(?:%b){1,%d}+\r\n" % (_DOOR.pattern, _FIELD, MAX_FIELDS))
 
 
 class PlainRequest(NamedTuple):
@@ -40,6 +41,11 @@ class RequestShape(NamedTuple):
     line: bytes
     fields: tuple[bytes, ...]  # the lines of those that decide, in the order in which they were sent
     body: bytes
+
+
+def door_of(data: bytes) -> bytes | None:
+    door = _DOOR.match(data)
+    return door and door[0]
 
 
 def read_plain(data: bytes) -> PlainRequest | None:

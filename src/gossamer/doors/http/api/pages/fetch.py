@@ -12,7 +12,7 @@ from gossamer.doors.http.api.pages.caching import CacheQuery, through_cache
 from gossamer.doors.http.api.pages.get_fetch_query import GetFetchQuery
 from gossamer.doors.http.core.exchange import Exchange, answer_by_pieces
 from gossamer.doors.http.core.negotiation import is_known
-from gossamer.doors.http.core.repeating import RepeatableAnswer
+from gossamer.doors.http.core.repeating import RepeatableAnswer, private_for
 from gossamer.doors.http.core.routing import Handler, Other, Peek, Price, Route
 from gossamer.doors.http.layers.limiting import within_limits
 from gossamer.flows.pages.caching import Caching
@@ -78,11 +78,14 @@ class FetchEndpoints:
         boundary = self._reader.boundary()
         shown = ReadReply(read, part).to_answer(request, exchange.request_id, boundary, self._reader.clock())
         if isinstance(exchange.repeatable, RepeatableAnswer):
-            exchange.repeatable.boundary = boundary
-            exchange.repeatable.new_boundary = self._reader.boundary
+            exchange.repeatable = replace(
+                exchange.repeatable,
+                boundary=boundary,
+                new_boundary=self._reader.boundary,
+                shows_lifetime=exchange.method != "POST",
+            )
         headers = {"X-Cache-Status": status}
         if exchange.method != "POST":
-            exchange.repeatable = None  # its Cache-Control changes
             headers |= _kept(part, self._reader.clock(), bare=bare)
             if is_known(exchange.header(b"if-none-match"), headers.get("ETag", "")):
                 return Response(status_code=304, headers=headers)
@@ -224,13 +227,11 @@ def _wants_markdown(exchange: Exchange) -> bool:
 
 
 def _kept(part: CachePart, now: float, *, bare: bool) -> dict[str, str]:
-    """How long whoever asked may keep the answer: as long as our cache does."""
     varies = {"Vary": "Accept, Authorization"}
     if part.since is None or part.until is None:
         return varies
     tag = digest(f"{part.key} {part.since} {bare}")[:16]
-    seconds = max(0, int(part.until - now))
-    return varies | {"Cache-Control": f"private, max-age={seconds}", "ETag": f'W/"{tag}"'}
+    return varies | {"Cache-Control": private_for(part.until - now), "ETag": f'W/"{tag}"'}
 
 
 def _bare(shown: FetchAnswer, headers: dict[str, str]) -> Response:

@@ -61,6 +61,7 @@ class Crawl4aiDoor:
         api = self.relay.acting_for(exchange)
         results = await exchange.unless_gone(_collect(api, body.urls, config))
         seconds = round(perf_counter() - started, 3)
+        exchange.repeat_relayed("server_processing_time_s")
         return answer({"success": True, "results": results, "server_processing_time_s": seconds})
 
     async def stream(self, exchange: Exchange, body: Crawl4aiRequest) -> Response:
@@ -97,6 +98,7 @@ class Crawl4aiDoor:
             raise validation_error("The filter llm is not supported.", hint="Use raw or fit.")
         asked = {"mainContent": body.f != "raw", "render": "auto", "cache": body.c not in (None, "", "0")}
         page = await self._fetch(exchange, body.url, asked)
+        exchange.repeat_relayed()
         shown = {"url": body.url, "filter": body.f, "query": body.q, "cache": body.c}
         return answer({**shown, "markdown": page["content"], "success": True})
 

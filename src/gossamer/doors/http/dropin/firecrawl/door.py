@@ -62,6 +62,7 @@ class FirecrawlDoor:
     async def scrape(self, exchange: Exchange, body: ScrapeBody) -> Response:
         wishes = PageWishes.of(body)
         shown = await exchange.unless_gone(scrape(self.api(exchange), body.url, wishes))
+        exchange.repeat_relayed()
         return answer(succeed({"data": shown}))
 
     async def map_site(self, exchange: Exchange, body: MapBody) -> Response:

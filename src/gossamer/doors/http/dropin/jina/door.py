@@ -51,7 +51,9 @@ class JinaDoor:
         if liked == EVENTS:
             return Streaming(_events(reading), media_type=EVENTS)
         await exchange.body()
-        return _show(await exchange.unless_gone(reading()), options, liked)
+        shown = _show(await exchange.unless_gone(reading()), options, liked)
+        exchange.repeat_relayed()
+        return shown
 
     async def search_pages(self, exchange: Exchange, words: str = "") -> Response:
         options = await read_options(exchange)

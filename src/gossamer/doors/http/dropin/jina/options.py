@@ -1,5 +1,6 @@
 """What a caller of the reader asks for: by headers, and in a POST also by the body."""
 
+import re
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -164,6 +165,7 @@ def _from_headers(exchange: Exchange) -> dict[str, Any]:
             name = words[1] + "".join(word.capitalize() for word in words[2:])
             value = raw_value.decode("latin-1").strip()
             found[name] = (*found.get(name, ()), value) if name == "setCookie" else value
+    exchange.deciding |= _FIELDS
     return found
 
 
@@ -183,3 +185,7 @@ async def _from_body(exchange: Exchange) -> dict[str, Any]:
 
 
 _KNOWN: Final = frozenset(ReaderOptions.__struct_encode_fields__)
+_FIELDS: Final = frozenset(
+    b"x-" + re.sub("[A-Z]", lambda capital: f"-{capital[0].lower()}", name).encode()
+    for name in _KNOWN | _ALIASES.keys() | {"num"}
+)

@@ -64,8 +64,8 @@ class PageForRobots:
             body = self._encode(zipped=zipped)
         else:
             body = await asyncio.to_thread(self._encode, zipped=zipped)
-        if self.is_rendered and exchange.relayed is not None:
-            exchange.repeatable = exchange.relayed.repeatable
+        if self.is_rendered:
+            exchange.repeat_relayed()
         return Response(body, self.status, {**headers, "content-type": self.content_type})
 
     def _encode(self, *, zipped: bool) -> bytes:

@@ -109,6 +109,7 @@ class TavilyDoor:
 
 def _answer(shown: dict[str, Any], started: float, exchange: Exchange) -> Response:
     seconds = round(perf_counter() - started, 2)
+    exchange.repeat_relayed("response_time")
     return answer({**shown, "response_time": seconds, "request_id": exchange.request_id})
 
 
