@@ -24,7 +24,9 @@ from bench.table import Machine, save, table, this_machine
 
 PAGE: Final = b'{"text":"' + b"Orb weavers. " * 1_500 + b'"}\n'  # 20 kB
 PACKAGES: Final = ("fastapi", "aiohttp", "httpx", "redis[hiredis]", "pydantic-settings", "uvloop")
+GLIDE_PACKAGES: Final = ("valkey-glide", "uvloop")
 OWN, PEERS = "bench.contenders.own_components", "bench.contenders.peer_components"
+GLIDE: Final = "bench.contenders.glide_client"
 LOAD_SETTINGS: Final = """import time; started = time.process_time()
 from gossamer.settings.settings import Settings
 Settings.load({"GOSSAMER_PORT": "80"})
@@ -62,22 +64,25 @@ def main() -> None:
     machine, cores = this_machine(), servers.share_cores()
     with TemporaryDirectory(prefix="gossamer-bench-") as scratch, ExitStack() as stack:
         try:
-            peers = str(python_with(*PACKAGES))
+            peers, glide = str(python_with(*PACKAGES)), str(python_with(*GLIDE_PACKAGES))
         except PeerError as error:
             sys.exit(f"bench: the peers cannot be installed: {error}")
-        contenders = start(stack, Path(scratch), cores, peers, options.calls)
+        contenders = start(stack, Path(scratch), cores, peers, glide, options.calls)
         rows = measure(contenders, options.rounds, cores)
     text = report(machine, rows, options)
     print(text)
     save("components", machine, text, {"rounds": options.rounds, "rows": [asdict(row) for row in rows]})
 
 
-def start(stack: ExitStack, scratch: Path, cores: Cores, peers: str, calls: int) -> list[Contender]:
+def start(
+    stack: ExitStack, scratch: Path, cores: Cores, peers: str, glide: str, calls: int
+) -> list[Contender]:
     from gossamer.settings.settings import declarations
 
     page = stack.enter_context(servers.nginx(scratch, PAGE, cores=cores.load)).address
     valkey = stack.enter_context(servers.valkey())
     ours, theirs, count = (sys.executable, "-m", OWN), (peers, "-m", PEERS), str(calls)
+    glides = (glide, "-m", GLIDE)
     http = "HTTP client: a page of 20 kB"
     read, script = "Redis client: a read", "Redis client: a script"
     route, settings = "HTTP layers: GET /api/me", "Settings: import and load"
@@ -88,8 +93,10 @@ def start(stack: ExitStack, scratch: Path, cores: Cores, peers: str, calls: int)
         Contender(http, "httpx", (*theirs, "httpx", page, count)),
         Contender(read, "Gossamer", (*ours, "read", valkey, count)),
         Contender(read, "redis-py", (*theirs, "redis-read", valkey, count)),
+        Contender(read, "valkey-glide", (*glides, "read", valkey, count)),
         Contender(script, "Gossamer", (*ours, "script", valkey, count)),
         Contender(script, "redis-py", (*theirs, "redis-script", valkey, count)),
+        Contender(script, "valkey-glide", (*glides, "script", valkey, count)),
         Contender(route, "Gossamer, all layers", (*ours, "route", "", count)),
         Contender(route, "FastAPI, key only", (*theirs, "fastapi", "", count)),
         Contender(route, "FastAPI, four layers", (*theirs, "fastapi-layers", "", count)),

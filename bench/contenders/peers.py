@@ -22,12 +22,13 @@ def python_with(package: str, *more: str) -> Path:
     the newest next time."""
     home = KEPT / package
     python = home / "bin" / "python"
-    if not (home / "installed").exists():
+    mark, wanted = home / "installed", "\n".join((package, *more))
+    if not mark.exists() or mark.read_text() != wanted:
         print(f"installing {package} into {home.relative_to(ROOT)}", file=sys.stderr, flush=True)
         shutil.rmtree(home, ignore_errors=True)
         _run([sys.executable, "-m", "venv", str(home)])
         _install((package, *more), python)
-        (home / "installed").touch()
+        mark.write_text(wanted)
     return python
 
 

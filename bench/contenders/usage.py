@@ -14,7 +14,12 @@ GONE: Final = (FileNotFoundError, ProcessLookupError)
 
 def cpu_seconds(pid: int) -> float:
     """Of the processor, in user and kernel mode, by the living and by children that have ended."""
-    return sum(sum(map(int, _stat(one)[11:15])) for one in _family(pid)) * TICK
+    return sum(cpu_by_process(pid).values())
+
+
+def cpu_by_process(pid: int) -> dict[int, float]:
+    """The same by each of the living, with the children of its own that have ended."""
+    return {one: sum(map(int, _stat(one)[11:15])) * TICK for one in _family(pid)}
 
 
 def peak_bytes(pid: int) -> int:

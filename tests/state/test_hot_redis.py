@@ -9,11 +9,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import pytest
-from tests.servers.questions import asked
+from tests.servers.questions import of_each_kind
 from tests.servers.valkey import PATIENCE, Valkey
 
 from gossamer.problems import Unavailable
-from gossamer.state.kv.hot import Hot, Window
+from gossamer.state.kv.hot import Window
 from gossamer.state.kv.hot_redis import RedisHot
 from gossamer.state.kv.resp import RespClient
 from gossamer.state.kv.resp_address import Address
@@ -51,30 +51,6 @@ async def eventually(act: Callable[[], Awaitable[Any]]) -> Any:
                 return await act()
             except Unavailable:
                 await asyncio.sleep(0.02)
-
-
-async def of_each_kind(hot: Hot) -> None:
-    """One use of every method; all of them work."""
-    await hot.ping()
-    assert await hot.put("k", b"v", FOREVER)
-    assert await hot.get("k") == b"v"
-    assert await hot.drop("k") == 1
-    window = Window(f"w{next(numbers)}", 1, 60)
-    (tally,) = await hot.take([window])
-    assert tally.allowed
-    await hot.give_back(window, tally.stamp)
-    facts = await asked(hot.hit_question([window], "k", "p", 8))
-    assert facts.tallies[0].allowed
-    released = await hot.claim(f"job{next(numbers)}", FOREVER)
-    assert await hot.renew(released, FOREVER)
-    await hot.release(released)
-    claim = await hot.claim(f"job{next(numbers)}", FOREVER)
-    assert await hot.settle(claim, b"v", FOREVER)
-    await hot.wait(claim.key, FOREVER)
-    await hot.keep_page("p", b"body")
-    assert await hot.page("p") == b"body"
-    assert await hot.pages() == (1, 4)
-    assert await hot.drop_page("p")
 
 
 CHILD = """

@@ -84,6 +84,23 @@ async def eventually(act: Callable[[], Awaitable[Any]]) -> Any:
         ("valkey://[::1]:7000/1", Address("::1", 7000, database=1)),
         ("rediss://cache", Address("cache", tls=True)),
         ("valkeys://cache", Address("cache", tls=True)),
+        (
+            "redis+sentinel://a,b:7000/main",
+            Address(sentinels=(("a", 26379), ("b", 7000)), primary_name="main"),
+        ),
+        (
+            "rediss+sentinel://ann:secret@[::1]/main/3",
+            Address(
+                tls=True,
+                username="ann",
+                password="secret",
+                database=3,
+                sentinels=(("::1", 26379),),
+                primary_name="main",
+            ),
+        ),
+        ("redis+cluster://a:1,b", Address(cluster=(("a", 1), ("b", 6379)))),
+        ("valkeys+cluster://a", Address(tls=True, cluster=(("a", 6379),))),
         ("redis://:secret@cache", Address("cache", password="secret")),
         ("redis://ann:p%40ss%2F@cache", Address("cache", username="ann", password="p@ss/")),
         ("unix:///run/valkey.sock", Address(path="/run/valkey.sock")),
@@ -96,7 +113,8 @@ def test_an_address_is_read_from_its_url(url: str, address: Address) -> None:
 
 @pytest.mark.parametrize(
     "url",
-    ["", "cache:6379", "http://cache", "unix://", "redis://cache/x", "redis://cache:port", "redis://:pa/ss@cache"],
+    ["", "cache:6379", "http://cache", "unix://", "redis://cache/x", "redis://cache:port", "redis://:pa/ss@cache",
+     "redis://a,b", "redis+sentinel://cache", "redis+other://cache", "http+cluster://cache"],
 )  # fmt: skip
 def test_a_bad_url_is_refused_without_quoting_it(url: str) -> None:
     with pytest.raises(ValueError, match="must look like") as refusal:

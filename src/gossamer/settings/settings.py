@@ -156,7 +156,7 @@ class Settings:
     public_url: str = setting("http://{host}:{port}", "Public address of this server; links and problem types begin with it", parse=base, derive=_public_url)
     data_dir: Path = setting("~/.local/share/gossamer", "Folder for the embedded database and files; XDG_DATA_HOME moves the default", parse=path, derive=_data_dir)
     database_url: str = setting("sqlite:///{data_dir}/gossamer.db", "SQLite file or PostgreSQL server", parse=store("sqlite", "postgresql", "postgres"), derive=_database_url)
-    redis_url: str = setting("", "Redis or Valkey server; empty or memory:// keeps hot data in the process", parse=store("redis", "rediss", "memory"))
+    redis_url: str = setting("", "Redis or Valkey server; also rediss:// (TLS), redis+sentinel://host,host/name and redis+cluster://host,host; empty or memory:// keeps hot data in the process", parse=store("redis", "rediss", "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster", "memory"))
     blobs_url: str = setting("file://{data_dir}/blobs", "Folder or S3-compatible bucket for page bodies", parse=store("file", "s3"), derive=_blobs_url)
 
     backup_url: str = setting("", "Folder or S3-compatible bucket for backups, where gossamer backup names none", parse=store("file", "s3"))

@@ -8,8 +8,8 @@
     {prefix}:fence:{key}                the newest edition of a page that was dropped
 
 Atomic steps are Lua scripts (`lua/`), and the clock is the server's. The server should run without eviction:
-our own index trims the pages, so that they never push out anything else. It must be one primary, not a
-cluster, because the scripts touch several keys.
+our own index trims the pages, so that they never push out anything else. In a cluster the prefix stands in
+braces: the scripts touch several keys, so all of them live in one slot.
 """
 
 import asyncio
@@ -46,7 +46,10 @@ class RedisHot:
         *,
         deadline: float = DEADLINE,
     ) -> None:
-        self._client = RespClient(Address.parse(url), deadline=deadline)
+        address = Address.parse(url)
+        self._client = RespClient(address, tag=prefix, deadline=deadline)
+        if address.cluster:
+            prefix = f"{{{prefix}}}"
         self._prefix = prefix
         self._max_pages = max_pages
         self._max_page_bytes = max_page_bytes

@@ -1,6 +1,7 @@
 """A small client for Redis and Valkey: RESP3 on one connection that every coroutine shares.
 
-    Client        what callers hold: connects at first use, and again by itself when the connection is lost
+    Client        what callers hold: connects at first use, and again by itself when the connection is lost,
+    │             each time to the server that is the primary then (`resp_primary`)
     └── Connection    one connection's life: commands out in batches, replies back in their order
 
 Commands made in one turn of the event loop leave in one write. A reply belongs to the oldest command without
@@ -25,6 +26,7 @@ import hiredis
 
 from gossamer.problems import Unavailable
 from gossamer.state.kv.resp_address import Address, Part
+from gossamer.state.kv.resp_primary import check_mode, find_primary, unless_refused
 
 Listener = Callable[[bytes | None], None]  # None: messages may have been missed
 
@@ -38,7 +40,10 @@ OLDEST_SERVER: Final = 7  # `SET … NX GET` came with Redis 7
 # Error codes that speak of the server's condition, not of the command.
 CONDITIONS: Final = frozenset(
     {"LOADING", "READONLY", "MASTERDOWN", "OOM", "BUSY", "MISCONF", "NOREPLICAS", "NOAUTH", "CLUSTERDOWN"}
+    | {"MOVED", "ASK", "TRYAGAIN"}
 )
+# Those after which another server may be the primary. A new connection leads to it.
+ELSEWHERE: Final = {"READONLY": "it became a replica", "MOVED": "our slot went to another node"}
 NOTHING: Final = object()
 
 
@@ -169,9 +174,8 @@ class RespConnection(asyncio.Protocol):
 
     def _refusal(self, text: str) -> Exception:
         code = text.partition(" ")[0]
-        if code == "READONLY":
-            # A replica now. A new connection may lead to the server that took over.
-            self._loop.call_soon(self.end, "it became a replica")
+        if code in ELSEWHERE:
+            self._loop.call_soon(self.end, ELSEWHERE[code])
         return Unavailable("cache", f"it says {code}") if code in CONDITIONS else ServerError(text)
 
     # One timer watches the oldest outstanding command, instead of one for each.
@@ -195,9 +199,16 @@ class RespConnection(asyncio.Protocol):
 
 class RespClient:
     def __init__(
-        self, address: Address, *, deadline: float = DEADLINE, max_outstanding: int = MAX_OUTSTANDING
+        self,
+        address: Address,
+        *,
+        tag: str = "",
+        deadline: float = DEADLINE,
+        max_outstanding: int = MAX_OUTSTANDING,
     ) -> None:
+        """In a cluster, `tag` is what all keys carry in braces: it names their slot."""
         self._address = address
+        self._tag = tag
         self._deadline = deadline
         self._max_outstanding = max_outstanding
         self._connection: RespConnection | None = None
@@ -316,8 +327,9 @@ class RespClient:
             await asyncio.sleep(PAUSES[min(failures, len(PAUSES) - 1)])
 
     async def _connect(self) -> RespConnection:
+        address = await find_primary(self._address, self._tag, self._ask_server, self._deadline)
         async with asyncio.timeout(self._deadline):
-            connection = await self._dial()
+            connection = await self._dial(address)
             try:
                 await self._greet(connection)
             except BaseException:
@@ -325,8 +337,16 @@ class RespClient:
                 raise
             return connection
 
-    async def _dial(self) -> RespConnection:
-        loop, address = asyncio.get_running_loop(), self._address
+    async def _ask_server(self, address: Address, commands: Sequence[tuple[Part, ...]]) -> list[Any]:
+        connection = await self._dial(address)
+        try:
+            sent = [connection.send(pack(*command)) for command in (address.hello(), *commands)]
+            return await asyncio.gather(*sent, return_exceptions=True)
+        finally:
+            connection.end("asked")
+
+    async def _dial(self, address: Address) -> RespConnection:
+        loop = asyncio.get_running_loop()
 
         def connection() -> RespConnection:
             return RespConnection(loop, self._deadline, self._hear)
@@ -339,7 +359,10 @@ class RespClient:
     async def _greet(self, connection: RespConnection) -> None:
         greeting = [connection.send(pack(*command)) for command in self._address.greeting()]
         channels = [connection.send(pack("SUBSCRIBE", channel)) for channel in self._listeners]
-        hello, *_ = await asyncio.gather(*greeting, *channels)
+        hello, *others = await asyncio.gather(*greeting, *channels, return_exceptions=True)
+        if isinstance(hello, dict):
+            check_mode(hello, self._address)
+        unless_refused([hello, *others])
         version = hello[b"version"].decode() if isinstance(hello, dict) else "0"
         if int(version.partition(".")[0]) < OLDEST_SERVER:
             raise Unavailable("cache", f"it is older than version {OLDEST_SERVER}")
