@@ -8,6 +8,7 @@ import argparse
 import math
 import os
 import random
+import re
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -147,7 +148,7 @@ def main() -> None:
     machine = this_machine()
     with TemporaryDirectory(prefix="gossamer-bench-") as scratch, ExitStack() as stack:
         if options.slow:
-            measure_slow(stack, Path(scratch), machine)
+            measure_slow(stack, Path(scratch), machine, options.only)
             return
         apps = site.build(Path(scratch) / "site")
         origin = stack.enter_context(site.serving(apps.root))
@@ -155,19 +156,22 @@ def main() -> None:
         random.Random(SHUFFLE_SEED).shuffle(paths)
         urls = [f"{origin.address}/{path}" for path in paths]
         whole = look(Path(scratch), urls)
-        contenders, missing = start(stack, Path(scratch))
+        contenders, missing = start(stack, Path(scratch), options.only)
         rows = [
             row for at_once in CONCURRENCIES for row in measure(contenders, urls, whole, at_once, options)
         ]
     text = report(machine, rows, paths, missing, options)
     print(text)
-    save("render", machine, text, document(rows, paths, missing, options))
+    if not options.only:
+        save("render", machine, text, document(rows, paths, missing, options))
 
 
-def measure_slow(stack: ExitStack, scratch: Path, machine: Machine) -> None:
-    contenders, _ = start(stack, scratch)
+def measure_slow(stack: ExitStack, scratch: Path, machine: Machine, only: str) -> None:
+    contenders, _ = start(stack, scratch, only)
     results = render_slow.measure(stack, scratch, [(one.worker, one.folder) for one in contenders])
-    print(render_slow.save_results(machine, results))
+    print(render_slow.report(machine, results))
+    if not only:
+        render_slow.save_results(machine, results)
 
 
 def look(scratch: Path, urls: Sequence[str]) -> list[Words]:
@@ -184,8 +188,8 @@ def look(scratch: Path, urls: Sequence[str]) -> list[Words]:
     return [lasting(looks) for looks in zip(*found, strict=True)]
 
 
-def start(stack: ExitStack, scratch: Path) -> tuple[list[Contender], list[str]]:
-    """The contenders, and why others are missing."""
+def start(stack: ExitStack, scratch: Path, only: str) -> tuple[list[Contender], list[str]]:
+    """The contenders, ours and those whose names match `only`, and why others are missing."""
     module = [sys.executable, "-m"]
     contenders: list[Contender] = []
     missing: list[str] = []
@@ -196,13 +200,16 @@ def start(stack: ExitStack, scratch: Path) -> tuple[list[Contender], list[str]]:
         worker = stack.enter_context(working(name, command, folder=folder, environment=environment))
         contenders.append(Contender(worker, folder))
 
+    def wanted(name: str) -> bool:
+        return re.search(only, name, re.IGNORECASE) is not None
+
     for binary, with_ in ((CHROMIUM, "Chromium"), (HEADLESS_SHELL, "headless shell")):
         try:
-            package = str(npm.installed("prerender", PRERENDER))
-            prerender = [*module, "bench.contenders.prerender", package, _binary(binary)]
-            enter("prerender {version}, " + with_, prerender, {})
-            playwright = [str(python_with("playwright")), "-m", PLAYWRIGHT, _binary(binary)]
-            enter("Playwright {version}, " + with_, playwright, {})
+            if wanted(name := f"prerender {{version}}, {with_}"):
+                package = str(npm.installed("prerender", PRERENDER))
+                enter(name, [*module, "bench.contenders.prerender", package, _binary(binary)], {})
+            if wanted(name := f"Playwright {{version}}, {with_}"):
+                enter(name, [str(python_with("playwright")), "-m", PLAYWRIGHT, _binary(binary)], {})
         except (PeerError, ContenderError) as error:
             missing.append(f"with {with_}: {error}")
             _say(f"not all {missing[-1]}")
@@ -339,6 +346,7 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument("--rounds", type=int, default=3, help="over all the pages, per contender")
     parser.add_argument("--slow", action="store_true", help="only the apps whose content comes late")
+    parser.add_argument("--only", default="", metavar="REGEX", help="peers to measure; nothing is saved then")
     return parser.parse_args()
 
 

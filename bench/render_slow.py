@@ -55,11 +55,9 @@ def report(machine: Machine, results: Sequence[SlowRender]) -> str:
     return f"# Rendering slow apps\n\n{machine}; {how}\n\n{table(['page', *names], rows)}\n"
 
 
-def save_results(machine: Machine, results: Sequence[SlowRender]) -> str:
-    text = report(machine, results)
+def save_results(machine: Machine, results: Sequence[SlowRender]) -> None:
     document: dict[str, Any] = {"seconds": slow.SECONDS, "looks": [asdict(result) for result in results]}
-    save("render-slow", machine, text, document)
-    return text
+    save("render-slow", machine, report(machine, results), document)
 
 
 def _is_complete(page: str, folder: Path, url: str) -> bool:

@@ -108,6 +108,11 @@ OTHERS = {
     "pictures": "<!doctype html><link rel=stylesheet href=/style><img src=/picture?1><p>text</p>"
     "<video src=/picture?video></video><script src=/script></script><iframe src='/page/picture'></iframe>",
     "picture": "<img src=/picture?framed>",
+    "drawn": script(
+        "new PerformanceObserver(() => out.className = 'drawn').observe({ type: 'paint', buffered: true });"
+        f"setTimeout(() => out.textContent = {SAID}, 200)",
+        "<p id=out>wait</p>",
+    ),
     "storage": script(
         "out.textContent = JSON.stringify([document.cookie, localStorage.length, sessionStorage.length]);"
         "document.cookie = 'left=behind; max-age=1000'; localStorage.left = sessionStorage.left = 'behind'"

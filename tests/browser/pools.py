@@ -61,8 +61,8 @@ class Pool:
         await self.rest()
         found: set[str] = set()
         for browser in self.running:
-            if browser._spare is not None:
-                await asyncio.wait([browser._spare], timeout=10)
+            if browser._spares:
+                await asyncio.wait(browser._spares.values(), timeout=10)
             deadline = asyncio.get_running_loop().time() + 10
             asked = browser._connection.browser.ask(_Contexts, "Target.getBrowserContexts", deadline)
             found.update((await asked).browser_context_ids)

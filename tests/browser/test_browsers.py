@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from gossamer.problems import Problem, Unavailable
+from gossamer.reach.browser import browser as browser_module
 from gossamer.reach.browser.turns import BrowserTurns, Full
 from gossamer.reach.sandbox import memory
 from tests.browser.pages import DONE
@@ -161,6 +162,31 @@ async def test_an_idle_browser_that_died_is_not_used(site: Site) -> None:
         os.kill(pid, signal.SIGKILL)
         assert DONE in (await pool.visit(site.url("/page/static"))).page.text
         assert pid not in pool.pids
+
+
+async def test_a_browser_that_nobody_visits_is_ended_and_health_starts_no_other(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(browser_module, "UNVISITED_SECONDS", -1.0)
+    async with open_pool(places=1) as pool:
+        await pool.browsers.ping()
+        assert len(pool.running) == 1
+        await pool.browsers._reap()
+        assert pool.running == []
+        assert pool.ended("idle") == 1
+        await pool.browsers.ping()
+        assert pool.running == []
+        await pool.visit(site.url("/ok"))
+        await pool.rest()
+        await pool.browsers._reap()  # the next visit finds it
+        assert len(pool.running) == 1
+        os.kill(pool.pids[0], signal.SIGKILL)
+        async with asyncio.timeout(20):
+            while pool.running:
+                await pool.browsers._reap()
+                await asyncio.sleep(0.01)
+        await pool.browsers.ping()  # one that died proves nothing
+        assert len(pool.running) == 1
 
 
 async def test_a_hung_browser_is_ended_and_replaced(site: Site) -> None:

@@ -220,6 +220,8 @@ async def test_every_connection_names_its_visit() -> None:
             before = two.requests
             for path in (PAGE, "/"):
                 await first.navigate(f"http://127.0.0.1:{port}{path}")
+                # The next page would end what this one still tries.
+                await first.until("document.title == 'tried'")
             async with asyncio.timeout(SECONDS):
                 while not {NAMES[each.host] for each in one.refused if each.host in NAMES} >= PROXIED:
                     await asyncio.sleep(0.05)

@@ -77,6 +77,11 @@ async def test_a_fenced_chromium_elsewhere_is_used(site: Site) -> None:
             rendered = await asyncio.gather(*(pool.visit(site.url(f"/page/fetched?{n}")) for n in range(3)))
             assert all(DONE in each.page.text for each in rendered)
             assert stream.getvalue().count("browser_fenced") == 1
+            # This one refuses frames that are not drawn, so its pages are.
+            drawn = await pool.visit(site.url("/page/drawn"))
+            assert DONE in drawn.page.text
+            assert 'class="drawn"' in drawn.page.text
+            assert await pool.contexts() == 0
             opener = await pool.visit(site.url("/page/popups?elsewhere"))
             assert DONE in opener.page.text
             assert await pool.contexts() == 0

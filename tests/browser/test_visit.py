@@ -10,6 +10,7 @@ import pytest
 
 from gossamer.problems import Problem
 from gossamer.reach.page.visit import Screenshot, Visit
+from gossamer.web.render.actions import WaitAction
 from gossamer.web.url.url import Url
 from tests.browser.pages import COMPLETE, DONE
 from tests.browser.pools import USER_AGENT, Pool
@@ -202,6 +203,19 @@ async def test_pictures_and_fonts_are_asked_for_only_where_they_are_seen(pool: P
     assert asked() == before
     await pool.visit(site.url("/page/pictures"), capture=Screenshot())
     assert {"/picture?1", "/picture?font", "/picture?css", "/picture?framed"} <= asked()
+
+
+async def test_a_page_is_drawn_only_where_it_is_seen(pool: Pool, site: Site) -> None:
+    read = await pool.visit(site.url("/page/drawn"))
+    assert DONE in read.page.text
+    assert "class=" not in read.page.text
+    looked = await pool.visit(site.url("/page/drawn"), wait_for=".drawn", capture=Screenshot())
+    assert 'class="drawn"' in looked.page.text
+    stepped = await pool.visit(
+        site.url("/page/drawn"), wait_for=".drawn", actions=(WaitAction(milliseconds=1),)
+    )
+    assert 'class="drawn"' in stepped.page.text
+    assert await pool.contexts() == 0
 
 
 async def test_headers_go_to_the_origin_alone(pool: Pool, site: Site) -> None:

@@ -40,6 +40,7 @@ CLOSE_SECONDS: Final = 20.0
 PAUSE: Final = 0.02
 GRACE: Final = 0.5  # seconds
 IDLE_SECONDS: Final = 300.0
+UNVISITED_SECONDS: Final = 30.0  # after which a browser goes that was only started to see whether it can be
 REAP_SECONDS: Final = 5.0  # between two checks of idle browsers
 NEEDED: Final = 300_000_000  # bytes that must be left before a visit begins
 USUAL_SECONDS: Final = 2.0  # of a visit, before any was measured
@@ -74,6 +75,7 @@ class Browsers:
         self._chores: set[asyncio.Task[None]] = set()
         self._seconds = USUAL_SECONDS  # average duration of recent visits
         self._missing_scripts: tuple[str, ...] = ()  # as the last browser reported
+        self._is_resting = False  # the last browser worked, and was ended because nobody needed it
         self._closed = False
         self._keeper: asyncio.Task[None] | None = None
 
@@ -109,13 +111,15 @@ class Browsers:
             self._metrics.visit(outcome, asyncio.get_running_loop().time() - began)
 
     async def ping(self) -> None:
-        """Raises unless a browser answers or can be launched."""
+        """Raises unless a browser answers or can be launched; one that was ended unvisited has shown it."""
         self._demand_open()
         for browser in list(self._idle):
             with contextlib.suppress(CdpGone, CdpRefused, TimeoutError):
                 await browser.ping()
                 return
-        if not self._alive:
+        if self._is_resting:
+            self._launcher.demand()
+        elif not self._alive:
             self._put_back(await self._start(self._now() + START_SECONDS))
 
     async def missing_scripts(self) -> tuple[str, ...]:
@@ -194,7 +198,7 @@ class Browsers:
         browser = await self._take_browser(deadline)
         stack.push_async_callback(self._release, browser)
         try:
-            tab = await browser.take_tab(deadline)
+            tab = await browser.take_tab(deadline, drawn=visit.is_seen)
         except TimeoutError:
             raise render_failed(
                 RenderErrorCode.RENDER_TIMEOUT, "The browser had no time for the page"
@@ -246,6 +250,7 @@ class Browsers:
         clock = asyncio.get_running_loop().time
         browser = Running(engine, context=self._launcher.context, max_bytes=self._max_bytes, clock=clock)
         self._alive.add(browser)
+        self._is_resting = False
         if self._keeper is None:
             self._keeper = asyncio.create_task(self._keep())
         return browser
@@ -280,11 +285,15 @@ class Browsers:
         await every(REAP_SECONDS, self._reap)
 
     async def _reap(self) -> None:
-        """End dead browsers and those that were idle for long, but keep one."""
+        """End dead browsers and those that were idle for long, but keep one that was visited or is remote."""
         for browser in list(self._idle):
+            idle = self._now() - browser.idle_since
             if browser.gone:
                 await self._end(browser, "died")
-            elif len(self._alive) > 1 and self._now() - browser.idle_since > IDLE_SECONDS:
+            elif self.fence is not None and not browser.visits and idle > UNVISITED_SECONDS:
+                self._is_resting = len(self._alive) == 1
+                await self._end(browser, "idle")
+            elif len(self._alive) > 1 and idle > IDLE_SECONDS:
                 await self._end(browser, "idle")
 
     # Helpers.

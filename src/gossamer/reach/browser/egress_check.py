@@ -7,8 +7,9 @@ credentials, and the proxy must refuse its address, which is never allowed.
 """
 
 import asyncio
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -73,7 +74,11 @@ class _ProbeAnswer(msgspec.Struct):
 
 
 async def check_egress(
-    connection: CdpConnection, proxy: Proxy, hosts: tuple[str, ...], context: dict[str, str], deadline: float
+    connection: CdpConnection,
+    proxy: Proxy,
+    hosts: tuple[str, ...],
+    context: Mapping[str, Any],
+    deadline: float,
 ) -> None:
     """Raises `Unavailable` unless all traffic of the browser goes through the proxy. `hosts` are our own."""
     try:
@@ -85,7 +90,7 @@ async def check_egress(
 
 
 async def _refuse_arrivals(
-    connection: CdpConnection, host: str, context: dict[str, str], deadline: float
+    connection: CdpConnection, host: str, context: Mapping[str, Any], deadline: float
 ) -> None:
     async with EgressListeners() as listeners, AsyncExitStack() as stack:
         tab = await Tab.open(connection, deadline, **context)
@@ -106,7 +111,7 @@ async def _refuse_arrivals(
 
 
 async def _check_proxy_used(
-    connection: CdpConnection, proxy: Proxy, context: dict[str, str], deadline: float
+    connection: CdpConnection, proxy: Proxy, context: Mapping[str, Any], deadline: float
 ) -> None:
     credentials = proxy.admit(Allowance(10_000, 10), deadline)
     tab = await Tab.open(connection, deadline, **context)

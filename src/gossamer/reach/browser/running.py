@@ -1,4 +1,4 @@
-"""A running browser: the process, the connection to it, and a tab that is ready for the next visit.
+"""A running browser: the process, the connection to it, and a tab that is ready for the next page to read.
 
 It serves one visit at a time, so a page can harm only its own visit, and a broken browser can be ended at
 once. A browser costs little compared with the pages in it, and several browsers are as quick as one.
@@ -56,7 +56,8 @@ class Running:
         self._max_bytes = max_bytes
         self._clock = clock
         self.missing_scripts: tuple[str, ...] | None = None  # None until it was asked
-        self._spare: asyncio.Task[Tab] | None = None
+        self._spares: dict[bool, asyncio.Task[Tab]] = {}  # by whether they are drawn
+        self._has_undrawn = True  # until it refuses one
         self._tab: Tab | None = None  # of the visit that is under way
         self._closing: set[asyncio.Task[None]] = set()
         self._connection.listen(self._on_event)
@@ -65,26 +66,31 @@ class Running:
     def gone(self) -> bool:
         return self._connection.gone
 
-    def warm(self) -> None:
-        """Open a tab before the next visit needs it."""
-        if self._spare is None:
-            self._spare = asyncio.create_task(self._open_tab())
-            self._spare.add_done_callback(_retrieve_exception)
+    def warm(self, *, drawn: bool = False) -> None:
+        """Open a tab before the next visit needs it. Most visits only read the page."""
+        if drawn not in self._spares:
+            self._spares[drawn] = asyncio.create_task(self._open_tab(drawn=drawn))
+            self._spares[drawn].add_done_callback(_retrieve_exception)
 
-    async def _open_tab(self) -> Tab:
+    async def _open_tab(self, *, drawn: bool) -> Tab:
         deadline = self._clock() + OPEN_SECONDS
         if self.visits == 0:
             browser = self._connection.browser
             await browser.tell(
                 "Target.setDiscoverTargets", deadline, discover=True, filter=[{"type": "page"}]
             )
+        if self._has_undrawn and not drawn:
+            try:
+                return await Tab.open(self._connection, deadline, drawn=False, **self._context)
+            except CdpRefused:
+                self._has_undrawn = False
         return await Tab.open(self._connection, deadline, **self._context)
 
-    async def take_tab(self, deadline: float) -> Tab:
+    async def take_tab(self, deadline: float, *, drawn: bool) -> Tab:
         """Take a tab for one visit. Raises `CdpGone` if the browser cannot open one."""
-        self.warm()
-        spare = self._spare
-        assert spare is not None  # noqa: S101  (made by `warm`)
+        kind = drawn and self._has_undrawn  # otherwise all are drawn
+        self.warm(drawn=kind)
+        spare = self._spares[kind]
         try:
             async with asyncio.timeout_at(deadline):
                 # A visit that gives up leaves the tab to the next; a cancelled tab could not be closed.
@@ -94,7 +100,7 @@ class Running:
                 raise  # the visit's time is up, not the browser's
             self.end = "hung" if isinstance(error, TimeoutError) else "died"
             raise CdpGone from error
-        self._spare = None
+        del self._spares[kind]
         self._tab = tab
         self.visits += 1
         return tab
@@ -140,8 +146,8 @@ class Running:
             await tab.close(self._clock() + CLOSE_SECONDS)
 
     async def kill(self) -> None:
-        if self._spare is not None:
-            self._spare.cancel()
+        for spare in self._spares.values():
+            spare.cancel()
         await self._connection.close()
         await self._engine.kill()
 

@@ -2,7 +2,7 @@
 
 Contexts share nothing: no cookies, no cache, no storage, no process. A tab is opened before it is needed, and
 `begin` gives it a visit. It dismisses dialogs, refuses requests that are not needed, and gives up a page that
-floods us with events.
+floods us with events. A tab whose page is only read draws nothing (`frames`).
 """
 
 import asyncio
@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from gossamer.reach.browser.cdp import NOTHING, CdpConnection, CdpGone, CdpRefused, CdpSession, Listener
+from gossamer.reach.page import frames
 from gossamer.reach.page.visit import PageTrouble, Visit
 from gossamer.reach.page.window import MAX_HEIGHT, READING, window_of
 from gossamer.reach.proxy.credentials import VisitCredentials
@@ -82,8 +83,9 @@ def script(name: str) -> str:
 
 
 class Tab:
-    def __init__(self, connection: CdpConnection, context: str) -> None:
+    def __init__(self, connection: CdpConnection, context: str, *, drawn: bool) -> None:
         self.context = context
+        self.drawn = drawn  # otherwise it shows nothing, and no picture can be taken of it
         self.frame = ""  # the id of the main frame, which is also that of its target
         self.trouble: PageTrouble | None = None  # why it was given up
         self.led_to = ""  # where the page wanted to send its visitor
@@ -96,15 +98,19 @@ class Tab:
         self._hear: Listener | None = None
         self._heard = 0
         self._answering: set[asyncio.Task[None]] = set()
+        self._frames: asyncio.Task[None] | None = None
         self.session = CdpSession(connection, "")
 
     @classmethod
-    async def open(cls, connection: CdpConnection, deadline: float, **context: Any) -> "Tab":
+    async def open(
+        cls, connection: CdpConnection, deadline: float, *, drawn: bool = True, **context: Any
+    ) -> "Tab":
+        """Raises `CdpRefused` if the browser does not have such tabs."""
         browser = connection.browser
         made = await browser.ask(
             _Identity, "Target.createBrowserContext", deadline, disposeOnDetach=True, **context
         )
-        tab = cls(connection, made.browser_context_id)
+        tab = cls(connection, made.browser_context_id, drawn=drawn)
         try:
             await tab._prepare(deadline)
         except BaseException:
@@ -114,16 +120,15 @@ class Tab:
 
     async def _prepare(self, deadline: float) -> None:
         browser, context = self._connection.browser, self.context
-        target, _, _ = await asyncio.gather(
-            browser.ask(
-                _Identity, "Target.createTarget", deadline, url="about:blank", browserContextId=context
-            ),
+        target = {"url": "about:blank", "browserContextId": context, **({} if self.drawn else frames.WAITING)}
+        made, _, _ = await asyncio.gather(
+            browser.ask(_Identity, "Target.createTarget", deadline, **target),
             browser.tell("Browser.setDownloadBehavior", deadline, behavior="deny", browserContextId=context),
             browser.tell("Browser.grantPermissions", deadline, permissions=[], browserContextId=context),
         )
-        self.frame = target.target_id
+        self.frame = made.target_id
         attached = await browser.ask(
-            _Identity, "Target.attachToTarget", deadline, targetId=target.target_id, flatten=True
+            _Identity, "Target.attachToTarget", deadline, targetId=made.target_id, flatten=True
         )
         self.session = self._connection.session(attached.session_id, self._on_event)
         tell = self.session.tell
@@ -135,6 +140,8 @@ class Tab:
             tell("Emulation.setDeviceMetricsOverride", deadline, **self._window.metrics),
             tell("Target.setAutoAttach", deadline, **_ATTACH),
         )
+        if not self.drawn:
+            await frames.run_frame(self.session, deadline)
 
     def begin(
         self, visit: Visit, credentials: VisitCredentials, hear: Listener, deadline: float
@@ -142,6 +149,8 @@ class Tab:
         """The commands to run before the visit navigates; `hear` gets the events of the page."""
         self._visit, self._credentials = visit, credentials
         self._hear = hear
+        if not self.drawn:
+            self._frames = asyncio.create_task(frames.run_frames(self.session, deadline))
         tell = self.session.tell
         commands = [
             tell("Fetch.enable", deadline, **_interception(visit)),
@@ -169,6 +178,8 @@ class Tab:
         """Close everything that the visit had open. Raises if the browser cannot do it in time."""
         for task in self._answering:
             task.cancel()
+        if self._frames is not None:
+            self._frames.cancel()
         for name in (self.session.name, *self._children):
             self._connection.forget(name)
         await self._connection.browser.tell(

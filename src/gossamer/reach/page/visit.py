@@ -118,6 +118,11 @@ class Visit:
         return self.capture is not None or self.takes_screenshots
 
     @property
+    def is_seen(self) -> bool:
+        """Whether the page must be drawn: for a picture, and for steps, whose clicks hit what is drawn."""
+        return self.needs_pictures or bool(self.actions)
+
+    @property
     def takes_screenshots(self) -> bool:
         """Whether one of the steps does."""
         return any(isinstance(action, ScreenshotAction) for action in self.actions)

@@ -70,6 +70,8 @@ _COMMON: Final = (
     "--disable-gpu",
     "--disable-renderer-backgrounding",
 )
+# In a headless shell, a tab can wait for a command before each frame, and end animations that are not drawn.
+_SHELL: Final = ("--run-all-compositor-stages-before-draw", "--disable-threaded-animation")
 
 
 def fence(port: int) -> tuple[str, ...]:
@@ -91,6 +93,7 @@ def command(
     return [
         str(binary),
         *_COMMON,
+        *(_SHELL if "headless" in binary.name else ()),
         *([] if sandboxed else ["--no-sandbox"]),
         *([] if shared_memory else ["--disable-dev-shm-usage"]),
         f"--user-data-dir={profile}",
