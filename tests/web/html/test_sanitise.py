@@ -1,12 +1,13 @@
 """Pages that cost more than they weigh end in bounded time, and lose nothing in silence."""
 
+from math import isqrt
 from time import process_time
 
 import pytest
 
 from gossamer.web.content.article import extract
 from gossamer.web.html.elements.tree_builder import MAX_DEPTH
-from gossamer.web.html.sanitise import MAX_HTML_CHARS, MAX_LIGHT_TAGS, bound_html, is_light, max_elements
+from gossamer.web.html.sanitise import MAX_HTML_CHARS, MAX_LIGHT_STEPS, bound_html, is_light, max_elements
 from gossamer.web.html.tree import parse
 
 URL = "https://bomb.example/"
@@ -128,12 +129,32 @@ def test_end_tags_end_what_they_name_in_any_case() -> None:
 
 @pytest.mark.parametrize("tag", HIDING)
 def test_a_page_of_many_tags_is_never_light_whatever_hides_in_it(tag: str) -> None:
-    times = MAX_LIGHT_TAGS // (tag.count("<") - tag.count("</")) + 1
+    open_tags = tag.count("<") - tag.count("</")
+    times = isqrt(MAX_LIGHT_STEPS // (open_tags * tag.count("<"))) + 1
     assert not is_light(tag * times)
     started = process_time()
     parse(tag * (times - 1))
     assert process_time() - started < 1
     assert is_light(tag * (times - 1))
+
+
+@pytest.mark.parametrize("end", ["</p>", "</x>", "</br>"])
+def test_a_page_of_many_end_tags_below_many_elements_is_never_light(end: str) -> None:
+    assert is_light("<div>" * 2_000 + end * 2_000)
+    assert not is_light("<div>" * 2_000 + end * 20_000)
+
+
+def test_inline_elements_that_are_closed_at_once_weigh_nothing() -> None:
+    line = '<p>a <b class="x">b<br>c</b> <a href="/d"><code><span>e</span></code></a> <em>f <i>g</i></em></p>'
+    assert is_light(line * 2_000)
+    assert not is_light(line.replace("</b>", "") * 2_000)
+
+
+@pytest.mark.parametrize("inside", ["<b>x</b>", "<b>--></b>", '<b a="-->">x</b>', "<a><b>x</b></a>"])
+def test_closed_elements_hide_none_that_are_not(inside: str) -> None:
+    assert not is_light(f"<div>{inside}" * 3_500)
+    assert not is_light(f"<div><!--{inside}" * 3_500)
+    assert bound_html(f"<div>{inside}" * 5_000).cut
 
 
 def test_a_light_page_is_harmless() -> None:

@@ -108,7 +108,7 @@ class ParserPool:
 
     async def read(self, page: Page, options: ReadingOptions) -> Reading:
         task = ReadTask(page, options)
-        return task.run() if self._is_quick(page, options) else await self._run(task, Reading)
+        return task.run() if self.reads_in_place(page, options) else await self._run(task, Reading)
 
     async def prepare(self, page: Page, *, keep_scripts: bool) -> Prepared:
         """Prepare a page that a browser has rendered for serving."""
@@ -141,7 +141,9 @@ class ParserPool:
     async def sketch(self, page: Page) -> BlockSketch:
         """The blocks of a page, to be compared with other pages of its host."""
         task = SketchTask(page)
-        return task.run() if self._is_quick(page, ReadingOptions()) else await self._run(task, BlockSketch)
+        return (
+            task.run() if self.reads_in_place(page, ReadingOptions()) else await self._run(task, BlockSketch)
+        )
 
     async def audit(self, subject: Subject, normal: Normalise = normalise) -> AuditedPage:
         """For many pages of one site, `normal` may be a cached `normalise`."""
@@ -163,17 +165,7 @@ class ParserPool:
         if options.include or options.exclude:
             await self.read(_NO_PAGE, options)
 
-    async def close(self) -> None:
-        """End every child. A task that still runs fails as unreadable."""
-        self._closed = True
-        if self._trimming is not None:
-            self._trimming.cancel()
-        for child in self._busy:
-            _kill(child)
-        while self._idle:
-            await _end(self._idle.pop())
-
-    def _is_quick(self, page: Page, options: ReadingOptions) -> bool:
+    def reads_in_place(self, page: Page, options: ReadingOptions) -> bool:
         """Whether it takes little work, or none because it is refused. A selector may take very long."""
         kind = kind_of(page.media_type, page.body, path_of(page.final_url))
         if kind not in READABLE:
@@ -186,6 +178,16 @@ class ParserPool:
             and not options.exclude
             and _is_small(page.text)
         )
+
+    async def close(self) -> None:
+        """End every child. A task that still runs fails as unreadable."""
+        self._closed = True
+        if self._trimming is not None:
+            self._trimming.cancel()
+        for child in self._busy:
+            _kill(child)
+        while self._idle:
+            await _end(self._idle.pop())
 
     async def _run(self, task: Task, result_type: type[T]) -> T:
         """Run a task in a child process."""

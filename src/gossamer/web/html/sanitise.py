@@ -3,8 +3,9 @@
 Four kinds of page cost a correct HTML parser far more than their size: deeply nested elements (each open tag
 searches the open ones), elements with very many attributes, tens of thousands of options, and unclosed
 formatting, which is rebuilt inside every later block. A cheap count shows that nearly every page is none of
-them. The others are read tag by tag and rewritten. All text is kept: elements below the maximal depth are
-flattened into the last element above it.
+them; long pages are counted without their inline elements that are closed at once. The others are read tag by
+tag and rewritten. All text is kept: elements below the maximal depth are flattened into the last element
+above it.
 
 The count can be deceived, because only a parser knows which end tags close something. So a process that must
 not hang parses only pages that are light (`is_light`), and leaves the others to a process that can be killed.
@@ -12,6 +13,7 @@ not hang parses only pages that are light (`is_light`), and leaves the others to
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -25,17 +27,19 @@ MAX_ATTRIBUTES: Final = 100  # of one element of a rewritten page; an element wi
 MAX_ATTRIBUTE_PAIRS: Final = 2_000_000  # parsers compare each attribute with those before it: milliseconds
 MAX_OPTIONS: Final = 2_000
 MAX_REBUILT: Final = 1_000_000  # formatting elements that blocks may rebuild
-MAX_LIGHT_TAGS: Final = 2_000  # open tags; even nested in each other they take milliseconds
-MAX_LIGHT_REBUILT: Final = 60_000
-INLINE_NESTING: Final = 3  # levels of inline elements on ordinary pages
+MAX_LIGHT_STEPS: Final = 10_000_000  # every tag may search all open elements: 50 ms
+MAX_LIGHT_REBUILT: Final = 60_000  # the same: they are also allocated
+INLINE_NESTING: Final = 2  # times two levels of inline elements, as on ordinary pages
 
 _FORMATTING_TAG: Final = re.compile(
-    r"<[bcefinstu](?:[ >/\t\n\f\r]|ig|ode|m|ont|obr|mall|tr|t)[^<>]*>?", re.IGNORECASE
+    r"<(?=[bcefinstu])(?:b(?:ig)?|code|em|font|i|nobr|s(?:mall|trike|trong)?|tt|u)(?![^ \t\n\f\r/>])[^<>]*>?",
+    re.IGNORECASE,
 )
 _QUOTED: Final = r"(?: [a-z-]+=\"[^\"<>]*+\")*+"
-_CLOSED: Final = re.compile(  # closed by the next tag
-    rf"<(a|b|big|code|em|font|i|nobr|s|small|span|strike|strong|tt|u){_QUOTED}>"
-    rf"[^<]*+(?:<(?:br|wbr|img){_QUOTED} ?/?>[^<]*+)*+</\1>"
+_INLINE: Final = "a|b|big|code|em|font|i|nobr|s|small|span|strike|strong|tt|u"
+_CLOSED: Final = re.compile(  # closed by the next tag, or by the next but such elements and empty ones
+    rf"<(?=[abcefinstu])({_INLINE}){_QUOTED}>[^<]*+"
+    rf"(?:<(?:(?:br|wbr|img){_QUOTED} ?/?>|({_INLINE}){_QUOTED}>[^<]*+</\2>)[^<]*+)*+</\1>"
 )
 _PLAIN_TAG: Final = re.compile(rf"<[a-z]+{_QUOTED}>")
 _TAG: Final = re.compile(r"<(/?)([a-zA-Z][^ \t\n\f\r/>]*)|<!--|<[!?/]")
@@ -44,7 +48,14 @@ _ATTRIBUTE: Final = re.compile(
     r"""[ \t\n\f\r/]*+(?>=?[^ \t\n\f\r/>=]++|=)"""
     r"""(?:[ \t\n\f\r]*+=[ \t\n\f\r]*+(?:"[^"]*+"|'[^']*+'|(?!["'])[^ \t\n\f\r>]*+))?+"""
 )
-_OPEN_TAG: Final = re.compile(rf"<[a-zA-Z][^ \t\n\f\r/>]*+(?:{_ATTRIBUTE.pattern})*+")
+# As nearly all tags are written: few attributes, no other tag inside, and an end at the first `>`. The search
+# itself passes over them, which is cheaper than to look at each.
+_PLAIN_OPEN_TAG: Final = (
+    r"""[a-zA-Z][^ \t\n\f\r/<>"'=]*+"""
+    r"""(?:[ \t\n\f\r/]++(?:[^ \t\n\f\r/<>"'=]++(?:="[^"<>]*+"|='[^'<>]*+'|=[^ \t\n\f\r<>"'=]++)?+)?+)"""
+    rf"{{0,{MAX_ATTRIBUTES - 1}}}+>"
+)
+_ODD_TAG: Final = re.compile(rf"<(?!{_PLAIN_OPEN_TAG})[a-zA-Z][^ \t\n\f\r/>]*+(?:{_ATTRIBUTE.pattern})*+")
 _COMMENT_END: Final = re.compile(r"--!?>")
 
 _FORMATTING: Final = tags("b big code em font i nobr s small strike strong tt u")
@@ -89,38 +100,59 @@ def bound_html(html: str, max_rebuilt_chars: int = MAX_HTML_CHARS) -> BoundedHtm
 
 
 def is_light(html: str) -> bool:
-    """Whether a parser is done in milliseconds, whatever the tags turn out to mean. A page with many tags can
-    be harmless without being light."""
-    tags = html.count("<")
-    if tags * tags > 4 * MAX_LIGHT_REBUILT:
-        tags -= html.count("</")
-    if tags > MAX_LIGHT_TAGS:
-        return False
-    # The worst case is that one half of the tags is rebuilt in the other.
-    if tags * tags > 4 * MAX_LIGHT_REBUILT and tags * _formatting_bound(html) > MAX_LIGHT_REBUILT:
-        return False
-    return not _has_many_attributes(html)
+    """Whether a parser is done within 50 ms, whatever the tags turn out to mean. A page with many tags can be
+    harmless without being light."""
+    return any(map(_takes_few_steps, _drop_closed(html))) and not _has_many_attributes(html)
 
 
 def max_elements(html: str) -> int:
     """Return an upper bound of the elements on a page, without those that a parser adds to tables."""
+    *_, left = _drop_closed(html)
     tags = html.count("<")
-    left = html
-    for _ in range(INLINE_NESTING):
-        left = _CLOSED.sub(".", left)
     return tags + (tags - html.count("</")) * _formatting_bound(left)
 
 
 def _is_harmless(html: str) -> bool:
+    left = html
+    for left in _drop_closed(html):
+        if _is_flat(left):
+            return not _has_many_attributes(html)
+    if _may_be_deep(left) or html.count("<option") > MAX_OPTIONS:
+        return False
+    open_tags = left.count("<") - left.count("</")
+    return open_tags * _formatting_bound(left) <= MAX_REBUILT and not _has_many_attributes(html)
+
+
+def _takes_few_steps(html: str) -> bool:
     tags = html.count("<")
-    if tags * tags <= MAX_REBUILT:  # too few tags to cost much, unless they are long
-        return not _has_many_attributes(html)
+    if tags * tags <= 4 * MAX_LIGHT_REBUILT:  # the worst case is that one half is rebuilt in the other
+        return True
     open_tags = tags - html.count("</")
-    if open_tags > MIN_DEEP_TAGS and (_may_be_deep(html) or html.count("<option") > MAX_OPTIONS):
-        return False
-    if open_tags * open_tags > MAX_REBUILT and open_tags * _formatting_bound(html) > MAX_REBUILT:
-        return False
-    return not _has_many_attributes(html)
+    return open_tags * tags <= MAX_LIGHT_STEPS and _rebuilds_at_most(MAX_LIGHT_REBUILT, html, open_tags)
+
+
+def _is_flat(html: str) -> bool:
+    tags = html.count("<")
+    if tags * tags <= 4 * MAX_REBUILT:  # too few tags to cost much, unless they are long
+        return True
+    open_tags = tags - html.count("</")
+    return open_tags <= MIN_DEEP_TAGS and _rebuilds_at_most(MAX_REBUILT, html, open_tags)
+
+
+def _rebuilds_at_most(elements: int, html: str, open_tags: int) -> bool:
+    return open_tags * open_tags <= 4 * elements or open_tags * _formatting_bound(html) <= elements
+
+
+def _drop_closed(html: str) -> Iterator[str]:
+    """Yield the page, and then the page without inline elements that the next tag closes, level by level.
+
+    Wherever such elements stand, they cost a parser no more than their length. Most tags of long pages are
+    theirs.
+    """
+    yield html
+    for _ in range(INLINE_NESTING):
+        html = _CLOSED.sub(".", html)
+        yield html
 
 
 def _formatting_bound(html: str) -> int:
@@ -135,7 +167,7 @@ def _has_many_attributes(html: str) -> bool:
     because only a parser knows that it is none."""
     pairs = at = 0
     while at < len(html):
-        for tag in _OPEN_TAG.finditer(html, at):
+        for tag in _ODD_TAG.finditer(html, at):
             text = tag[0]
             if len(text) > 2 * MAX_ATTRIBUTES and (count := len(_ATTRIBUTE.findall(text))) > MAX_ATTRIBUTES:
                 pairs += count * count

@@ -85,7 +85,7 @@ class TreeBuilder:
 
     def _fill(self, element: Element, node: LexborNode, depth: int, verbatim: bool, kept: bool) -> None:
         """Add what is inside an element, and count its text."""
-        order, ignored, children = self.order, self._ignored, element.children
+        order, ignored, strict, children = self.order, self._ignored, self._strict, element.children
         text = linked = 0
         blocks = False
         begun = element.tag not in BLOCKS  # a block does not show the white space that it begins with
@@ -98,14 +98,20 @@ class TreeBuilder:
                 found = child.text_content if kept else None
             elif tag not in ignored:
                 found = self._element(child, tag, element, depth, verbatim, kept)
-            if isinstance(found, str):
+            if found is None:
+                pass
+            elif isinstance(found, str):
                 if piece := _verbatim(found) if verbatim else _collapse(found, begun):
                     children.append(piece)
                     text += len(piece) if piece != " " else 0
                     begun = True
-            elif found is not None:
+            else:
                 begun = True
-                if (found.attributes or tag == "button") and self._hides(found):
+                if (
+                    strict is not None
+                    and (found.attributes or tag == "button")
+                    and _is_hidden(found, strict=strict)
+                ):
                     self._conceal(found, start)
                 else:
                     children.append(found)
@@ -130,8 +136,7 @@ class TreeBuilder:
         attributes = node.attributes
         if self._panels and attributes.get("id") in self._panels and tag not in _NO_PANELS:
             attributes["role"] = "tabpanel"
-        leaf = _leaf_of(node, tag, attributes, parent) if tag in _MAY_BE_LEAVES else None
-        if leaf is not None:
+        if tag in _MAY_BE_LEAVES and (leaf := _leaf_of(node, tag, attributes, parent)) is not None:
             self.order += [leaf] if inside else []
             return leaf if inside else None
         if tag in self._dropped:
@@ -144,9 +149,6 @@ class TreeBuilder:
         self.order.append(element)
         self._fill(element, node, depth + 1, verbatim or tag in _PREFORMATTED, inside)
         return element
-
-    def _hides(self, element: Element) -> bool:
-        return self._strict is not None and _is_hidden(element, strict=self._strict)
 
     def _conceal(self, element: Element, start: int) -> None:
         """Leave out a hidden element, which is the last one that was built."""
@@ -203,15 +205,15 @@ def _flat_text(node: LexborNode) -> str:
 def _is_hidden(element: Element, *, strict: bool) -> bool:
     """Whether the page hides this element. With `strict`, doubtful elements count as hidden."""
     attributes = element.attributes
-    hints = attributes.get("class")
+    hints = attributes.get("class") or ""
     if not _HIDING.isdisjoint(attributes):
-        style = attributes.get("style")
-        styled_away = bool(style) and _is_styled_away(element, style or "", strict=strict)
-        if (styled_away and "math" not in (hints or "")) or not _MARKED_HIDDEN.isdisjoint(attributes):
+        style = attributes.get("style") or ""
+        styled_away = style != "" and _is_styled_away(element, style, strict=strict)
+        if (styled_away and "math" not in hints) or not _MARKED_HIDDEN.isdisjoint(attributes):
             return _is_really_hidden(element, styled_away=styled_away, strict=strict)
-    if element.text >= _MAX_READER_CHARS:
-        return strict and bool(hints) and _is_screen_reader_only(hints or "")
-    return element.tag == "button" or (bool(hints) and _is_screen_reader_only(hints or ""))
+    if element.text < _MAX_READER_CHARS:
+        return element.tag == "button" or (hints != "" and _is_screen_reader_only(hints))
+    return strict and hints != "" and _is_screen_reader_only(hints)
 
 
 def _is_styled_away(element: Element, style: str, *, strict: bool) -> bool:
