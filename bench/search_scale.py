@@ -1,10 +1,11 @@
 """Search at scale: what a search costs in CPU and time among up to a million pages, on both databases.
 
 The pages are short and made up: 30,000 words as common as Zipf's law says, and six tenants of different sizes
-with some hundred hosts. Our own code adds the first hundred thousand, which is what indexing is measured by;
-their rows are then copied with other ids and names, so posting lists are as long as those of a million pages.
-Texts are shorter than real ones; what it costs to cut long ones into passages is in `retrieval`. Questions
-are asked for the largest tenant, which has half of the pages, and `small tenant` for the smallest.
+with some hundred hosts. Our own code adds the first hundred thousand. Their rows are then copied inside the
+database with other ids and names, so posting lists are as long as those of a million pages. At each size our
+own code adds some thousand pages more, which is what indexing is measured by. One database grows from size to
+size. Texts are shorter than real ones; what it costs to cut long ones into passages is in `retrieval`.
+Questions are asked for the largest tenant, which has half of the pages, and `small tenant` for the smallest.
 """
 
 import argparse
@@ -44,7 +45,8 @@ TEXT_WORDS: Final = 80  # of a page, on average
 TENANT_SHARES: Final = (50, 25, 12, 7, 4, 2)  # percent of the pages
 HOSTS: Final = 300  # of a tenant
 AT_ONCE: Final = 4_000  # pages that are noted before they are written
-ADDED: Final = 100_000  # pages at most that our own code adds; others are copies of them
+ADDED: Final = 100_000  # pages at most that our own code adds first; others are copies of them
+DATABASES: Final = ("sqlite", "postgresql")
 ASKED: Final = 20  # questions of a kind
 ROUNDS: Final = 3  # in which each is asked
 COMMON: Final = range(2, 40)  # ranks of words that most or many pages have
@@ -76,9 +78,10 @@ def tenant_name(number: int) -> str:
     return f"01HZZZZZZZZZZZZZZZZZZZZZT{number}"
 
 
-def pages(count: int, vocabulary: Vocabulary) -> Iterator[tuple[str, IndexedDocument]]:
+def pages(vocabulary: Vocabulary) -> Iterator[tuple[str, IndexedDocument]]:
+    """Without end."""
     numbers = range(len(TENANT_SHARES))
-    for number in range(count):
+    for number in itertools.count():
         (tenant,) = vocabulary.random.choices(numbers, TENANT_SHARES)
         host = int(HOSTS * vocabulary.random.random() ** 3)
         title = " ".join(vocabulary.text(4))
@@ -140,8 +143,8 @@ class Cost:
 class Scale:
     database: str
     pages: int
-    build_seconds: float = 0.0
-    index_cpu_ms: float = 0.0  # of a page, in this process and the database
+    build_seconds: float = 0.0  # since the size before
+    index_cpu_ms: float = 0.0  # of a page that is added now, in this process and the database
     kilobytes: float = 0.0  # of a page
     costs: dict[str, list[Cost]] = field(default_factory=dict)
 
@@ -159,25 +162,47 @@ class CpuMeter:
         return process_time() + float(sum(one.user + one.system for one in times))
 
 
-async def build(database: Database, url: str, count: int, meter: CpuMeter) -> Scale:
-    """Add pages by the way that fetched pages go."""
-    await database.migrate()
-    index = _index(database)
-    vocabulary = Vocabulary(2)
-    added = min(count, ADDED)
-    made = pages(added, vocabulary)
-    spent, wall = 0.0, perf_counter()
-    while batch := list(itertools.islice(made, AT_ONCE)):
-        started = meter()
+@dataclass(slots=True)
+class GrowingIndex:
+    """The index of one database, from size to size."""
+
+    database: Database
+    url: str
+    meter: CpuMeter
+    made: Iterator[tuple[str, IndexedDocument]] = field(default_factory=lambda: pages(Vocabulary(2)))
+    added: int = 0  # pages that copies are made of
+    copies: int = 1
+
+    async def grow(self, count: int) -> Scale:
+        started = perf_counter()
+        if not self.added:
+            self.added = min(count, ADDED)
+            for start in range(0, self.added, AT_ONCE):
+                await self._add(min(AT_ONCE, self.added - start))
+        times = max(self.copies, count // self.added)
+        await multiply(self.url, self.added, range(self.copies, times))
+        self.copies = times
+        spent = await self._add(AT_ONCE)
+        if self.database.dialect == "postgresql":
+            await _execute(self.url, "VACUUM ANALYZE")
+        seconds = perf_counter() - started
+        held = await self._held()
+        size = await _size(self.database)
+        return Scale(self.database.dialect, count, seconds, spent / AT_ONCE * 1000, size / held / 1000)
+
+    async def _add(self, count: int) -> float:
+        """Add pages by the way that fetched pages go; return the CPU seconds."""
+        index = _index(self.database)
+        batch = list(itertools.islice(self.made, count))
+        started = self.meter()
         for tenant, document in batch:
             index.note(tenant, document)
         await flush(index)
-        spent += meter() - started
-    await multiply(url, added, count // added)
-    if database.dialect == "postgresql":
-        await _execute(url, "VACUUM ANALYZE")
-    size = await _size(database)
-    return Scale(database.dialect, count, perf_counter() - wall, spent / added * 1000, size / count / 1000)
+        return self.meter() - started
+
+    async def _held(self) -> int:
+        async with self.database.read() as connection:
+            return int(await connection.scalar(sql("SELECT count(*) FROM search_pages")) or 0)
 
 
 async def flush(index: SearchIndex) -> None:
@@ -188,8 +213,10 @@ async def flush(index: SearchIndex) -> None:
     raise SystemExit("bench: the database is too slow")
 
 
-async def multiply(url: str, added: int, times: int) -> None:
-    """Copy all rows, with other ids, names and addresses."""
+async def multiply(url: str, added: int, copies: range) -> None:
+    """Copy the first rows behind the last, once for each number, with other ids, names and addresses."""
+    if not copies:
+        return
     is_postgres = url.startswith("postgresql:")
     words = copied = "words" if is_postgres else "facets, title, description, body"
     key = "id" if is_postgres else "rowid"
@@ -215,15 +242,19 @@ async def multiply(url: str, added: int, times: int) -> None:
             " WHERE id <= :added"
         ),
     ]
-    for copy in range(1, times):
+    for copy in copies:
+        last = await _execute(url, "SELECT max(id) FROM search_pages")
         for statement in statements:
             given = statement
-            for name, value in (("more", copy * added), ("copy", copy), ("added", added)):
+            for name, value in (("more", last), ("copy", copy), ("added", added)):
                 given = given.replace(f":{name}", str(value))
             await _execute(url, given)
         print(f"  {(copy + 1) * added:,} pages", file=sys.stderr)
-    await _execute(url, f"UPDATE search_tenants SET pages = pages * {times}")
+    counted = "SELECT count(*) FROM search_pages p WHERE p.tenant_id = search_tenants.tenant_id"
+    await _execute(url, f"UPDATE search_tenants SET pages = ({counted})")
     if is_postgres:
+        sequence = "pg_get_serial_sequence('search_pages', 'id')"
+        await _execute(url, f"SELECT setval({sequence}, (SELECT max(id) FROM search_pages))")
         await _execute(url, "CREATE INDEX ix_search_words_words ON search_words USING gin (words)")
 
 
@@ -248,17 +279,19 @@ def _index(database: Database) -> SearchIndex:
     return SearchIndex(database, Log(io.StringIO()), max_pages=10_000_000, clock=time.time)
 
 
-async def _execute(url: str, statement: str) -> None:
-    """On a connection without deadlines."""
+async def _execute(url: str, statement: str) -> Any:
+    """On a connection without deadlines; returns the first value."""
     if not url.startswith("postgresql:"):
         with closing(sqlite3.connect(url, timeout=60)) as connection, connection:
-            connection.execute(statement)
-        return
+            row = connection.execute(statement).fetchone()
+            return row[0] if row else None
     import asyncpg
 
     postgres: Any = await asyncpg.connect(url)
-    await postgres.execute(statement)
-    await postgres.close()
+    try:
+        return await postgres.fetchval(statement)
+    finally:
+        await postgres.close()
 
 
 async def _size(database: Database) -> int:
@@ -270,12 +303,18 @@ async def _size(database: Database) -> int:
         return int(await connection.scalar(sql(query)) or 0)
 
 
-async def run(url: str, count: int, meter: CpuMeter) -> Scale:
+async def run(url: str, counts: Sequence[int], meter: CpuMeter) -> list[Scale]:
     database = open_database(url)
     try:
-        scale = await build(database, url, count, meter)
-        await measure(database, scale, meter)
-        return scale
+        await database.migrate()
+        index = GrowingIndex(database, url, meter)
+        scales = []
+        for count in counts:
+            scale = await index.grow(count)
+            print(f"{scale.database}, {count:,} pages: {scale.build_seconds:.0f} s", file=sys.stderr)
+            await measure(database, scale, meter)
+            scales.append(scale)
+        return scales
     finally:
         await database.close()
 
@@ -317,20 +356,19 @@ def document(scales: Sequence[Scale]) -> dict[str, Any]:
 
 def main() -> None:
     options = _options()
+    counts = sorted(options.pages)
     scales = []
-    for count in options.pages:
-        if options.sqlite:
-            with tempfile.TemporaryDirectory(prefix="gossamer-scale-") as folder:
-                path = str(Path(folder) / "gossamer.db")
-                scales.append(asyncio.run(run(path, count, CpuMeter())))
-        if options.postgres:
-            server = PostgresServer("shared_buffers=1GB", "maintenance_work_mem=256MB", "max_wal_size=8GB")
-            try:
-                server.start()
-                url = server.create_database("template1")
-                scales.append(asyncio.run(run(url, count, CpuMeter(server.pid))))
-            finally:
-                server.remove()
+    if options.only != "postgresql":
+        with tempfile.TemporaryDirectory(prefix="gossamer-scale-") as folder:
+            scales += asyncio.run(run(str(Path(folder) / "gossamer.db"), counts, CpuMeter()))
+    if options.only != "sqlite":
+        server = PostgresServer("shared_buffers=1GB", "maintenance_work_mem=256MB", "max_wal_size=8GB")
+        try:
+            server.start()
+            url = server.create_database("template1")
+            scales += asyncio.run(run(url, counts, CpuMeter(server.pid)))
+        finally:
+            server.remove()
     machine = this_machine()
     text = report(str(machine), scales)
     print(text)
@@ -341,8 +379,7 @@ def main() -> None:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pages", type=int, nargs="+", default=[100_000, 1_000_000], help="how many")
-    parser.add_argument("--no-postgres", dest="postgres", action="store_false", help="only SQLite")
-    parser.add_argument("--no-sqlite", dest="sqlite", action="store_false", help="only PostgreSQL")
+    parser.add_argument("--only", choices=DATABASES, help="one of the databases")
     parser.add_argument("--dry", action="store_true", help="do not save the results")
     return parser.parse_args()
 

@@ -59,11 +59,14 @@ _NEWEST: Final = text(
 )
 _REMOVE: Final = text("DELETE FROM search_words WHERE id = ANY(:ids)")
 # If more pages match than are ranked, which of them are is up to the database: sorting would read them all.
+# The words and the filter are conditions of their own, the words first: the index then looks only at pages
+# that have the words. In one condition, it begins with the rarest part, and tests each page of the newest.
 _FIND: Final = text(
     "SELECT found.id, r.weights FROM ("
     " SELECT p.id FROM search_words w JOIN search_pages p ON p.id = w.id"
-    " WHERE w.words @@ CAST(CAST(:sought AS text) AS tsquery) AND p.tenant_id IN (:tenant, :other)"
-    " AND coalesce(p.published_at, p.seen_at) >= :since"
+    " WHERE w.words @@ CAST(CAST(:sought AS text) AS tsquery)"
+    " AND w.words @@ CAST(CAST(:within AS text) AS tsquery)"
+    " AND p.tenant_id IN (:tenant, :other) AND coalesce(p.published_at, p.seen_at) >= :since"
     " LIMIT :most"
     ") AS found LEFT JOIN search_weights r ON r.id = found.id"
 )
@@ -95,7 +98,8 @@ async def find(
 ) -> list[tuple[int, str | None]]:
     """Return the ids and the weights of matching pages."""
     parameters = {
-        "sought": _to_tsquery(query, which, await _runs(connection, which.after)),
+        "sought": _to_tsquery(query.terms, which),
+        "within": to_filter(query, *_newest(await _runs(connection, which.after))),
         "tenant": query.tenants[0],
         "other": query.tenants[-1],
         "since": query.since,
@@ -131,11 +135,10 @@ def _to_tsvector(entry: IndexEntry) -> str:
     return " ".join([*lexemes, *(f"'#{word}'" for word in {*terms.title, *terms.about})])
 
 
-def _to_tsquery(query: SearchQuery, which: CandidateFilter, runs: range) -> str:
-    required = {number for number, term in enumerate(query.terms) if term.is_firm}
-    choices = (_all(query.terms, {*choice, *required}, which) for choice in which.choices)
-    newest = [_any([(f"@r{run}",) for run in runs])] if runs else []
-    return to_filter(query, "(" + " | ".join(f"({one})" for one in choices) + ")", *newest)
+def _to_tsquery(terms: Sequence[Term], which: CandidateFilter) -> str:
+    required = {number for number, term in enumerate(terms) if term.is_firm}
+    choices = (_all(terms, {*choice, *required}, which) for choice in which.choices)
+    return " | ".join(f"({one})" for one in choices)
 
 
 def to_filter(query: SearchQuery, *wanted: str) -> str:
@@ -143,6 +146,10 @@ def to_filter(query: SearchQuery, *wanted: str) -> str:
     facets = [_any([(f"@{facet}",) for facet in choice]) for choice in query.facets]
     unwanted = [f"!{_any(query.none_of)}"] if query.none_of else []
     return " & ".join([*facets, *wanted, *unwanted])
+
+
+def _newest(runs: range) -> list[str]:
+    return [_any([(f"@r{run}",) for run in runs])] if runs else []
 
 
 def _all(terms: Sequence[Term], numbers: Iterable[int], which: CandidateFilter) -> str:
