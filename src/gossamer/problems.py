@@ -13,14 +13,14 @@ logged with its traceback, and the caller gets `internal-error`.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
+
+from msgspec import Struct, field
 
 MEDIA_TYPE: Final = "application/problem+json"
 
 
-@dataclass(frozen=True, slots=True)
-class ProblemKind:
+class ProblemKind(Struct, frozen=True):
     """One row of the table: the names of an error, and the text of its page."""
 
     code: str  # UPPER_SNAKE, in `code` and `error`

@@ -8,7 +8,8 @@ What it prints is JSON: the browser's process and folder, and what keeps it in.
 import asyncio
 import json
 import sys
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from gossamer.observe.logs import Log
 from gossamer.observe.metrics import Metrics

@@ -11,10 +11,11 @@ import asyncio
 import json
 import re
 from collections.abc import Collection
-from dataclasses import replace
 from ipaddress import ip_network
 from pathlib import Path
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from gossamer.reach.browser.cdp import CdpConnection
 from gossamer.reach.net.names import MIN_LIFETIME

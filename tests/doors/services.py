@@ -4,7 +4,7 @@ import io
 import shutil
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import httpx
 import msgspec
 import pytest
 from argon2 import PasswordHasher
+from msgspec.structs import replace
 
 from gossamer.app import Service
 from gossamer.flows.tenants.keys import NewKey

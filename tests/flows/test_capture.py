@@ -2,10 +2,10 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.browser.pools import open_pool
 from tests.doors.fetches import say
 from tests.doors.renders import article

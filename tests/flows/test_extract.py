@@ -1,14 +1,16 @@
 """Extracting: the page, what a model adds, what is kept; and that nobody of the three can do harm."""
 
 import asyncio
+import dataclasses
 import io
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from ipaddress import ip_network
 from typing import Any
 
 import pytest
 from msgspec import UNSET, structs
+from msgspec.structs import replace
 from tests.doors.fetches import say
 from tests.servers.messages_api import KEY, MODEL, MessagesApi, messages_api
 from tests.servers.model_server import Cut, Status, found
@@ -69,7 +71,7 @@ class Parts:
 
     def alone(self) -> "Parts":
         """Without a model."""
-        return replace(self, extractor=replace(self.extractor, model=None))
+        return dataclasses.replace(self, extractor=dataclasses.replace(self.extractor, model=None))
 
 
 @pytest.fixture(scope="module")

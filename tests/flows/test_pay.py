@@ -253,7 +253,9 @@ async def test_quotes_are_honoured_and_what_was_unpaid_is_given_back(counter: Co
     quotes, wanted = counter.payments.quotes, purchase("quoted")
     unpaid: Callable[[], Any] = lambda: quotes.unpaid(wanted.client)  # noqa: E731
     first = await unpaid()
-    cached = Purchase(**{name: getattr(wanted, name) for name in Purchase.__slots__} | {"cached": True})
+    cached = Purchase(
+        **{name: getattr(wanted, name) for name in Purchase.__struct_fields__} | {"cached": True}
+    )
     assert await quotes.ask(cached, first) == 1_500
     assert await quotes.takes(wanted, 1_500)  # the cache has lost it since
     assert await quotes.takes(cached, PRICE)

@@ -1,12 +1,12 @@
 """The rules of rendering: what is one page, how old it may be, what is tried again, how long it takes."""
 
 import itertools
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from gossamer import problems
 from gossamer.flows.parsers.parser_process import Prepared, PrepareTask

@@ -2,11 +2,11 @@
 
 import time
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from gossamer.problems import Unavailable
 from gossamer.reach.services import chain_evm, chain_solana

@@ -2,8 +2,10 @@
 them."""
 
 import time
-from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
+from msgspec.structs import fields
 
 from gossamer.doors.http.api.admin.activity import ActivityEndpoints
 from gossamer.doors.http.api.admin.alerts import AlertsEndpoints
@@ -82,8 +84,7 @@ class Endpoints(Protocol):
     def routes(self) -> list[Route]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Api:
+class Api(Struct, frozen=True):
     fetch: FetchEndpoints
     extract: ExtractEndpoints
     search: SearchEndpoints

@@ -8,10 +8,11 @@ import base64
 import binascii
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gossamer.client.errors import GossamerError, PaymentRequired
 from gossamer.client.transport import Call, Reply, StreamedReply, Transport
@@ -34,8 +35,7 @@ class Payer(Protocol):
         """The value of PAYMENT-SIGNATURE for the value of PAYMENT-REQUIRED."""
 
 
-@dataclass(slots=True)
-class Spending:
+class Spending(Struct):
     """What may be spent, and what was, in the smallest unit of the asset: USDC has six decimals."""
 
     max_per_call: int = MAX_PER_CALL
@@ -56,8 +56,7 @@ class Spending:
         self.spent -= amount
 
 
-@dataclass(slots=True)
-class Paying:
+class Paying(Struct):
     """A transport whose calls are paid for. The attempts at a call share one payment."""
 
     transport: Transport
@@ -87,8 +86,7 @@ class Paying:
         await self.transport.close()
 
 
-@dataclass(frozen=True, slots=True)
-class X402Payer:
+class X402Payer(Struct, frozen=True):
     """Pays with the client of the package `x402`, which has the wallet and chooses among the offers."""
 
     client: "x402Client"

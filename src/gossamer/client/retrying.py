@@ -5,8 +5,9 @@ import random
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from gossamer.client.errors import ConnectionFailed, GossamerError, error_of
 from gossamer.client.transport import Call, Reply, StreamedReply, Transport
@@ -22,8 +23,7 @@ _PASSING: Final = frozenset(
 _PASSING_AT_A_PROXY: Final = frozenset({"HTTP_502", "HTTP_503", "HTTP_504"})
 
 
-@dataclass(frozen=True, slots=True)
-class Patience:
+class Patience(Struct, frozen=True):
     """How often and how long a call is tried. Clock, sleep and chance are passed in by tests."""
 
     attempts: int = ATTEMPTS
@@ -39,8 +39,7 @@ class Patience:
         return jitter if error.retry_after is None else error.retry_after + jitter / 5
 
 
-@dataclass(frozen=True, slots=True)
-class Retrying:
+class Retrying(Struct, frozen=True):
     """Repeats only what may be repeated: GETs, and POSTs whose key makes the server do the work once."""
 
     transport: Transport

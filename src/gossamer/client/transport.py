@@ -3,15 +3,15 @@
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Protocol
+
+from msgspec import Struct, field
 
 PIECE_BYTES: Final = 1_000_000  # of a file
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """A request to the API."""
 
     method: str
@@ -30,8 +30,7 @@ class Call:
                 yield piece
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(Struct, frozen=True):
     """The answer to a call, received completely."""
 
     status: int
@@ -39,8 +38,7 @@ class Reply:
     body: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class StreamedReply:
+class StreamedReply(Struct, frozen=True):
     """The answer to a call, whose body is still arriving."""
 
     status: int

@@ -7,15 +7,15 @@ end starts another run.
 
 import asyncio
 from collections.abc import Callable, Coroutine, Hashable
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
+
+from msgspec import Struct
 
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 
 
-@dataclass(slots=True, eq=False)
-class _Run(Generic[T]):
+class _Run(Struct, Generic[T], eq=False):
     task: asyncio.Task[T]
     waiting: int = 0
 

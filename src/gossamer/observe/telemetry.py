@@ -2,8 +2,9 @@
 
 import asyncio
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from gossamer.observe import traces
 from gossamer.observe.sentry import Sentry
@@ -11,8 +12,7 @@ from gossamer.observe.sentry import Sentry
 CLOSE_SECONDS: Final = 2.0
 
 
-@dataclass(frozen=True, slots=True)
-class Telemetry:
+class Telemetry(Struct, frozen=True):
     sentry: Sentry | None
 
     async def close(self) -> None:

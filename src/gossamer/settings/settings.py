@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, Self
 from urllib.parse import urlsplit
 
+from msgspec import Struct
+
 from gossamer import __version__
 from gossamer.settings.upstream import Upstream, upstream
 from gossamer.settings.values import (
@@ -113,8 +115,7 @@ def _blobs_url(known: Mapping[str, Any], _environ: Mapping[str, str]) -> str:
     return str((known["data_dir"] / "blobs").as_uri())
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(Struct, frozen=True):
     """The declaration of one setting."""
 
     default: object

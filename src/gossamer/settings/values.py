@@ -4,11 +4,12 @@ import base64
 import os
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 MILLION: Final = 1_000_000
 UNITS: Final = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "sec": 1, "min": 60}
@@ -29,8 +30,7 @@ class Expected(ValueError):
         self.closest = closest
 
 
-@dataclass(frozen=True, slots=True)
-class Rate:
+class Rate(Struct, frozen=True):
     """At most `limit` in any `seconds`."""
 
     limit: int
@@ -45,8 +45,7 @@ class Rate:
         return _unit(self.seconds) or f"{self.seconds} seconds"
 
 
-@dataclass(frozen=True, slots=True)
-class PerTier:
+class PerTier(Struct, frozen=True):
     """A bound for each tier of callers; None is no bound."""
 
     free: int | None
@@ -62,8 +61,7 @@ def _unit(seconds: int) -> str:
     return next((unit for unit, length in UNITS.items() if length == seconds), "")
 
 
-@dataclass(frozen=True, slots=True)
-class Money:
+class Money(Struct, frozen=True):
     """An amount in millionths of a dollar, the atomic unit of the tokens for payment."""
 
     millionths: int
@@ -76,8 +74,7 @@ class Money:
         return self.millionths / MILLION
 
 
-@dataclass(frozen=True, slots=True)
-class Lifetime:
+class Lifetime(Struct, frozen=True):
     """How long something is kept; 0 seconds: forever."""
 
     seconds: int

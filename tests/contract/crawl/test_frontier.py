@@ -1,10 +1,10 @@
 """The frontier: every URL is taken by one, settled once, and counted."""
 
 import asyncio
-from dataclasses import replace
 from typing import get_args
 
 import pytest
+from msgspec.structs import replace
 from tests.contract.crawl.crawl_ground import LEASE, NOW, SECOND, Ground, done, page, url, urls
 
 from gossamer.problems import Unavailable

@@ -1,9 +1,9 @@
 """Hints of sitemaps: when they make pages due, and how it is noticed that they lie."""
 
 import hashlib
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from tests.contract.crawl.crawl_ground import NOW, Ground, urls
 from tests.contract.crawl.refresh_ground import SPEC, again, begin, ended, put, settle, take
 

@@ -1,8 +1,7 @@
 """Crawls that are kept fresh: visits, versions, budgets, and what is left of them when pages go."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 from sqlalchemy import update
 from tests.contract.crawl.crawl_ground import NOW, Ground, urls
 from tests.contract.crawl.refresh_ground import (

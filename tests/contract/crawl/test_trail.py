@@ -1,8 +1,7 @@
 """How a crawl found a URL, on both databases."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 from tests.contract.crawl.crawl_ground import NOW, Ground, url
 
 from gossamer.state.crawl.new_urls import NewUrl

@@ -1,13 +1,14 @@
 """Jobs: what the queue promises, on both databases."""
 
 import asyncio
+import dataclasses
 import time
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 from sqlalchemy import select, text, update
 from sqlalchemy.exc import IntegrityError
 from ulid import ULID
@@ -346,7 +347,7 @@ async def test_finishing(jobs: Jobs, tenant: str) -> None:
 async def test_settling_many_at_once(jobs: Jobs, tenant: str) -> None:
     await jobs.put_many([NewJob(kind="audit", tenant_id=tenant) for _ in range(5)], now=NOW)
     held = await lease(jobs, 5)
-    stale = replace(held[4], token="0" * 32)
+    stale = dataclasses.replace(held[4], token="0" * 32)
     settled = await jobs.settle(
         [
             success(held[0], 1),

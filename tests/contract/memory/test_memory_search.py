@@ -2,8 +2,8 @@
 
 import io
 import time
-from dataclasses import replace
 
+from msgspec.structs import replace
 from tests.contract.memory.memory_ground import MemoryGround
 from tests.servers.embeddings_api import MODEL, embeddings_api
 

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import force_setattr
 from sqlalchemy import func, select
 from tests.contract.monitors.monitor_ground import BODY, BY, FILLER, MonitorGround, open_ground
 
@@ -150,7 +151,7 @@ async def test_a_second_look_confirms_a_change(ground: MonitorGround) -> None:
     async def mend(_: float) -> None:
         ground.origin.show("<p>Price: £89.00</p>")
 
-    object.__setattr__(ground.service.monitor_checker, "sleep", mend)
+    force_setattr(ground.service.monitor_checker, "sleep", mend)
     assert (await ground.check(monitor.id))["result"] == "unconfirmed"
     assert await ground.changes(monitor.id) == []
 
@@ -257,7 +258,7 @@ async def test_a_check_of_an_older_spec_writes_nothing(ground: MonitorGround) ->
         await ground.service.monitors.change(ground.caller, monitor.id, MonitorChange(fail_after=9), BY)
         return await pack(*given)  # type: ignore[arg-type]
 
-    object.__setattr__(ground.service.monitor_checker, "store", _Hooked(store, change_meanwhile))
+    force_setattr(ground.service.monitor_checker, "store", _Hooked(store, change_meanwhile))
     await ground.run_next()
     assert await store.current(monitor.id) == {}
     assert await ground.checks(monitor.id) == []

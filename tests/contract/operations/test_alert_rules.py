@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import trustme
+from msgspec.structs import force_setattr
 from sqlalchemy import delete, insert, text, update
 from tests.contract.crawl.crawl_ground import Ground, urls
 
@@ -309,7 +310,7 @@ async def test_a_rule_raises_and_resolves(world: World, rule: str) -> None:
 async def evaluate(world: World, memory: object) -> alert_rows.AlertChanges:
     """By an evaluator with the thresholds of the moment, which remembers what it saw before."""
     evaluator = world.evaluator()
-    object.__setattr__(evaluator, "_memory", memory)
+    force_setattr(evaluator, "_memory", memory)
     changes = await evaluator.evaluate(now=int(world.now * 1000))
     assert changes is not None
     return changes

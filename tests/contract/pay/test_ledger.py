@@ -1,12 +1,12 @@
 """The ledger of payments, on both databases."""
 
 import asyncio
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from gossamer.state.db.database import Database, open_database
 from gossamer.state.pay import ledger, payment_list

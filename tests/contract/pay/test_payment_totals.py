@@ -1,7 +1,6 @@
 """Sums of payments, on both databases."""
 
-from dataclasses import replace
-
+from msgspec.structs import replace
 from tests.contract.pay.test_ledger import NEW, NOW, do, reserved
 
 from gossamer.state.db.database import Database

@@ -1,9 +1,9 @@
 """The credit of wallets, on both databases."""
 
 import asyncio
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from tests.contract.pay.test_ledger import NEW, NOW, do, reserved
 
 from gossamer.state.db.database import Database

@@ -1,9 +1,9 @@
 """The scheduler: each planned time is fired once, or told why not."""
 
 import asyncio
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from tests.contract.schedules.schedule_ground import (
     DAY,
     HOUR,

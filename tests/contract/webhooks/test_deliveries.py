@@ -5,10 +5,10 @@ import base64
 import hashlib
 import hmac
 import io
-from dataclasses import replace
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 from sqlalchemy import select
 from tests.contract.webhooks.office import NOW, SECRET, Office
 from tests.servers.receiver import Receiver

@@ -1,9 +1,10 @@
 """Events of crawls and batches: none is lost or told to anybody else, whatever happens in between."""
 
+import dataclasses
 from collections.abc import AsyncIterator
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from sqlalchemy import select
 from tests.contract.crawl.crawl_ground import Ground, done, url, urls
 from tests.contract.webhooks.office import NOW, PUBLIC_URL, Office, deliver_all
@@ -55,7 +56,7 @@ async def subscribe(
         headers_sealed=sealed,
     )
     async with ground.database.write() as connection:
-        bound = replace(made, **fields)  # type: ignore[arg-type]
+        bound = dataclasses.replace(made, **fields)  # type: ignore[arg-type]
         await publishing.add_bound(connection, bound, kind, now=NOW)
 
 
@@ -119,7 +120,9 @@ async def test_what_is_not_written_is_not_told_and_what_is_written_is_told_once(
     await subscribe(office, ground, crawl.id, receiver.url, events=("crawl.page",))
     (lease,) = await ground.lease(now=NOW)
     tasks = await ground.frontier.take(lease, 10, now=NOW)
-    assert not await ground.frontier.settle(replace(lease, token="of another"), done(tasks), now=NOW)
+    assert not await ground.frontier.settle(
+        dataclasses.replace(lease, token="of another"), done(tasks), now=NOW
+    )
     assert await office.webhooks.deliver_due(now=NOW) == 0
     assert await ground.frontier.settle(lease, done(tasks), now=NOW)
     await ground.frontier.settle(lease, done(tasks), now=NOW)  # the answer to the first was lost

@@ -1,7 +1,8 @@
 """Bodies of a crawl, many in one object, and the memory of what is known."""
 
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from gossamer.flows.crawl.content import MAX_HEADER_CHARS, keep_headers, load_page, pack, unpack
 from gossamer.flows.crawl.visiting.known_urls import KnownUrls

@@ -1,10 +1,11 @@
 """What the answer of a host means to a crawl."""
 
-from dataclasses import replace
+import dataclasses
 from typing import Any
 
 import pytest
 from msgspec import structs
+from msgspec.structs import replace
 
 from gossamer.flows.crawl.plan import AMPLE, MAX_ALIKE, SPARE, CrawlPlan
 from gossamer.flows.crawl.seeds import new_url, seeds_of
@@ -138,7 +139,7 @@ def test_what_is_known_is_not_found_again_until_it_is_forgotten() -> None:
     assert urls(again) == urls(first) == ["http://127.0.0.1/a"]  # nothing is written down yet
     known.add(first.keys)
     assert urls(gather.process(task(), crawl, page('<a href="/a">'), OPEN, 0.0)) == []
-    other = replace(plan(), salt=8)
+    other = dataclasses.replace(plan(), salt=8)
     assert urls(gather.process(task(), other, page('<a href="/a">'), OPEN, 0.0)) == ["http://127.0.0.1/a"]
     cleared = gather.process(task(revision=1), crawl, page('<a href="/a">'), OPEN, 0.0)
     assert urls(cleared) == ["http://127.0.0.1/a"]  # whoever was taken after that knows nothing of before

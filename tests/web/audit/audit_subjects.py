@@ -1,9 +1,10 @@
 """Subjects of audits: one page at which nothing is wrong, and ways to spoil it."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from gossamer.web.audit.check import NOT_HTML, PageAnswer, SiteAnswer
 from gossamer.web.audit.checks import PAGE_CHECKS

@@ -1,8 +1,9 @@
 """Sites for audits: a small one at which nothing is wrong, and ways to spoil it."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from gossamer.web.audit.check import PageAnswer, SiteAnswer
 from gossamer.web.audit.checks import SITE_CHECKS

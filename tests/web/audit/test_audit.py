@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.web.audit import test_checks_found, test_checks_page, test_checks_served
 from tests.web.audit.audit_subjects import GOOD, NOW, page, subject
 from tests.web.audit.audit_subjects import answer as answer_of

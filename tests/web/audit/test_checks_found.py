@@ -1,9 +1,9 @@
 """Checks of what lets a page be found: status, titles, headings, canonical, robots, languages, address."""
 
-from dataclasses import replace
 from typing import Final
 
 import pytest
+from msgspec.structs import replace
 from tests.web.audit.audit_subjects import (
     GOOD,
     ROBOTS,

@@ -1,6 +1,5 @@
 """The audit of a site: a score that can be trusted, what is told of every page, and two runs compared."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +7,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.web.audit.audit_subjects import GOOD, URL, subject
 from tests.web.audit.site_pages import HOME, NAMES, at, gone, good, page, site
 from tests.web.audit.test_audit import FAULTS as PAGE_FAULTS

@@ -1,9 +1,9 @@
 """Checks of a site as a whole: what each finds, where, and what it must not find."""
 
-from dataclasses import replace
 from typing import Any, Final
 
 import pytest
+from msgspec.structs import replace
 from tests.web.audit.audit_subjects import page as page_of
 from tests.web.audit.audit_subjects import subject
 from tests.web.audit.site_pages import NAMES, Spoil, answer, at, gone, good, moved, page, site, version

@@ -11,21 +11,19 @@ Help comes from the field's description. `Meta(extra={"metavar": "PATTERN"})` na
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, TypeVar, cast
 
 import click
 import msgspec
 from click.core import ParameterSource
-from msgspec import NODEFAULT, inspect
+from msgspec import NODEFAULT, Struct, inspect
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T", bound=msgspec.Struct)
 _MANY: Final = (inspect.ListType, inspect.VarTupleType, inspect.DictType)
 
 
-@dataclass(frozen=True, slots=True)
-class FieldOption:
+class FieldOption(Struct, frozen=True):
     """One field of a type, and the command-line option that sets it."""
 
     name: str

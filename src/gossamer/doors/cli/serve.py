@@ -7,12 +7,12 @@ import socket
 import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
 import click
 import uvloop
+from msgspec import Struct
 
 from gossamer import __version__
 from gossamer.doors.cli import Build, load, with_settings
@@ -45,8 +45,7 @@ SHARED_ACCEPTS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Seat:
+class Seat(Struct, frozen=True):
     """The place of a server process among those that share its sockets."""
 
     sockets: Sequence[socket.socket]

@@ -1,10 +1,10 @@
 """OwnApi: our own API, as one tool call uses it."""
 
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from gossamer.client.transport import Call, Reply, Transport
 

@@ -6,9 +6,10 @@ The children share only the database and the blobs with it.
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
+
+from msgspec import Struct
 
 from gossamer.doors.worker.forked_process import ForkServer
 from gossamer.doors.worker.handover import take_metrics
@@ -24,8 +25,7 @@ LOOK_SECONDS: Final = 0.5  # how often it looks for something to do
 STOP_SECONDS: Final = 3.0  # beyond the time that a child gives to its own work
 
 
-@dataclass(frozen=True, slots=True)
-class Children:
+class Children(Struct, frozen=True):
     settings: Settings
     kind: str
     count: int

@@ -5,8 +5,9 @@ import contextlib
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from gossamer.doors.worker.forked_process import ForkedProcess, ForkServer
 from gossamer.doors.worker.handover import MAX_LINE_BYTES
@@ -26,8 +27,7 @@ class StartFailed(Exception):
         self.status = status
 
 
-@dataclass(slots=True)
-class KeptProcess:
+class KeptProcess(Struct):
     """`gossamer` with these arguments. One that ends by itself is started again, after a growing pause."""
 
     arguments: Sequence[str]

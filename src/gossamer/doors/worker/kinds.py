@@ -1,9 +1,9 @@
 """The kinds of jobs, and the handler of each."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
+from msgspec import Struct
 from ulid import ULID
 
 from gossamer.doors.worker.work import Handler, Work
@@ -103,8 +103,7 @@ def handlers(
     return {kind: every[kind] for kind in kinds}
 
 
-@dataclass(frozen=True, slots=True)
-class _Render:
+class _Render(Struct, frozen=True):
     rendering: RenderWork
 
     async def __call__(self, work: Work[render.RenderPayload]) -> None:
@@ -114,8 +113,7 @@ class _Render:
         await self.rendering.publish(made)
 
 
-@dataclass(frozen=True, slots=True)
-class _Warm:
+class _Warm(Struct, frozen=True):
     warmer: Warmer
 
     async def __call__(self, work: Work[warm.WarmPayload]) -> warm.WarmResult:
@@ -123,16 +121,14 @@ class _Warm:
         return await self.warmer.warm(work.payload, job.tenant_id, job.request_id, work.step)
 
 
-@dataclass(frozen=True, slots=True)
-class _Recache:
+class _Recache(Struct, frozen=True):
     sites: SiteWarmer
 
     async def __call__(self, work: Work[SiteWarmPayload]) -> warm.WarmResult:
         return await self.sites.run(work.payload, work.job.request_id, work.step)
 
 
-@dataclass(frozen=True, slots=True)
-class _Compare:
+class _Compare(Struct, frozen=True):
     comparer: SiteComparer
 
     async def __call__(self, work: Work[ComparisonPayload]) -> None:
@@ -143,8 +139,7 @@ class _Compare:
             await comparisons.add(connection, result.comparison_id, site_id, tenant, made)
 
 
-@dataclass(frozen=True, slots=True)
-class _Delete:
+class _Delete(Struct, frozen=True):
     deleter: Deleter
 
     async def __call__(self, work: Work[DeletePayload]) -> None:
@@ -154,16 +149,14 @@ class _Delete:
             await self.deleter.finish(connection, kind, subject)
 
 
-@dataclass(frozen=True, slots=True)
-class _Restore:
+class _Restore(Struct, frozen=True):
     restorer: ArchiveRestorer
 
     async def __call__(self, work: Work[RestorePayload]) -> RestoreResult:
         return await self.restorer.restore(work.payload.subject, work.step)
 
 
-@dataclass(frozen=True, slots=True)
-class _Replay:
+class _Replay(Struct, frozen=True):
     replayer: Replayer
 
     async def __call__(self, work: Work[ReplayPayload]) -> ReplayResult:

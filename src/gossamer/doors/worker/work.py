@@ -3,11 +3,11 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final, Generic, TypeVar
 
 import msgspec
+from msgspec import Struct, field
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.problems import Problem, validation_error
@@ -105,8 +105,7 @@ class RunningJob:
             self.task.cancel()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Handler(Generic[Payload]):
+class Handler(Struct, Generic[Payload], frozen=True, kw_only=True):
     """How jobs of one kind are run: `run` returns the result; its exception decides about a retry."""
 
     run: Callable[[Work[Payload]], Awaitable[Any]]

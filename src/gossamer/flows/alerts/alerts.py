@@ -2,11 +2,10 @@
 that this process has just found unwell."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import Annotated, Final
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct, field
 
 from gossamer import problems
 from gossamer.flows.alerts.rules import BY_NAME, WORKERS
@@ -42,8 +41,7 @@ class Alert(msgspec.Struct, frozen=True, rename="camel"):
     acknowledged_by: Annotated[str | None, Meta(description="Who knows of it; `null` for users.")] = None
 
 
-@dataclass(frozen=True, slots=True)
-class Alerts:
+class Alerts(Struct, frozen=True):
     checkup: Checkup
     database: Database | None
     clock: Callable[[], float]

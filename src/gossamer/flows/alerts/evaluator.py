@@ -4,10 +4,10 @@ import asyncio
 import contextlib
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
+from msgspec import Struct, field
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.concurrency.periodic import every
@@ -37,8 +37,7 @@ CERTIFICATE_SECONDS: Final = 600.0  # between two looks at certificates
 GROWTH_SECONDS: Final = 60.0  # over which the growth of the frontier is measured
 
 
-@dataclass(slots=True)
-class _Memory:
+class _Memory(Struct):
     """What an evaluator remembers between two looks."""
 
     frontier: list[tuple[float, int]] = field(default_factory=list)  # when, and how many URLs
@@ -48,8 +47,7 @@ class _Memory:
     is_calm: bool = False  # nothing new was wrong or right, and this process has the duty
 
 
-@dataclass(frozen=True, slots=True)
-class AlertEvaluator:
+class AlertEvaluator(Struct, frozen=True):
     name: str  # of this process
     database: Database
     surveyor: Surveyor

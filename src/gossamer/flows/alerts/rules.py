@@ -5,8 +5,9 @@ metrics, for Prometheus. A rule with only one of them can be seen only from ther
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final, NamedTuple, Self
+
+from msgspec import Struct
 
 from gossamer.flows.alerts.situation import Situation
 from gossamer.flows.upkeep.health import Status
@@ -23,8 +24,7 @@ INDEX_SECONDS: Final = 900.0
 WORKERS: Final = "workers"  # the service that knows whether anybody works
 
 
-@dataclass(frozen=True, slots=True)
-class Thresholds:
+class Thresholds(Struct, frozen=True):
     """What an operator may choose."""
 
     error_share: float = 0.2
@@ -54,8 +54,7 @@ class Trouble(NamedTuple):
 FindTroubles = Callable[[Situation, Thresholds], Iterable[Trouble]]
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     name: str
     severity: AlertSeverity
     title: str  # with the subject in it

@@ -4,9 +4,10 @@ import asyncio
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct, field
 
 from gossamer.flows.schedules.scheduler import FAILING
 from gossamer.flows.upkeep.health import Checkup, ProbeResult
@@ -33,15 +34,13 @@ FORGET_SECONDS: Final = 3600.0  # after which nobody expects it to come back
 FAILING_SECONDS: Final = 3600.0  # for which a webhook has failed
 
 
-@dataclass(frozen=True, slots=True)
-class DiskSpace:
+class DiskSpace(Struct, frozen=True):
     folder: str  # what it is for: data, blobs
     free: int
     size: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredState:
+class StoredState(Struct, frozen=True, kw_only=True):
     """What the database says; the same in all processes."""
 
     answers: int = 0  # to crawls
@@ -59,8 +58,7 @@ class StoredState:
     last_backup: float | None = None  # Unix seconds
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Situation:
+class Situation(Struct, frozen=True, kw_only=True):
     now: float
     stored: StoredState
     services: Mapping[str, ProbeResult] = field(default_factory=dict)
@@ -69,8 +67,7 @@ class Situation:
     frontier_before: int | None = None  # a minute ago, if that is known
 
 
-@dataclass(frozen=True, slots=True)
-class Surveyor:
+class Surveyor(Struct, frozen=True):
     database: Database
     statistics: CrawlStats
     checkup: Checkup

@@ -9,12 +9,13 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby
 from typing import Any, Final, Protocol
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer import problems
@@ -53,8 +54,7 @@ PROGRESS_STEPS: Final = 30
 Step = Callable[[str, int], Awaitable[None]]  # reports what is being done, and the progress in percent
 
 
-@dataclass(frozen=True, slots=True)
-class AuditPayload:
+class AuditPayload(Struct, frozen=True):
     """What a job carries."""
 
     audit_id: str
@@ -80,8 +80,7 @@ class AuditWork(Protocol):
     def finishing(self, result: Any = None) -> AbstractAsyncContextManager[AsyncConnection]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Auditor:
+class Auditor(Struct, frozen=True):
     probe: SiteProbe
     database: Database
     crawls: Crawls

@@ -3,10 +3,10 @@
 import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Final
 
 import msgspec
+from msgspec import Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
 
@@ -49,8 +49,7 @@ def quotas_of(options: AuditOptions) -> tuple[Quota, ...]:
     return (Quota.JOBS, Quota.PAGES, Quota.BYTES) if options.scope == "site" else (Quota.JOBS,)
 
 
-@dataclass(frozen=True, slots=True)
-class Audits:
+class Audits(Struct, frozen=True):
     jobs: Jobs
     dialer: Dialer
     auditor: Auditor

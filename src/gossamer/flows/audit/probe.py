@@ -4,8 +4,10 @@ import asyncio
 import re
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import Final, Literal, Protocol, TypedDict
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gossamer.flows.parsers.parser_pool import ParserPool
 from gossamer.problems import INVALID_URL, NOT_FOUND, Problem, Unavailable
@@ -55,16 +57,14 @@ class SiteFiles(TypedDict):
     http_redirects_to_https: bool | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SiteSurvey:
+class SiteSurvey(Struct, frozen=True, kw_only=True):
     """The facts about a site before its pages are read."""
 
     files: SiteFiles
     site: Site  # without its pages
 
 
-@dataclass(frozen=True, slots=True)
-class SiteProbe:
+class SiteProbe(Struct, frozen=True):
     """Every request is tried once: the retries of the job are the only loop."""
 
     fetcher: AuditSource

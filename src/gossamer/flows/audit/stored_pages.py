@@ -3,8 +3,10 @@
 What the crawl has not stored is not known: it is neither there nor missing.
 """
 
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gossamer import problems
 from gossamer.flows.audit.probe import NotKnown, SiteFiles, SiteSurvey
@@ -23,8 +25,7 @@ from gossamer.web.url.url import Url
 MAX_REDIRECTS: Final = 5
 
 
-@dataclass(frozen=True, slots=True)
-class StoredPages:
+class StoredPages(Struct, frozen=True):
     database: Database
     blobs: Blobs
     crawl: Crawl

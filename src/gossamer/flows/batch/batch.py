@@ -8,9 +8,10 @@ batch as a job.
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
 from typing import Any, Final
 from weakref import WeakValueDictionary
+
+from msgspec import Struct, field
 
 from gossamer import problems
 from gossamer.flows.pages.caching import Caching
@@ -33,8 +34,7 @@ PAUSE_SECONDS: Final = 1.0  # before failed pages are tried again
 Trouble = Problem | LimitReached
 
 
-@dataclass(frozen=True, slots=True)
-class BatchOutcome:
+class BatchOutcome(Struct, frozen=True):
     """The outcome for one entry of the list."""
 
     index: int
@@ -47,8 +47,7 @@ class BatchOutcome:
         return isinstance(self.reply, ReadReply) and self.reply.read.outcome is Outcome.OK
 
 
-@dataclass(frozen=True, slots=True)
-class BatchTarget:
+class BatchTarget(Struct, frozen=True):
     """A page, and its entries in the list."""
 
     url: Url

@@ -2,11 +2,11 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Protocol
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -43,16 +43,14 @@ MAX_ATTEMPTS: Final = 10  # a line that one attempt has written stays
 OnCreated = Callable[[AsyncConnection, Batch], Awaitable[None]]  # joins the transaction that creates it
 
 
-@dataclass(frozen=True, slots=True)
-class BatchPayload:
+class BatchPayload(Struct, frozen=True):
     """What the job carries; the rest is in its batch."""
 
     key_id: str = ""
     tier: str = "free"
 
 
-@dataclass(frozen=True, slots=True)
-class Batches:
+class Batches(Struct, frozen=True):
     """Creates batches, queues their jobs, and looks them up."""
 
     jobs: Jobs
@@ -130,8 +128,7 @@ class BatchWork(Protocol):
     def holding(self) -> AbstractAsyncContextManager[AsyncConnection]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class BatchRunner:
+class BatchRunner(Struct, frozen=True):
     """Runs batches as jobs."""
 
     batcher: Batcher

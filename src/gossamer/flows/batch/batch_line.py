@@ -1,10 +1,9 @@
 """A line of a batch: the result for one of its URLs, as it is stored and answered."""
 
-from dataclasses import dataclass
 from typing import Final, cast
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 
 from gossamer.flows.batch.batch import BatchOutcome
 from gossamer.flows.pages.encoding import MAX_ANSWER_BYTES, bounded, encode_by_pieces
@@ -20,8 +19,7 @@ from gossamer.web.pages.read_result import FetchAnswer, ReadReply
 MAX_LINE_BYTES: Final = MAX_ANSWER_BYTES - 100_000
 
 
-@dataclass(frozen=True, slots=True)
-class LineEncoder:
+class LineEncoder(Struct, frozen=True):
     """Encodes outcomes as lines. `request_id` is that of the request which began the batch."""
 
     reader: Reader

@@ -6,11 +6,12 @@ without being fetched again. The values of cookies are not kept: they may be the
 
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final
 
 import msgspec
+from msgspec import Struct, field
+from msgspec.structs import replace
 from ulid import ULID
 
 from gossamer.problems import CONTENT_UNREADABLE, Problem
@@ -41,8 +42,7 @@ NO_SECTIONS: Final[Mapping[str, SectionWriter]] = MappingProxyType({})
 _pages: Final = msgspec.msgpack.Decoder(Page)
 
 
-@dataclass(frozen=True, slots=True)
-class StoredAt:
+class StoredAt(Struct, frozen=True):
     """Where a page is kept."""
 
     blob: str
@@ -50,8 +50,7 @@ class StoredAt:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class PackedPages:
+class PackedPages(Struct, frozen=True):
     """Pages packed for one blob."""
 
     name: str
@@ -60,8 +59,7 @@ class PackedPages:
     links: dict[str, LinksAt] = field(default_factory=dict)  # of each crawl's pages
 
 
-@dataclass(frozen=True, slots=True)
-class PagePicture:
+class PagePicture(Struct, frozen=True):
     """A screenshot of a crawled page. It is a blob of its own, so that it is read only when it is shown."""
 
     name: str

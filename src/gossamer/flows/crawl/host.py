@@ -11,9 +11,10 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
+
+from msgspec import Struct
 
 from gossamer.flows.crawl.content import PagePicture
 from gossamer.flows.crawl.frontier_batcher import FrontierBatcher
@@ -49,8 +50,7 @@ MAX_URLS: Final = 2_000  # that are written with their page or sitemap; more tha
 Waiting = deque[tuple[CrawlTask, CrawlPlan]]
 
 
-@dataclass(frozen=True, slots=True)
-class CrawlParts:
+class CrawlParts(Struct, frozen=True):
     """The services that the crawl of a host needs."""
 
     frontier: Frontier

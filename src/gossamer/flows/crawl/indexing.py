@@ -7,8 +7,9 @@ indexing may run at any time and in any number of processes, and a crawl does no
 import asyncio
 import contextlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from gossamer.flows.crawl.content import unpack
 from gossamer.flows.parsers.parser_pool import ParserPool
@@ -45,8 +46,7 @@ GONE: Final = (404, 410)
 SlowPage = tuple[str, QueuedPage, Page]  # the URL in its cache form, the queued page, and the page itself
 
 
-@dataclass(frozen=True, slots=True)
-class Indexing:
+class Indexing(Struct, frozen=True):
     database: Database
     index: SearchIndex
     crawls: Crawls

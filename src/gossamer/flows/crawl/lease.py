@@ -1,14 +1,14 @@
 """A leased host: the lease as this process sees it, and how the host is doing."""
 
 import asyncio
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gossamer.flows.crawl.politeness.pace import HostPace
 from gossamer.state.crawl.hosts import LEASE_MS, HostLease, Release
 
 
-@dataclass(slots=True, eq=False)
-class HeldHost:
+class HeldHost(Struct, eq=False):
     lease: HostLease
     since: float  # on the event loop's clock, before the database was asked
     began: float

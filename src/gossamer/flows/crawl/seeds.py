@@ -6,7 +6,6 @@ URLs begin another one.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any, Final
 
@@ -63,8 +62,7 @@ class UrlsAdded(Struct, frozen=True, rename="camel"):
     refused: list[RefusedUrl]
 
 
-@dataclass(frozen=True, slots=True)
-class GivenUrls:
+class GivenUrls(Struct, frozen=True):
     """The URLs of a request, each once."""
 
     urls: list[NewUrl]
@@ -72,8 +70,7 @@ class GivenUrls:
     number: int  # that was given, with repetitions
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedCrawl:
+class PreparedCrawl(Struct, frozen=True):
     """A crawl that may begin: with all rules that it follows, and its seeds."""
 
     spec: CrawlSpec
@@ -85,8 +82,7 @@ async def _forget(connection: AsyncConnection, result: object) -> None:
     """The default `Remember`: writes nothing else."""
 
 
-@dataclass(frozen=True, slots=True)
-class Seeder:
+class Seeder(Struct, frozen=True):
     crawls: Crawls
     dialer: Dialer
     capacity: RenderCapacity

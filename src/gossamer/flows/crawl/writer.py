@@ -8,11 +8,11 @@ meanwhile is bounded: callers wait for room.
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
 from typing import Final, TypeVar
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -52,8 +52,7 @@ CLOSE_SECONDS: Final = 5.0
 T = TypeVar("T")
 
 
-@dataclass(slots=True)
-class HostBatch:
+class HostBatch(Struct):
     """The results of one host."""
 
     held: HeldHost

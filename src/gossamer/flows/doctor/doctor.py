@@ -3,10 +3,11 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Collection
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from gossamer.flows.doctor import choices, machine, services
 from gossamer.flows.doctor.diagnosis import Condition, Diagnosis, broken
@@ -23,8 +24,7 @@ SECONDS: Final = 15.0  # for one examination
 Examination = Callable[[], Awaitable[Diagnosis | list[Diagnosis]]]
 
 
-@dataclass(frozen=True, slots=True)
-class Doctor:
+class Doctor(Struct, frozen=True):
     settings: Settings
     database: Database
     hot: Hot

@@ -6,8 +6,9 @@ One process at a time has this duty, so no text is paid for twice. While the mod
 import contextlib
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from gossamer.concurrency.periodic import every
 from gossamer.observe.logs import Log
@@ -29,15 +30,13 @@ IDS_AT_ONCE: Final = 10_000  # of pages, in one statement
 PROBE: Final = "web page"  # tells the dimensions of the model
 
 
-@dataclass(slots=True)
-class _IndexingPass:
+class _IndexingPass(Struct):
     space: str = ""
     done_to: int = 0  # pages up to this id had vectors
     until: float = 0.0  # then the next pass begins
 
 
-@dataclass(frozen=True, slots=True)
-class EmbeddingIndexer:
+class EmbeddingIndexer(Struct, frozen=True):
     name: str  # of this process
     model: EmbeddingModel
     vectors: SearchVectors

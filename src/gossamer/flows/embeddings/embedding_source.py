@@ -4,8 +4,9 @@ words. If it does not answer, a search goes on without it."""
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import ClassVar, Final
+
+from msgspec import Struct, field
 
 from gossamer.flows.pages.search import Hits, Near
 from gossamer.reach.services.embeddings import EmbeddingModel
@@ -20,8 +21,7 @@ QUESTION_SECONDS: Final = 1.5  # for the model to embed a question
 MAX_REMEMBERED: Final = 1_000  # vectors of questions
 
 
-@dataclass(frozen=True, slots=True)
-class EmbeddingSource:
+class EmbeddingSource(Struct, frozen=True):
     model: EmbeddingModel
     vectors: SearchVectors
     least_similarity: float

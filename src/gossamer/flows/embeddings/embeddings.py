@@ -1,6 +1,6 @@
 """Embeddings: the parts of finding pages by meaning, put together."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from gossamer.flows.embeddings.embedding_indexer import PROBE, EmbeddingIndexer
 from gossamer.flows.embeddings.embedding_source import EmbeddingSource
@@ -8,8 +8,7 @@ from gossamer.reach.services.embeddings import EmbeddingModel
 from gossamer.state.search.search_vectors import EmbeddedPages, SearchVectors, space_of
 
 
-@dataclass(frozen=True, slots=True)
-class Embeddings:
+class Embeddings(Struct, frozen=True):
     model: EmbeddingModel
     vectors: SearchVectors
     source: EmbeddingSource

@@ -7,11 +7,10 @@ memory as it writes it: by calls that it pays for.
 import asyncio
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer import problems
@@ -42,8 +41,7 @@ MAX_DROPPED_AT_ONCE: Final = 200  # entries that are deleted without a job
 OnWritten = Callable[[AsyncConnection, list[MemoryEntry]], Awaitable[None]]
 
 
-@dataclass(frozen=True, slots=True)
-class MemorySizes:
+class MemorySizes(Struct, frozen=True):
     """What a caller has, by namespace, and what it may have."""
 
     size: StoredSize
@@ -51,14 +49,12 @@ class MemorySizes:
     namespaces: list[NamespaceRow]
 
 
-@dataclass(frozen=True, slots=True)
-class WalletBounds:
+class WalletBounds(Struct, frozen=True):
     entries: int
     bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class Memory:
+class Memory(Struct, frozen=True):
     database: Database
     quotas: Quotas
     wallets: WalletBounds

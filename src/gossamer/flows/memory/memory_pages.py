@@ -1,6 +1,6 @@
 """Pages that are remembered by their address, and read again."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from gossamer import problems
 from gossamer.flows.memory.memory import Memory, OnWritten, no_entry, prepare
@@ -14,8 +14,7 @@ from gossamer.web.memory.memory_names import check_tags
 from gossamer.web.memory.memory_request import MAX_TITLE_CHARS, MemoryPage
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryPages:
+class MemoryPages(Struct, frozen=True):
     memory: Memory
     reader: MemoryPageReader
 

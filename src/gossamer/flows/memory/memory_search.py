@@ -2,8 +2,10 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gossamer.flows.memory.memory import Memory
 from gossamer.flows.tenants.admit import Caller
@@ -27,14 +29,12 @@ SPARE: Final = 10  # more than were asked for are looked for: some may have expi
 SERVICE: Final = "search"
 
 
-@dataclass(frozen=True, slots=True)
-class FoundEntry:
+class FoundEntry(Struct, frozen=True):
     entry: MemoryEntry
     ranked: Ranked
 
 
-@dataclass(frozen=True, slots=True)
-class FoundEntries:
+class FoundEntries(Struct, frozen=True):
     """What was found, the best first."""
 
     found: Sequence[FoundEntry] = ()
@@ -43,8 +43,7 @@ class FoundEntries:
     lost: int = 0  # that were found, and are not there any more
 
 
-@dataclass(frozen=True, slots=True)
-class MemorySearch:
+class MemorySearch(Struct, frozen=True):
     memory: Memory
     index: SearchIndex
     meaning: "EmbeddingSource | None"

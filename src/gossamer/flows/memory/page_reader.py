@@ -5,8 +5,9 @@ told what, and what was remembered before stays.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from gossamer import problems
 from gossamer.flows.crawl.reading.results import CrawlResults
@@ -27,8 +28,7 @@ CACHE_SECONDS: Final = 3_600  # for which a page that was fetched is kept in the
 MAX_CRAWLS: Final = 3  # of the newest that have stored the page
 
 
-@dataclass(frozen=True, slots=True)
-class ReadPage:
+class ReadPage(Struct, frozen=True):
     """A page as it is remembered."""
 
     title: str
@@ -36,8 +36,7 @@ class ReadPage:
     source: PageSource
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryPageReader:
+class MemoryPageReader(Struct, frozen=True):
     reader: Reader
     crawls: CrawlResults
     clock: Callable[[], float]

@@ -4,8 +4,9 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from gossamer import problems
 from gossamer.flows.crawl.reading.results import CrawlResults, PageWithContent, WantedContent
@@ -25,8 +26,7 @@ ROWS_AT_ONCE: Final = 100
 _STORED: Final = WantedContent(options=ReadingOptions(markdown=False, html=False, links=False))
 
 
-@dataclass(frozen=True, slots=True)
-class LookSources:
+class LookSources(Struct, frozen=True):
     looker: PageLooker
     results: CrawlResults
     finder: Finder

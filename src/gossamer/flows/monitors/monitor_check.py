@@ -8,10 +8,10 @@ has failed. Only a rule about the status watches for these.
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, aclosing
-from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 import msgspec
+from msgspec import Struct, field
 from msgspec.structs import replace
 from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
@@ -42,8 +42,7 @@ MAX_IGNORED: Final = 50
 LOOKING, COMPARED = 5, 90  # percent
 
 
-@dataclass(frozen=True, slots=True)
-class MonitorPayload:
+class MonitorPayload(Struct, frozen=True):
     """What the job carries: the monitor, and the rights of whoever wanted the check."""
 
     monitor_id: str
@@ -76,21 +75,19 @@ class CheckWork(Protocol):
     def finishing(self, result: Any = None) -> AbstractAsyncContextManager[AsyncConnection]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class PageFinding:
+class PageFinding(Struct, frozen=True):
     """A page that was looked at: what is to be written about it."""
 
     url: str
     before: str | None  # the snapshot that it was compared with
     packed: PackedSnapshot | None = None  # a new one; None: the old one was seen again
     seen_at: int = 0
-    verdict: ChangeVerdict = ChangeVerdict()  # noqa: RUF009 - frozen
+    verdict: ChangeVerdict = ChangeVerdict()
     is_unconfirmed: bool = False
     trouble: UnreadPage | None = None
 
 
-@dataclass(slots=True)
-class CheckFindings:
+class CheckFindings(Struct):
     pages: list[PageFinding] = field(default_factory=list)
     gone: dict[str, StoredSnapshot] = field(default_factory=dict)  # pages that a crawl has no more
     is_first: bool = False
@@ -119,8 +116,7 @@ class CheckFindings:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class MonitorChecker:
+class MonitorChecker(Struct, frozen=True):
     sources: LookSources
     store: SnapshotStore
     keys: WebhookKeys

@@ -1,7 +1,6 @@
 """MonitorStarter: a monitor's own schedule queues its checks."""
 
-from dataclasses import dataclass
-
+from msgspec import Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer import problems
@@ -13,8 +12,7 @@ from gossamer.state.jobs import job_table
 from gossamer.state.monitors import monitors
 
 
-@dataclass(frozen=True, slots=True)
-class MonitorStarter:
+class MonitorStarter(Struct, frozen=True):
     monitors: Monitors
 
     async def prepare(self, firing: Firing) -> Start:

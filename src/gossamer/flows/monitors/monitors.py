@@ -2,9 +2,9 @@
 
 import hashlib
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer import problems
@@ -43,8 +43,7 @@ MAX_ATTEMPTS: Final = 3
 RememberMonitor = Callable[[AsyncConnection, "KeptMonitor"], Awaitable[None]]
 
 
-@dataclass(frozen=True, slots=True)
-class KeptMonitor:
+class KeptMonitor(Struct, frozen=True):
     """A monitor with its schedule."""
 
     monitor: StoredMonitor
@@ -52,8 +51,7 @@ class KeptMonitor:
     time: int  # the database's
 
 
-@dataclass(frozen=True, slots=True)
-class Monitors:
+class Monitors(Struct, frozen=True):
     jobs: Jobs
     sources: LookSources
     store: SnapshotStore

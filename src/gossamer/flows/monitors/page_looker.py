@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from gossamer.flows.pages.browse import Browsing
@@ -46,8 +46,7 @@ class PageLook:
     picture: bytes | None = field(default=None, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class PageLooker:
+class PageLooker(Struct, frozen=True):
     obtainer: Obtainer
     browsing: Browsing | None
     parsers: ParserPool

@@ -1,10 +1,10 @@
 """Telling: what a check has to tell whoever listens, as events in its transaction."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
+from msgspec import Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.monitors.changes import StoredChange
@@ -34,8 +34,7 @@ class ToldChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     reasons: tuple[ChangeReason, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class MonitorNews:
+class MonitorNews(Struct, frozen=True):
     changes: Sequence[StoredChange] = ()
     failing: Sequence[UnreadPage] = ()  # not empty: it is failing from now on
     recovered: bool = False

@@ -1,9 +1,9 @@
 """Trying rules on two pages: what a monitor would say. Nothing is stored."""
 
 import asyncio
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from gossamer.flows.monitors.page_looker import PageLooker
@@ -20,16 +20,14 @@ from gossamer.web.pages.page import Page
 NOWHERE: Final = "https://given.example/"
 
 
-@dataclass(frozen=True, slots=True)
-class RuleTrial:
+class RuleTrial(Struct, frozen=True):
     """Two snapshots, and what the rules say about them."""
 
     comparison: SnapshotComparison
     verdict: ChangeVerdict
 
 
-@dataclass(frozen=True, slots=True)
-class RuleTrier:
+class RuleTrier(Struct, frozen=True):
     looker: PageLooker
 
     async def compare(self, trial: MonitorTrial, caller: Caller) -> RuleTrial:

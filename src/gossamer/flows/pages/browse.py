@@ -1,7 +1,8 @@
 """Browse: visit a page with a browser now; every visit counts as one render of the caller's tenant."""
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from gossamer.flows.render.serve import LimitReached
 from gossamer.flows.tenants.admit import Caller
@@ -20,8 +21,7 @@ _LATE: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Browsing:
+class Browsing(Struct, frozen=True):
     browsers: Browsers
     limits: Limits
     usage: Usage

@@ -2,10 +2,10 @@
 
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Self, TypeVar
 
 import msgspec
+from msgspec import Struct
 
 from gossamer.flows.tenants.admit import Caller
 from gossamer.state.cache import Cache, CachedAnswer, NotAdmitted
@@ -21,8 +21,7 @@ Admit = Callable[[], Awaitable[None]]  # called before an answer is made; raises
 R = TypeVar("R", bound=Target)
 
 
-@dataclass(frozen=True, slots=True)
-class Caching:
+class Caching(Struct, frozen=True):
     """Whose cache, for how long, and how old an answer may be."""
 
     tenant: str
@@ -35,8 +34,7 @@ class Caching:
         return cls(caller.tenant_id or PUBLIC, options.ttl, options.max_age)
 
 
-@dataclass(frozen=True, slots=True)
-class MadeAnswer:
+class MadeAnswer(Struct, frozen=True):
     """An answer that was not in the cache."""
 
     value: bytes
@@ -65,8 +63,7 @@ def to_shared(request: R) -> R:
     return request.respelled(shared_url(request.address).href, dict(sorted(lowered.items())))
 
 
-@dataclass(frozen=True, slots=True)
-class CacheKey:
+class CacheKey(Struct, frozen=True):
     shown: str
     stored: str  # by tenant, and in full
     flight: str  # concurrent requests with the same one share one run, and also its failure

@@ -2,10 +2,10 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from gossamer.flows.pages.browse import Browsing
@@ -51,8 +51,7 @@ class CaptureResult(CapturedPage, frozen=True, kw_only=True):
     captured_at: float  # Unix seconds
 
 
-@dataclass(frozen=True, slots=True)
-class Capturer:
+class Capturer(Struct, frozen=True):
     browsing: Browsing
     parsers: ParserPool
     cache: Cache

@@ -8,11 +8,11 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 from typing import Final
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, Struct, field
+from msgspec.structs import replace
 
 from gossamer.flows.pages.caching import (
     Admit,
@@ -53,8 +53,7 @@ from gossamer.web.pages.reading_options import ReadingOptions
 _ANOTHER_PAGE: Final = frozenset({Outcome.BLOCKED, Outcome.SOFT_404, Outcome.PARKED, Outcome.ERROR})
 
 
-@dataclass(frozen=True, slots=True)
-class Extractor:
+class Extractor(Struct, frozen=True):
     obtainer: Obtainer
     parsers: ParserPool
     cache: Cache

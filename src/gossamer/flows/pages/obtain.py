@@ -3,10 +3,10 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
 from typing import Final, Generic, TypeVar
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
 
 from gossamer.flows.pages.browse import Browsing
 from gossamer.flows.render.render import refuse_large
@@ -29,8 +29,7 @@ MIN_SECONDS: Final = 0.001  # once the time is up, a request is still made, and 
 _DOCUMENTS: Final = frozenset({"", "text/html", "application/xhtml+xml"})
 
 
-@dataclass(frozen=True, slots=True)
-class Obtained(Generic[T]):
+class Obtained(Struct, Generic[T], frozen=True):
     """A page, what was made of it, and what its visit left besides."""
 
     page: Page
@@ -40,8 +39,7 @@ class Obtained(Generic[T]):
     visit: VisitFigures | UnsetType = UNSET  # if a browser was used
 
 
-@dataclass(frozen=True, slots=True)
-class Obtainer:
+class Obtainer(Struct, frozen=True):
     fetcher: Fetcher
     browsing: Browsing | None
     clock: Callable[[], float] = time.time

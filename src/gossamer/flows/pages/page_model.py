@@ -2,10 +2,9 @@
 
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct, field
 
 from gossamer.observe.logs import Log
 from gossamer.problems import UNPROCESSABLE_ENTITY, Problem
@@ -22,8 +21,7 @@ class ModelTurn(NamedTuple):
     used: ModelUse
 
 
-@dataclass(frozen=True, slots=True)
-class PageModel:
+class PageModel(Struct, frozen=True):
     model: Model
     log: Log
     prices: TokenPrices | None = None

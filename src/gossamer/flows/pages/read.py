@@ -2,11 +2,10 @@
 
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, Struct, field
 from msgspec.structs import replace
 
 from gossamer.flows.pages.caching import (
@@ -43,8 +42,7 @@ INDEXED_CHARS: Final = 2 * MAX_TEXT_CHARS  # of a page's text, which searches lo
 FindRule = Callable[[Caller, Url], Awaitable[PageRule]]
 
 
-@dataclass(frozen=True, slots=True)
-class Reader:
+class Reader(Struct, frozen=True):
     obtainer: Obtainer
     parsers: ParserPool
     cache: Cache

@@ -7,10 +7,12 @@ found and a needed source has not answered, the search fails: to say "nothing" w
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Protocol
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gossamer.concurrency.breaker import Breaker
 from gossamer.flows.pages.caching import (
@@ -40,8 +42,7 @@ SERVICE: Final = "search"
 _STATES: Final = {"closed": "answers", "half-open": "is tried again", "open": "away"}  # of breakers
 
 
-@dataclass(frozen=True, slots=True)
-class Hits:
+class Hits(Struct, frozen=True):
     """The hits of one source; incomplete if it stopped early."""
 
     hits: Sequence[SearchHit]
@@ -64,8 +65,7 @@ class SearchSource(Protocol):
     async def find(self, tenant: str, question: Question, near: Near) -> Hits: ...
 
 
-@dataclass(frozen=True, slots=True)
-class IndexSource:
+class IndexSource(Struct, frozen=True):
     index: SearchIndex
     seconds: float = SECONDS - 1
     rest: ClassVar[float] = 5.0
@@ -94,8 +94,7 @@ class IndexSource:
         return Hits(hits, matches.complete, matches.corrected)
 
 
-@dataclass(frozen=True, slots=True)
-class ProviderSource:
+class ProviderSource(Struct, frozen=True):
     """A provider. It does not learn which tenant asks."""
 
     provider: Provider
@@ -107,8 +106,7 @@ class ProviderSource:
         return Hits(await self.provider.search(question))
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
+class Account(Struct, frozen=True):
     """How one source answered."""
 
     status: AccountStatus
@@ -121,8 +119,7 @@ class Account:
         return self.status in ("ok", "partial")
 
 
-@dataclass(frozen=True, slots=True)
-class SearchResults:
+class SearchResults(Struct, frozen=True):
     results: tuple[Ranked, ...]
     providers: dict[str, Account]
     at: float  # Unix seconds

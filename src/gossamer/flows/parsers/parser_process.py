@@ -11,11 +11,11 @@ import os
 import resource
 import sys
 import time
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, BinaryIO, Final
 
 import msgspec
+from msgspec import Struct
 
 from gossamer import problems
 from gossamer.flows.parsers.tesseract import Tesseract
@@ -55,16 +55,14 @@ GC_THRESHOLDS: Final = (10_000, 20, 20)  # a page is many objects, and leaves no
 MAX_RESULT_BYTES: Final = 24 * 1024**2  # the parent decodes a result while other requests wait
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
+class Prepared(Struct, frozen=True):
     """A rendered page, ready to be served."""
 
     served: Prerendered
     judgement: Judgement
 
 
-@dataclass(frozen=True, slots=True)
-class AuditedPage:
+class AuditedPage(Struct, frozen=True):
     """The audit of one page, and what an audit of its site needs to know of it."""
 
     is_html: bool

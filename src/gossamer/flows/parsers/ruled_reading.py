@@ -1,6 +1,6 @@
 """Reads a page as a site or the operator wants it to be read."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from gossamer.flows.parsers.parser_pool import ParserPool
 from gossamer.web.pages.page import Page

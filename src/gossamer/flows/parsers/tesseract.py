@@ -9,9 +9,10 @@ import signal
 import subprocess
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
+
+from msgspec import Struct
 
 LIST_SECONDS: Final = 2.0
 MAX_LANGUAGES: Final = 4  # each takes more time
@@ -21,8 +22,7 @@ _ENVIRONMENT: Final = {"OMP_THREAD_LIMIT": "1", "LC_ALL": "C"}  # its threads co
 _SET_DEATH_SIGNAL: Final = 1  # PR_SET_PDEATHSIG
 
 
-@dataclass(frozen=True, slots=True)
-class Tesseract:
+class Tesseract(Struct, frozen=True):
     path: str
 
     def recognise(self, picture: bytes, until: float) -> str | None:

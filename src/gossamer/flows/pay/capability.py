@@ -10,8 +10,9 @@ import hashlib
 import hmac
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from gossamer.flows.tenants.admit import Caller, unauthorized, wallet_name
 from gossamer.settings.settings import Settings
@@ -27,8 +28,7 @@ _SECRET: Final = "capabilities"  # noqa: S105  (its name)
 _ID_CHARS: Final = 26
 
 
-@dataclass(frozen=True, slots=True)
-class Capabilities:
+class Capabilities(Struct, frozen=True):
     database: Database
     kept_seconds: Mapping[OrderKind, float]  # after the work is over; 0: forever
     clock: Callable[[], float] = time.time

@@ -13,9 +13,10 @@ another wallet sees, and wallets take turns as tenants do.
 """
 
 import hashlib
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Final
 
+from msgspec import Struct, field
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer import problems
@@ -32,8 +33,7 @@ from gossamer.state.tenants import tenants
 MAX_TENANTS: Final = 10_000  # that are remembered
 
 
-@dataclass(frozen=True, slots=True)
-class Orders:
+class Orders(Struct, frozen=True):
     database: Database
     log: Log
     max_pages: int  # in one order

@@ -19,8 +19,10 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from typing import Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gossamer.flows.pay.payee import Payee, in_use, pending
 from gossamer.flows.pay.settling import PaymentSettler
@@ -34,8 +36,7 @@ _POLL_SECONDS: Final = 0.1
 IsGone = Callable[[], bool]  # whether the client has gone away
 
 
-@dataclass(frozen=True, slots=True)
-class OwedPayments:
+class OwedPayments(Struct, frozen=True):
     settling: PaymentSettler
     clock: Callable[[], float] = time.time
     _attended: dict[str, IsGone] = field(default_factory=dict)  # payments that are being settled here

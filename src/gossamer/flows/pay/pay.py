@@ -22,11 +22,11 @@ import hashlib
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, TypeVar
 
 import msgspec
+from msgspec import Struct, field
 
 from gossamer import problems
 from gossamer.concurrency.periodic import every
@@ -59,8 +59,7 @@ class PaymentUsed(PaymentRefused):
         super().__init__("payment_already_used", "The payment authorisation has already been used.")
 
 
-@dataclass(slots=True)
-class PaidCall:
+class PaidCall(Struct):
     """A request that is being served for a payment."""
 
     entry: LedgerEntry
@@ -76,8 +75,7 @@ class PaidCall:
         return x402.receipt(self.payee.network, self.entry.payer, self.entry.transaction_id)
 
 
-@dataclass(frozen=True, slots=True)
-class Payments:
+class Payments(Struct, frozen=True):
     settling: PaymentSettler
     owed: OwedPayments
     prover: PaymentProver

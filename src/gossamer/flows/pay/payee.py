@@ -2,10 +2,11 @@
 
 import secrets
 import time
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from gossamer import problems
 from gossamer.concurrency.breaker import Breaker
@@ -36,8 +37,7 @@ class PaymentRefused(Exception):
         self.receipt = receipt or []
 
 
-@dataclass(frozen=True, slots=True)
-class Payee:
+class Payee(Struct, frozen=True):
     """A network, our address there, the facilitator that settles, and perhaps a node of the chain."""
 
     network: Network

@@ -5,9 +5,10 @@ because no money came. As long as the chain does not know, the payment is looked
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
+
+from msgspec import Struct, field
 
 from gossamer.flows.pay.payee import Payee
 from gossamer.flows.pay.payment_events import write_and_tell
@@ -35,14 +36,12 @@ async def look_up(entry: LedgerEntry, payee: Payee, log: Log) -> Evidence:
         return Evidence(Fate.OPEN)
 
 
-@dataclass(slots=True)
-class _Pause:
+class _Pause(Struct):
     until: float
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class PaymentProver:
+class PaymentProver(Struct, frozen=True):
     payees: Mapping[str, Payee]  # by the CAIP-2 id of their network
     database: Database
     log: Log

@@ -7,10 +7,10 @@ changed. Quotes are kept in Hot; when one is lost, the full price applies.
 
 import contextlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
+from msgspec import Struct
 
 from gossamer.problems import Unavailable
 from gossamer.settings.settings import Settings
@@ -22,8 +22,7 @@ from gossamer.web.pay.x402 import PaidResource
 UNPAID: Final = "unpaid"
 
 
-@dataclass(frozen=True, slots=True)
-class Prices:
+class Prices(Struct, frozen=True):
     """The one table of prices, in the atomic units of a dollar token."""
 
     table: Mapping[str, int]
@@ -57,8 +56,7 @@ def prices(settings: Settings) -> Prices:
     return Prices({name: money.millionths for name, money in table.items()}, settings.cache_discount)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Purchase:
+class Purchase(Struct, frozen=True, kw_only=True):
     """A request that is to be paid for."""
 
     price: str  # its row in the table

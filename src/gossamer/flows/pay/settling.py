@@ -15,11 +15,12 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gossamer.concurrency.periodic import every, ignore
 from gossamer.flows.pay.payee import Payee, PaymentRefused, pending
@@ -44,8 +45,7 @@ _MAX_REASON_CHARS: Final = 200
 _ASKED_FOR: Final = (PaymentState.SERVED, PaymentState.PENDING)  # money was, or may have been
 
 
-@dataclass(frozen=True, slots=True)
-class PaymentSettler:
+class PaymentSettler(Struct, frozen=True):
     payees: Mapping[str, Payee]  # by the CAIP-2 id of their network
     database: Database
     log: Log

@@ -6,8 +6,9 @@ kept in the database, for a server that starts while the facilitator does not an
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from gossamer.flows.pay.payee import Payee
 from gossamer.observe.logs import Log
@@ -20,8 +21,7 @@ from gossamer.web.pay.x402 import PaymentTerms
 Extra = Mapping[str, Any]  # what a facilitator adds to the terms
 
 
-@dataclass(frozen=True, slots=True)
-class AllTerms:
+class AllTerms(Struct, frozen=True):
     database: Database
     log: Log
     _kept: dict[str, Extra | None] = field(default_factory=dict)  # by network: what the database has

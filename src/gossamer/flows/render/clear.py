@@ -2,9 +2,10 @@
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
+
+from msgspec import Struct
 
 from gossamer.flows.render.render import page_part, visited
 from gossamer.state.jobs.job import Job, JobState
@@ -25,14 +26,12 @@ MAX_CANCELED: Final = 10_000
 SUBJECT: Final = "cache"  # in the log of activity: what was cleared has no id
 
 
-@dataclass(frozen=True, slots=True)
-class ClearResult:
+class ClearResult(Struct, frozen=True):
     dropped: Dropped
     canceled: int  # renders
 
 
-@dataclass(frozen=True, slots=True)
-class CacheClearer:
+class CacheClearer(Struct, frozen=True):
     """A running render is not stopped: its page is newer than the one that was cleared. Failures are
     forgotten too: a caller who clears a page has often just fixed it."""
 

@@ -3,10 +3,10 @@
 import asyncio
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 import msgspec
+from msgspec import Struct
 
 from gossamer import problems
 from gossamer.flows.parsers.parser_pool import ParserPool
@@ -43,8 +43,7 @@ BOT_TOKENS: Final[Mapping[Bot, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RenderPayload:
+class RenderPayload(Struct, frozen=True, kw_only=True):
     """What a render job carries."""
 
     request: RenderRequest
@@ -77,8 +76,7 @@ def visited(job: Job) -> Url | None:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class Renderer:
+class Renderer(Struct, frozen=True):
     browsers: Browsers
     parsers: ParserPool
     user_agent: str

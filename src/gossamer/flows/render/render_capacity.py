@@ -1,8 +1,9 @@
 """Whether any process can render, and the health of the browsers of this one."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from gossamer.flows.upkeep.health import Shortfall
 from gossamer.reach.browser.browser import Browsers
@@ -12,8 +13,7 @@ from gossamer.state.jobs import heartbeats
 from gossamer.state.render import renders
 
 
-@dataclass(frozen=True, slots=True)
-class RenderCapacity:
+class RenderCapacity(Struct, frozen=True):
     """This process can render if it has a Chromium; workers report in their heartbeats whether they can."""
 
     browsers: Browsers

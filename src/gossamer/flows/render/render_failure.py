@@ -7,8 +7,9 @@ page_error       never: the page itself is the reason
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from gossamer import problems
 from gossamer.problems import Problem, ProblemKind
@@ -94,8 +95,7 @@ def _code_named(reason: str | None) -> RenderErrorCode:
     return next((code for code in RenderErrorCode if code == reason), RenderErrorCode.WORKER_ERROR)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RenderPolicy(RetryPolicy):
+class RenderPolicy(RetryPolicy, frozen=True, kw_only=True):
     def pause(self, error: BaseException, attempt: int, randomness: Callable[[], float]) -> float | None:
         code = code_of(error)
         if attempt > _RETRIES.get(code, 0) or not self.is_transient(error):
@@ -124,8 +124,7 @@ def _is_lasting(error: BaseException) -> bool:
     return cause in _NEVER_AGAIN or cause.startswith("ERR_CERT_")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RenderFailure:
+class RenderFailure(Struct, frozen=True, kw_only=True):
     """Why a job failed, or the last attempt of one that is tried again."""
 
     kind: ProblemKind

@@ -2,9 +2,9 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.flows.render.pace import RenderPace
@@ -31,15 +31,13 @@ STAGE_ATTEMPTS: Final = 3  # a failing store is asked twice more, without a paus
 POLICY: Final = RenderPolicy()
 
 
-@dataclass(frozen=True, slots=True)
-class MadePage:
+class MadePage(Struct, frozen=True):
     job: Job
     staged: StagedPage
     result: RenderResult
 
 
-@dataclass(frozen=True, slots=True)
-class RenderWork:
+class RenderWork(Struct, frozen=True):
     renderer: Renderer
     cache: PageCache
     limits: Limits

@@ -2,10 +2,10 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import msgspec
+from msgspec import Struct
 
 from gossamer.flows.parsers.parser_pool import ParserPool
 from gossamer.flows.render.render import page_key
@@ -37,8 +37,7 @@ SITEMAP_SECONDS: Final = 30.0
 STEP_EVERY: Final = 100  # pages
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WarmPayload:
+class WarmPayload(Struct, frozen=True, kw_only=True):
     """What a warm job carries."""
 
     request: WarmRequest
@@ -69,8 +68,7 @@ class WarmResult(msgspec.Struct, kw_only=True, rename="camel"):
             self.problems.append({"url": url[:2_048], "reason": reason, "message": problem.detail})
 
 
-@dataclass(frozen=True, slots=True)
-class Warmer:
+class Warmer(Struct, frozen=True):
     fetcher: Fetcher
     dialer: Dialer
     cache: PageCache

@@ -1,9 +1,10 @@
 """The keeper of schedules: makes, changes and runs them for callers."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer import problems
@@ -32,8 +33,7 @@ RememberSchedule = Callable[[AsyncConnection, Schedule], Awaitable[None]]
 RememberRun = Callable[[AsyncConnection, ScheduleRun], Awaitable[None]]
 
 
-@dataclass(frozen=True, slots=True)
-class KeptSchedule:
+class KeptSchedule(Struct, frozen=True):
     """A schedule with its last run, and what that started, if it still runs."""
 
     schedule: Schedule
@@ -42,8 +42,7 @@ class KeptSchedule:
     time: int  # the database's
 
 
-@dataclass(frozen=True, slots=True)
-class ScheduleKeeper:
+class ScheduleKeeper(Struct, frozen=True):
     database: Database
     starters: Starters
     task_starters: Mapping[ScheduleKind, TaskStarter]

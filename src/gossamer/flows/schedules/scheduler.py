@@ -10,9 +10,10 @@ A planned time has one row in the history, so neither two processes nor a clock 
 """
 
 import asyncio
-from dataclasses import dataclass, replace
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer import problems
@@ -49,8 +50,7 @@ class ScheduleLeaseLost(Exception):
     """Another process fires, or the schedule was changed. Leaving the transaction undoes what was done."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scheduler:
+class Scheduler(Struct, frozen=True):
     database: Database
     starters: Starters
     log: Log

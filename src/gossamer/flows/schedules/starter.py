@@ -1,9 +1,9 @@
 """Starter: how one kind of scheduled work is started."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
+from msgspec import Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.flows.tenants.admit import Caller
@@ -13,8 +13,7 @@ from gossamer.web.schedules.schedule_task import ScheduledTask
 from gossamer.web.schedules.schedule_words import ScheduleKind
 
 
-@dataclass(frozen=True, slots=True)
-class Firing:
+class Firing(Struct, frozen=True):
     """One run that is about to be started."""
 
     schedule: Schedule

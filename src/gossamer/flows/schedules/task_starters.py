@@ -1,8 +1,8 @@
 """Starters of crawls, batches and audits: the same flows that the API's endpoints use."""
 
-from dataclasses import dataclass
 from typing import cast
 
+from msgspec import Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.flows.audit.audits import Audits, quotas_of
@@ -18,8 +18,7 @@ from gossamer.web.schedules.schedule_task import ScheduledAudit, ScheduledBatch,
 from gossamer.web.webhooks.webhook import LongWork
 
 
-@dataclass(frozen=True, slots=True)
-class CrawlStarter:
+class CrawlStarter(Struct, frozen=True):
     seeder: Seeder
     subscriber: WebhookSubscriber
     vault: TaskVault
@@ -50,8 +49,7 @@ class CrawlStarter:
         return crawl is not None and crawl.state in ("running", "paused")
 
 
-@dataclass(frozen=True, slots=True)
-class BatchStarter:
+class BatchStarter(Struct, frozen=True):
     batches: Batches
     subscriber: WebhookSubscriber
     vault: TaskVault
@@ -81,8 +79,7 @@ class BatchStarter:
         return job is not None and not job.status.is_over
 
 
-@dataclass(frozen=True, slots=True)
-class AuditStarter:
+class AuditStarter(Struct, frozen=True):
     audits: Audits
     vault: TaskVault
 

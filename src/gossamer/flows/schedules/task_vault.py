@@ -1,9 +1,9 @@
 """Tasks of schedules as they are stored: what may be secret is sealed, and shown as hidden."""
 
-from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
+from msgspec import Struct
 
 from gossamer.flows.webhooks.webhook_keys import WebhookKeys
 from gossamer.state.schedules.schedules import Schedule
@@ -13,14 +13,12 @@ _SEALED: Final = "task"
 _task: Final[msgspec.json.Decoder[ScheduledTask]] = msgspec.json.Decoder(ScheduledTask)
 
 
-@dataclass(frozen=True, slots=True)
-class StoredTask:
+class StoredTask(Struct, frozen=True):
     task_json: str
     task_sealed: bytes | None
 
 
-@dataclass(frozen=True, slots=True)
-class TaskVault:
+class TaskVault(Struct, frozen=True):
     keys: WebhookKeys
 
     async def store(self, owner: str, task: ScheduledTask) -> StoredTask:

@@ -8,9 +8,9 @@ import asyncio
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from msgspec import Struct, field
 from ulid import ULID
 
 from gossamer.flows.sites.site_keeper import on_site
@@ -43,15 +43,13 @@ SHOWN_MISSED: Final = 50
 MAX_DAYS_BY_HOUR: Final = 30
 
 
-@dataclass(slots=True)
-class VisitBatch:
+class VisitBatch(Struct):
     visits: dict[VisitScope, list[int]]
     asked: dict[AskedScope, AskedCount]
     id: str = field(default_factory=lambda: str(ULID()))
 
 
-@dataclass(slots=True)
-class BotReports:
+class BotReports(Struct):
     database: Database
     clock: Callable[[], float] = time.time
     _visits: dict[VisitScope, list[int]] = field(default_factory=dict)

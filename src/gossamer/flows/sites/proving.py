@@ -8,9 +8,10 @@ Redirects are followed within the origin: whoever controls another site has prov
 """
 
 import re
-from dataclasses import dataclass
 from html import unescape
 from typing import Final
+
+from msgspec import Struct
 
 from gossamer.problems import Problem
 from gossamer.reach.http.fetch import Fetcher
@@ -53,8 +54,7 @@ def proof_steps(origin: str, token: str) -> list[ProofStep]:
     return steps
 
 
-@dataclass(frozen=True, slots=True)
-class SiteProver:
+class SiteProver(Struct, frozen=True):
     names: Names
     fetcher: Fetcher
 

@@ -5,10 +5,11 @@ The values of headers are sealed: workers alone open them.
 """
 
 import base64
-from dataclasses import dataclass, field, replace
 from typing import Final
 
 import msgspec
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gossamer.flows.sites.site_directory import SiteDirectory
 from gossamer.flows.tenants.admit import Caller
@@ -27,8 +28,7 @@ MAX_OPENED: Final = 200  # crawls whose rules are remembered
 _SEALED: Final = "rules"
 
 
-@dataclass(frozen=True, slots=True)
-class RuleFinder:
+class RuleFinder(Struct, frozen=True):
     directory: SiteDirectory
     keys: WebhookKeys
     operators: tuple[SiteRule, ...] = ()  # from the file of the operator

@@ -1,6 +1,7 @@
 """Keeps the rules of sites, and tries rules on saved pages."""
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gossamer import problems
 from gossamer.flows.crawl.reading.results import CrawlResults
@@ -20,8 +21,7 @@ from gossamer.web.sites.site_rule import SiteRule, check_rules, hide_headers, re
 from gossamer.web.url.url import Url
 
 
-@dataclass(frozen=True, slots=True)
-class RuleKeeper:
+class RuleKeeper(Struct, frozen=True):
     keeper: SiteKeeper
     finder: RuleFinder
     parsers: ParserPool

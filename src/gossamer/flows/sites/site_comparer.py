@@ -4,10 +4,10 @@ A job takes a few pages of each template: those that robots ask for most, then w
 know. Each page is fetched once and visited with a browser once, one after the other.
 """
 
-from dataclasses import dataclass
 from typing import Final
 
 import msgspec
+from msgspec import Struct
 
 from gossamer import problems
 from gossamer.flows.pages.browse import Browsing
@@ -58,8 +58,7 @@ COUNTED_HOURS: Final = 30 * 24
 NO_BUDGET: Final = "render_limit"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComparisonPayload:
+class ComparisonPayload(Struct, frozen=True, kw_only=True):
     """What the job carries."""
 
     site_id: str
@@ -77,8 +76,7 @@ class ComparisonResult(msgspec.Struct, frozen=True, rename="camel"):
     limited: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class SiteComparer:
+class SiteComparer(Struct, frozen=True):
     jobs: Jobs
     fetcher: Fetcher
     browsing: Browsing

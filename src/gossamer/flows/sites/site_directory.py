@@ -7,10 +7,11 @@ import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from math import inf
 from typing import Final, NamedTuple
+
+from msgspec import Struct, field
 
 from gossamer.flows.tenants.admit import Caller
 from gossamer.flows.webhooks.webhook_keys import owner_of
@@ -30,16 +31,14 @@ class FoundSite(NamedTuple):
     until: float  # when it is looked up again
 
 
-@dataclass(frozen=True, slots=True)
-class OwnedSites:
+class OwnedSites(Struct, frozen=True):
     """The proven sites of one owner, by their origins."""
 
     sites: Mapping[str, RegisteredSite]
     until: float
 
 
-@dataclass(frozen=True, slots=True)
-class SiteDirectory:
+class SiteDirectory(Struct, frozen=True):
     database: Database
     clock: Callable[[], float] = time.time
     _known: OrderedDict[str, OwnedSites] = field(default_factory=OrderedDict)

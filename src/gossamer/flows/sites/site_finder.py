@@ -2,8 +2,9 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from gossamer.flows.crawl.politeness.robots import RobotsFiles
 from gossamer.flows.render.warm import Warmer, WarmResult
@@ -15,8 +16,7 @@ from gossamer.web.url.url import Url
 USUAL_SITEMAP: Final = "/sitemap.xml"
 
 
-@dataclass(frozen=True, slots=True)
-class SiteFinder:
+class SiteFinder(Struct, frozen=True):
     warmer: Warmer
     robots: RobotsFiles
     clock: Callable[[], float] = time.time

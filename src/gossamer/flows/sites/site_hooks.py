@@ -8,10 +8,10 @@ webhook.
 import hashlib
 import hmac
 import secrets
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import msgspec
+from msgspec import Struct
 
 from gossamer import problems
 from gossamer.flows.schedules.makers import find_caller, maker_of
@@ -65,8 +65,7 @@ class IssuedHook(NamedTuple):
     secret: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class SiteHooks:
+class SiteHooks(Struct, frozen=True):
     database: Database
     keeper: SiteKeeper
     warmer: SiteWarmer

@@ -2,10 +2,9 @@
 
 import secrets
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer import problems
@@ -48,8 +47,7 @@ class NewSite(NamedTuple):
 RememberSite = Callable[[AsyncConnection, NewSite], Awaitable[None]]
 
 
-@dataclass(frozen=True, slots=True)
-class SiteKeeper:
+class SiteKeeper(Struct, frozen=True):
     database: Database
     dialer: Dialer
     prover: SiteProver

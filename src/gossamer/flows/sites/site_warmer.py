@@ -6,10 +6,10 @@ of the day: those that no cache has, then the stale ones; among them what robots
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import msgspec
+from msgspec import Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer import problems
@@ -46,8 +46,7 @@ DEFAULT_PER_DAY: Final = 1_000  # the same
 STEP_EVERY: Final = 100
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SiteWarmPayload:
+class SiteWarmPayload(Struct, frozen=True, kw_only=True):
     """What the job carries."""
 
     site_id: str
@@ -60,8 +59,7 @@ class SiteWarmPayload:
     is_budgeted: bool = False  # within the budget, too
 
 
-@dataclass(frozen=True, slots=True)
-class WarmedPage:
+class WarmedPage(Struct, frozen=True):
     """A page that may be rendered, and what is known of it."""
 
     request: RenderRequest
@@ -70,8 +68,7 @@ class WarmedPage:
     asked: int  # how often robots have asked for it
 
 
-@dataclass(frozen=True, slots=True)
-class SiteWarmer:
+class SiteWarmer(Struct, frozen=True):
     database: Database
     finder: SiteFinder
     render_service: RenderService

@@ -1,20 +1,18 @@
 """The log of activity, a page at a time."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from gossamer.state.db.database import Database
 from gossamer.state.tenants import activity
 from gossamer.state.tenants.activity import ActivityEntry, ActivityFilter
 
 
-@dataclass(frozen=True, slots=True)
-class ActivityPage:
+class ActivityPage(Struct, frozen=True):
     entries: list[ActivityEntry]  # newest first
     cursor: str | None  # where the next page begins; None on the last one
 
 
-@dataclass(frozen=True, slots=True)
-class ActivityLog:
+class ActivityLog(Struct, frozen=True):
     database: Database
 
     async def list_page(self, wanted: ActivityFilter, *, cursor: str | None, limit: int) -> ActivityPage:

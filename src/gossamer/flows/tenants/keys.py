@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Annotated, Final, Literal
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
@@ -79,20 +79,17 @@ class IssuedKey:
     secret: str = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Rotation:
+class Rotation(Struct, frozen=True):
     old: Key  # disabled now
     new: IssuedKey
 
 
-@dataclass(frozen=True, slots=True)
-class KeyPage:
+class KeyPage(Struct, frozen=True):
     keys: list[Key]
     cursor: str | None  # where the next page begins; None on the last one
 
 
-@dataclass(frozen=True, slots=True)
-class Keys:
+class Keys(Struct, frozen=True):
     """Makes each change in its own transaction. `creating` and `rotating` yield before the commit, so that
     the caller can write more in the same transaction."""
 

@@ -2,9 +2,10 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
+from msgspec import Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.flows.tenants import keys
@@ -16,8 +17,7 @@ from gossamer.state.tenants.activity import Actor, Via
 from gossamer.state.tenants.tenants import Key, Role
 
 
-@dataclass(frozen=True, slots=True)
-class OwnKeys:
+class OwnKeys(Struct, frozen=True):
     keys: Keys
 
     @asynccontextmanager

@@ -1,12 +1,12 @@
 """Passwords: hashed and checked with argon2id, in threads, a few at a time."""
 
 import asyncio
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
 from argon2 import PasswordHasher
 from argon2.exceptions import Argon2Error, InvalidHashError
+from msgspec import Struct, field
 
 from gossamer.problems import UNPROCESSABLE_ENTITY, Problem
 
@@ -15,8 +15,7 @@ MAX_CHARS: Final = 200
 AT_ONCE: Final = 2  # each takes 64 MiB and a core
 
 
-@dataclass(frozen=True, slots=True)
-class Passwords:
+class Passwords(Struct, frozen=True):
     _hasher: PasswordHasher = field(default_factory=PasswordHasher)
     _turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
 

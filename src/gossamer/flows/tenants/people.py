@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Final, Literal
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.flows.tenants.keys import FIRST_EMAIL, normalise_email
@@ -41,14 +41,12 @@ class InvitedUser:
     token: str = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class PeoplePage:
+class PeoplePage(Struct, frozen=True):
     users: list[User]
     cursor: str | None  # where the next page begins; None on the last one
 
 
-@dataclass(frozen=True, slots=True)
-class People:
+class People(Struct, frozen=True):
     database: Database
 
     async def add(self, new: NewUser, by: Actor) -> InvitedUser:

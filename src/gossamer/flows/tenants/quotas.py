@@ -10,12 +10,11 @@ a few; only the numbers of crawls, schedules, monitors, sites and webhooks are e
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Final
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct, field
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer import problems
@@ -97,8 +96,7 @@ class QuotaLeft(msgspec.Struct, frozen=True, rename="camel"):
     reset_at: Annotated[str | None, Meta(description="When it is free again, if time alone does it.")] = None
 
 
-@dataclass(slots=True)
-class _Counted:
+class _Counted(Struct):
     """What a tenant has, as it was a moment ago."""
 
     at: float
@@ -107,8 +105,7 @@ class _Counted:
     cached_at: float
 
 
-@dataclass(frozen=True, slots=True)
-class Quotas:
+class Quotas(Struct, frozen=True):
     database: Database
     crawls: Crawls
     table: Mapping[Quota, PerTier]

@@ -4,6 +4,7 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import Final
 
+from msgspec import Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer import problems
@@ -32,8 +33,7 @@ class OpenedSession:
     secret: str = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class SignIn:
+class SignIn(Struct, frozen=True):
     database: Database
     limits: Limits
     passwords: Passwords = field(default_factory=Passwords)

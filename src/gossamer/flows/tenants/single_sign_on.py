@@ -1,10 +1,10 @@
 """Single sign-on: people show who they are at an OpenID Connect provider, and come back with a session."""
 
 import hmac
-from dataclasses import dataclass
 from typing import Final
 
 import msgspec
+from msgspec import Struct
 
 from gossamer import problems
 from gossamer.flows.tenants.people import People
@@ -29,16 +29,14 @@ class _Journey(msgspec.Struct, array_like=True):
     next: str
 
 
-@dataclass(frozen=True, slots=True)
-class Departure:
+class Departure(Struct, frozen=True):
     """Where to send the browser, and what binds the way back to it."""
 
     address: str
     state: str
 
 
-@dataclass(frozen=True, slots=True)
-class SingleSignOn:
+class SingleSignOn(Struct, frozen=True):
     name: str  # of the provider, as people know it
     provider: OidcProvider
     people: People

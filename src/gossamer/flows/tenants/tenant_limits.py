@@ -1,11 +1,10 @@
 """The limits of tenants that are in force, by the tiers of their keys, and how much of them is used."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated, Final
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from gossamer.flows.tenants.admit import Caller
 from gossamer.state.tenants.limits import Limits
@@ -33,8 +32,7 @@ class TierInUse(msgspec.Struct, frozen=True, rename="camel"):
     limits: list[LimitInForce]
 
 
-@dataclass(frozen=True, slots=True)
-class TenantLimits:
+class TenantLimits(Struct, frozen=True):
     limits: Limits
 
     async def look(self, found: Sequence[CountedTenant]) -> list[list[TierInUse]]:

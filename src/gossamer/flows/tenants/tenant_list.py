@@ -1,7 +1,8 @@
 """The list of tenants, a page at a time, and one of them."""
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gossamer.problems import NOT_FOUND, Problem
 from gossamer.state.db.database import Database
@@ -10,14 +11,12 @@ from gossamer.state.tenants.tenant_rows import CountedTenant
 from gossamer.state.tenants.usage import DAY
 
 
-@dataclass(frozen=True, slots=True)
-class TenantPage:
+class TenantPage(Struct, frozen=True):
     tenants: list[CountedTenant]  # newest first
     cursor: str | None  # where the next page begins; None on the last one
 
 
-@dataclass(frozen=True, slots=True)
-class TenantList:
+class TenantList(Struct, frozen=True):
     database: Database
     clock: Callable[[], float]
 

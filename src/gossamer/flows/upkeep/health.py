@@ -3,9 +3,10 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
+
+from msgspec import Struct
 
 from gossamer.observe.metrics import Metrics
 from gossamer.problems import Damaged, Problem
@@ -21,16 +22,14 @@ class Status(StrEnum):
     UNHEALTHY = "unhealthy"  # requests cannot be served
 
 
-@dataclass(frozen=True, slots=True)
-class Shortfall:
+class Shortfall(Struct, frozen=True):
     """The service answers, with something missing."""
 
     reason: str
     details: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Probe:
+class Probe(Struct, frozen=True):
     """How to check a service, and whether we can serve at all without it."""
 
     ask: Callable[[], Awaitable[Mapping[str, Any] | Shortfall | None]]  # what it answers is shown
@@ -38,16 +37,14 @@ class Probe:
     seconds: float = PROBE_DEADLINE
 
 
-@dataclass(frozen=True, slots=True)
-class ProbeResult:
+class ProbeResult(Struct, frozen=True):
     status: Status
     latency: int  # milliseconds
     reason: str | None = None
     details: Mapping[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Health:
+class Health(Struct, frozen=True):
     status: Status
     services: Mapping[str, ProbeResult]
 

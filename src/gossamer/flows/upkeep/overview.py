@@ -5,11 +5,10 @@ costs the same however much there is.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Annotated, Any, Final
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct, field
 
 from gossamer.flows.alerts.alerts import Alerts
 from gossamer.flows.upkeep.health import Checkup, Health, Status
@@ -119,16 +118,14 @@ class Overview(msgspec.Struct, frozen=True, rename="camel"):
     alerts: Annotated[int, Meta(description="See `GET /api/alerts`.")]
 
 
-@dataclass(slots=True)
-class _Revenue:
+class _Revenue(Struct):
     """The sums of the ledger, which has no counters, as they were a moment ago."""
 
     sums: RevenueOverview | None = None
     until: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Overviews:
+class Overviews(Struct, frozen=True):
     database: Database
     statistics: CrawlStats
     checkup: Checkup

@@ -6,10 +6,10 @@ A scope is looked at only while somebody follows it. While the database is away,
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
+from msgspec import Struct, field
 
 from gossamer.flows.upkeep.overview import Overview, Overviews
 from gossamer.problems import Problem
@@ -17,8 +17,7 @@ from gossamer.problems import Problem
 LOOK_SECONDS: Final = 2.0
 
 
-@dataclass(slots=True, eq=False)
-class _FollowedScope:
+class _FollowedScope(Struct, eq=False):
     """A scope that has followers."""
 
     watching: asyncio.Task[None] | None = None
@@ -67,8 +66,7 @@ class OverviewFeed:
             await asyncio.sleep(self._seconds)
 
 
-@dataclass(slots=True)
-class OverviewFollower:
+class OverviewFollower(Struct):
     _scope: _FollowedScope
     _seen: int = 0
 

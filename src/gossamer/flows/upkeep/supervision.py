@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from gossamer.observe.logs import Log
 from gossamer.observe.metrics import Metrics
@@ -15,8 +16,7 @@ STEADY_SECONDS: Final = 60.0  # a task that ran for this long has recovered
 Run = Callable[[], Coroutine[Any, Any, None]]
 
 
-@dataclass(slots=True)
-class Watched:
+class Watched(Struct):
     """A task under supervision."""
 
     began: float

@@ -1,7 +1,8 @@
 """Watch: what a server or a worker does so that operators learn how it is: alerts, webhooks, gauges."""
 
-from dataclasses import dataclass
 from functools import partial
+
+from msgspec import Struct
 
 from gossamer.flows.alerts.evaluator import AlertEvaluator
 from gossamer.flows.upkeep.gauges import Gauges
@@ -10,8 +11,7 @@ from gossamer.flows.webhooks.delivery import Webhooks
 from gossamer.state.wakeups.wakeups import Wakeups
 
 
-@dataclass(frozen=True, slots=True)
-class Watch:
+class Watch(Struct, frozen=True):
     evaluator: AlertEvaluator
     webhooks: Webhooks
     gauges: Gauges

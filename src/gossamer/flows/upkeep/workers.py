@@ -1,7 +1,8 @@
 """Workers: the processes that do the work, and what each does now."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gossamer.state.db.database import Database
 from gossamer.state.jobs import heartbeats, work_now
@@ -9,15 +10,13 @@ from gossamer.state.jobs.heartbeats import CRAWL, Heartbeat
 from gossamer.state.jobs.work_now import JobAtWork, LeasedHosts
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerStatus:
+class WorkerStatus(Struct, frozen=True):
     heartbeat: Heartbeat
     jobs: Sequence[JobAtWork]
     hosts: LeasedHosts
 
 
-@dataclass(frozen=True, slots=True)
-class Workers:
+class Workers(Struct, frozen=True):
     database: Database
 
     async def list(self) -> list[WorkerStatus]:

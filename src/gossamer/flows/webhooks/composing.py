@@ -5,11 +5,10 @@ documents are read then, and not stored twice.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 
 from gossamer.flows.webhooks import signing
 from gossamer.flows.webhooks.webhook_keys import WebhookKeys
@@ -30,8 +29,7 @@ from gossamer.web.webhooks.webhook import (
 _event: Final = msgspec.json.Decoder(StoredEvent)
 
 
-@dataclass(frozen=True, slots=True)
-class OutgoingWebhook:
+class OutgoingWebhook(Struct, frozen=True):
     url: str
     headers: Mapping[str, str]
     body: str
@@ -48,8 +46,7 @@ class EventShape(Protocol):
         """Headers beside those of Standard Webhooks."""
 
 
-@dataclass(frozen=True, slots=True)
-class Composer:
+class Composer(Struct, frozen=True):
     database: Database
     keys: WebhookKeys
     shape: Callable[[str], EventShape]  # by its name
@@ -89,8 +86,7 @@ _STATUS: Final = {
 _RESULTS: Final = {"crawl": "/pages", "batch": "/results"}
 
 
-@dataclass(frozen=True, slots=True)
-class NativeEvents:
+class NativeEvents(Struct, frozen=True):
     """Events in our own words: what happened, and where to get more."""
 
     public_url: str

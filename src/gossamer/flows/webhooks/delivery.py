@@ -2,9 +2,10 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import takewhile
 from typing import Final
+
+from msgspec import Struct
 
 from gossamer.concurrency.periodic import every
 from gossamer.flows.webhooks.sending import WebhookSender
@@ -26,8 +27,7 @@ ROUND_SECONDS: Final = 5.0  # then the other receivers have their turn again
 LAST_SECONDS: Final = 5.0  # for what is due when a process ends
 
 
-@dataclass(frozen=True, slots=True)
-class Webhooks:
+class Webhooks(Struct, frozen=True):
     database: Database
     sender: WebhookSender
     metrics: Metrics

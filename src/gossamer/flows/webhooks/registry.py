@@ -2,10 +2,10 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct
+from msgspec.structs import replace
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer import problems
@@ -32,16 +32,14 @@ from gossamer.web.webhooks.event_type import EventType
 _HEALTHY: Final = {"failures": 0, "failing_since": None, "held_until": None}
 
 
-@dataclass(frozen=True, slots=True)
-class IssuedWebhook:
+class IssuedWebhook(Struct, frozen=True):
     """An endpoint, and the secret that its events are signed with from now on."""
 
     endpoint: WebhookEndpoint
     secret: str
 
 
-@dataclass(frozen=True, slots=True)
-class WebhookRegistry:
+class WebhookRegistry(Struct, frozen=True):
     database: Database
     dialer: Dialer
     keys: WebhookKeys

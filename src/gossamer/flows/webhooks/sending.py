@@ -2,8 +2,9 @@
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from gossamer import problems
 from gossamer.flows.webhooks import signing
@@ -32,8 +33,7 @@ _TIMEOUTS: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class WebhookSender:
+class WebhookSender(Struct, frozen=True):
     client: PostClient
     secrets: Mapping[str, str]  # of senders that settings know
     composer: Composer
@@ -84,8 +84,7 @@ class WebhookSender:
         return _Made(reason, f"the receiver answered {answer.status}", answer, shown)
 
 
-@dataclass(frozen=True, slots=True)
-class _Made:
+class _Made(Struct, frozen=True):
     reason: AttemptReason
     detail: str = ""
     answer: PostAnswer | None = None

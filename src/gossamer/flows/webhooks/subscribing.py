@@ -1,7 +1,6 @@
 """Subscribing: a caller names whom to tell of the work that it starts."""
 
-from dataclasses import dataclass
-
+from msgspec import Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.flows.tenants.admit import Caller
@@ -14,8 +13,7 @@ from gossamer.web.url.url import Url
 from gossamer.web.webhooks.webhook import AcceptedWebhook, LongWork, WebhookRequest, WorkEvent
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedWebhook:
+class PreparedWebhook(Struct, frozen=True):
     """A webhook that was checked; its work does not exist yet."""
 
     request: WebhookRequest
@@ -44,8 +42,7 @@ class PreparedWebhook:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class WebhookSubscriber:
+class WebhookSubscriber(Struct, frozen=True):
     dialer: Dialer
     keys: WebhookKeys
 

@@ -9,11 +9,11 @@ import hashlib
 import hmac
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from msgspec import Struct, field
 
 from gossamer.flows.tenants.admit import Caller
 from gossamer.flows.webhooks.signing import PREFIX
@@ -36,8 +36,7 @@ def new_secret() -> str:
     return PREFIX + base64.b64encode(os.urandom(_SECRET_BYTES)).decode()
 
 
-@dataclass(frozen=True, slots=True)
-class WebhookKeys:
+class WebhookKeys(Struct, frozen=True):
     database: Database
     _shared: list[bytes] = field(default_factory=list)  # looked up once
 

@@ -7,11 +7,11 @@ strength, which is many concurrent requests to one origin.
 """
 
 import asyncio
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, NamedTuple, cast
 
 import httptools
+from msgspec import Struct, field
 
 from gossamer.problems import Problem
 from gossamer.reach.http.body_budget import Reservation, busy
@@ -27,8 +27,7 @@ ROOM_AHEAD: Final = 64 * 1024  # bytes of a body for which there is room before 
 FRAMING_SHARE: Final = 8  # a chunked body may add an eighth of its largest size in chunk heads and trailers
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HttpBounds:
+class HttpBounds(Struct, frozen=True, kw_only=True):
     """Seconds, bytes and numbers that no target can make us exceed."""
 
     connect: float = 10.0  # name, connection and TLS handshake together
@@ -54,8 +53,7 @@ class ExchangeTerms(NamedTuple):
     beginning: bool = False  # once there is a head, what has come by then is the answer, whatever follows
 
 
-@dataclass(slots=True)
-class HttpResponse:
+class HttpResponse(Struct):
     status: int = 0
     headers: tuple[tuple[str, str], ...] = ()  # names in lower case
     body: bytes = b""
@@ -83,8 +81,7 @@ class ResponseRefused(Exception):
     """Stops the parser; the reason is known already."""
 
 
-@dataclass(slots=True)
-class HttpExchange:
+class HttpExchange(Struct):
     """One request, and what has arrived of its answer."""
 
     result: asyncio.Future[HttpResponse]

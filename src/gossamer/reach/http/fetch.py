@@ -12,8 +12,9 @@ import random
 import re
 import time
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from gossamer.observe.traces import span
 from gossamer.problems import Problem, forget_frames
@@ -248,8 +249,7 @@ def _join(url: Url, location: str) -> Url:
         raise failed(FetchReason.BAD_REDIRECT, reason_of(problem)) from problem
 
 
-@dataclass(frozen=True, slots=True)
-class Cookie:
+class Cookie(Struct, frozen=True):
     host: str
     name: str
     value: str

@@ -6,8 +6,9 @@ whose exchange failed, was cancelled, or was not read to its end is never used a
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, cast
+
+from msgspec import Struct, field
 
 from gossamer.reach.http.client import ExchangeTerms, HttpBounds, HttpConnection, HttpResponse, Stale
 from gossamer.reach.http.failures import failed, timed_out
@@ -38,8 +39,7 @@ class ConnectionKey(NamedTuple):
     lane: str = ""  # the tenant, if its connections take a way of their own
 
 
-@dataclass(slots=True)
-class OriginTraffic:
+class OriginTraffic(Struct):
     """The exchanges and idle connections with one origin."""
 
     turns: asyncio.Semaphore

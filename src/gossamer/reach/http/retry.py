@@ -2,17 +2,17 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from typing import Final
+
+from msgspec import Struct
 
 TOO_MANY_REQUESTS: Final = 429
 SERVER_ERROR: Final = 500
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RetryBackoff:
+class RetryBackoff(Struct, frozen=True, kw_only=True):
     """1 s, 2 s, 4 s, each with up to half a second more; longer if the target asks for it, within a bound."""
 
     first: float = 1.0

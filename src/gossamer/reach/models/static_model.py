@@ -1,17 +1,16 @@
 """A static model: a text is the mean of its tokens' vectors. Thousands of times as fast as a transformer."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 MAX_TOKENS: Final = 512
 
 
-@dataclass(frozen=True, slots=True)
-class StaticModel:
+class StaticModel(Struct, frozen=True):
     vectors: NDArray[np.float32]  # by token
     max_tokens: int = MAX_TOKENS
 

@@ -5,11 +5,11 @@ all at once; only attention looks at each text by itself. No text is padded.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 Matrix = NDArray[np.float32]
@@ -36,8 +36,7 @@ class TransformerShape(msgspec.Struct):
         return 0 if self.model_type == "bert" else (self.pad_token_id or 0) + 1
 
 
-@dataclass(frozen=True, slots=True)
-class Linear:
+class Linear(Struct, frozen=True):
     weights: Matrix  # transposed, and in order
     bias: Matrix
 
@@ -47,8 +46,7 @@ class Linear:
         return product
 
 
-@dataclass(frozen=True, slots=True)
-class LayerNorm:
+class LayerNorm(Struct, frozen=True):
     scale: Matrix
     bias: Matrix
     epsilon: float
@@ -62,8 +60,7 @@ class LayerNorm:
         return centred
 
 
-@dataclass(frozen=True, slots=True)
-class EncoderLayer:
+class EncoderLayer(Struct, frozen=True):
     query_key_value: Linear
     attended: Linear
     after_attention: LayerNorm
@@ -88,8 +85,7 @@ class EncoderLayer:
         return out
 
 
-@dataclass(frozen=True, slots=True)
-class Transformer:
+class Transformer(Struct, frozen=True):
     words: Matrix
     positions: Matrix  # with the embedding of the only token type
     embedded: LayerNorm

@@ -3,17 +3,17 @@
 import asyncio
 import ssl
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from gossamer.reach.net.dial import client_context
 
 SECONDS: Final = 5.0
 
 
-@dataclass(frozen=True, slots=True)
-class CertificateState:
+class CertificateState(Struct, frozen=True):
     host: str
     expires: float = 0.0  # Unix seconds; 0 if it is not valid
     failure: str = ""  # why it is not valid

@@ -21,9 +21,10 @@ import ssl
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Literal, TypeVar
+
+from msgspec import Struct
 
 from gossamer.observe.logs import Log, current_request
 from gossamer.observe.traces import span
@@ -41,8 +42,7 @@ MAX_ADDRESSES: Final = 8  # of one name that are tried
 _Protocol = TypeVar("_Protocol", bound=asyncio.BaseProtocol)
 
 
-@dataclass(frozen=True, slots=True)
-class DialLimits:
+class DialLimits(Struct, frozen=True):
     """Seconds that each step may take, whatever the caller's deadline."""
 
     connect: float = 5.0

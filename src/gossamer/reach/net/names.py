@@ -9,7 +9,6 @@ import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from ipaddress import ip_address
 from math import inf
 from typing import Final
@@ -17,6 +16,7 @@ from typing import Final
 import pycares
 from aiodns import DNSResolver
 from aiodns.error import ARES_ENODATA, ARES_ENOTFOUND, ARES_ETIMEOUT, DNSError
+from msgspec import Struct
 
 from gossamer.concurrency.single_flight import SingleFlight
 from gossamer.problems import FETCH_FAILED, FETCH_TIMEOUT, Problem
@@ -43,8 +43,7 @@ _OF_ARES: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Resolution:
+class Resolution(Struct, frozen=True):
     """The addresses of a name, or the reason why there are none."""
 
     addresses: tuple[Address, ...]
@@ -52,8 +51,7 @@ class Resolution:
     failure: FetchReason | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Records:
+class Records(Struct, frozen=True):
     """The answer to one question."""
 
     addresses: tuple[Address, ...] = ()

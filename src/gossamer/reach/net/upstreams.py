@@ -13,8 +13,9 @@ import asyncio
 import socket
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from gossamer.concurrency.periodic import every
 from gossamer.observe.logs import Log
@@ -32,8 +33,7 @@ _TARGET_STATUSES: Final = frozenset({403, 404, 502, 503, 504})  # of HTTP CONNEC
 _TARGET_REPLIES: Final = frozenset({1, 2, 3, 4, 5, 6})  # of SOCKS5 (RFC 1928, section 6)
 
 
-@dataclass(slots=True)
-class UpstreamState:
+class UpstreamState(Struct):
     failures: int = 0  # in a row
     down_until: float = 0.0
 

@@ -2,10 +2,10 @@
 
 import asyncio
 import secrets
-from dataclasses import replace
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from gossamer.problems import Problem
 from gossamer.reach.browser.cdp import CdpGone, CdpRefused

@@ -8,13 +8,13 @@ floods us with events. A tab whose page is only read draws nothing (`frames`).
 import asyncio
 import contextlib
 from collections.abc import Coroutine, Mapping
-from dataclasses import replace
 from functools import cache
 from importlib import resources
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 import msgspec
+from msgspec.structs import replace
 
 from gossamer.reach.browser.cdp import NOTHING, CdpConnection, CdpGone, CdpRefused, CdpSession, Listener
 from gossamer.reach.page import frames

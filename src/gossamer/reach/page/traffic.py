@@ -7,10 +7,10 @@ and how far the document is loaded.
 import asyncio
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 import msgspec
+from msgspec import Struct
 
 from gossamer.reach.browser.cdp import CdpGone
 from gossamer.reach.page.visit import PageTrouble
@@ -105,8 +105,7 @@ class DocumentResponse:
         self.ended = False  # the body is complete
 
 
-@dataclass(slots=True)
-class _UnderWay:
+class _UnderWay(Struct):
     loader: str  # of the document that requested it
     begun: float
     until: float  # when waiting for it ends

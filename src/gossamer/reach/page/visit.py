@@ -1,11 +1,10 @@
 """A visit to a page with a browser: its request and its result."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 
 from gossamer.problems import RENDER_FAILED, Problem
 from gossamer.web.pages.capture_answer import Paper as Paper
@@ -65,8 +64,7 @@ _TROUBLES: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Screenshot:
+class Screenshot(Struct, frozen=True, kw_only=True):
     """A picture of the page."""
 
     width: int = 1280
@@ -80,8 +78,7 @@ class Screenshot:
     dark: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Print:
+class Print(Struct, frozen=True, kw_only=True):
     """The page on paper, as PDF."""
 
     paper: Paper = "A4"
@@ -92,8 +89,7 @@ class Print:
     pages: str = ""  # `1-3, 5`; empty for all
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Visit:
+class Visit(Struct, frozen=True, kw_only=True):
     url: Url
     caller: str = ""  # the tenant; callers alternate in the queue
     timeout: float = 30.0  # seconds in total, including the wait in the queue
@@ -134,16 +130,14 @@ class Visit:
         return blocked if self.needs_pictures else blocked | _UNREAD
 
 
-@dataclass(frozen=True, slots=True)
-class Timings:
+class Timings(Struct, frozen=True):
     queue_ms: int
     navigate_ms: int
     wait_ms: int
     capture_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class Capture:
+class Capture(Struct, frozen=True):
     """A picture or a PDF."""
 
     body: bytes
@@ -151,8 +145,7 @@ class Capture:
     missing_scripts: tuple[str, ...] = ()  # scripts that no font has, so that their letters are boxes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VisitResult:
+class VisitResult(Struct, frozen=True, kw_only=True):
     page: Page
     capture: Capture | None
     console: tuple[str, ...]  # the page's errors

@@ -1,15 +1,15 @@
 """The window that shows a page to its visitor."""
 
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from gossamer.reach.page.visit import Screenshot, Visit
 
 MAX_HEIGHT: Final = 20_000  # pixels
 
 
-@dataclass(frozen=True, slots=True)
-class BrowserWindow:
+class BrowserWindow(Struct, frozen=True):
     width: int
     height: int
     scale: float = 1.0

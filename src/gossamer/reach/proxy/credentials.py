@@ -11,8 +11,9 @@ import binascii
 import hmac
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
+
+from msgspec import Struct
 
 from gossamer.observe.logs import current_request
 
@@ -30,8 +31,7 @@ class VisitRefusal(NamedTuple):
     rule: str = ""  # the rule that refused an address
 
 
-@dataclass(frozen=True, slots=True)
-class Allowance:
+class Allowance(Struct, frozen=True):
     """Bounds of one visit. Its time is the lifetime of its credentials."""
 
     max_bytes: int  # to and from the web together

@@ -13,8 +13,9 @@ import asyncio
 import contextlib
 import socket
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from gossamer.observe.logs import Log
 from gossamer.reach.net.dial import Dialer
@@ -27,8 +28,7 @@ BACKLOG: Final = 256
 CLOSE_SECONDS: Final = 2.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProxyBounds:
+class ProxyBounds(Struct, frozen=True, kw_only=True):
     """Seconds, bytes and numbers."""
 
     connect: float = 10.0  # name and connection together
@@ -131,7 +131,6 @@ class Proxy:
         self._sweeper = asyncio.get_running_loop().call_later(self.bounds.sweep_seconds, self._sweep)
 
 
-@dataclass(slots=True)
-class _Activity:
+class _Activity(Struct):
     since: float  # when a byte was last seen to move
     moved: int = 0

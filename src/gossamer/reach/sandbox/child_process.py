@@ -12,11 +12,11 @@ import socket
 import sys
 from collections import deque
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
 import msgspec
+from msgspec import Struct
 
 from gossamer.reach.browser.pipe import Pipe, connect
 from gossamer.reach.sandbox import netns
@@ -48,8 +48,7 @@ class ChildReport(msgspec.Struct):
     error: int = 0  # the errno
 
 
-@dataclass(slots=True)
-class Child:
+class Child(Struct):
     """A child that waits for its command, and becomes a browser with `become`."""
 
     process: asyncio.subprocess.Process

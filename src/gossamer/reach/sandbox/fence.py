@@ -10,9 +10,10 @@ import asyncio
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Literal
+
+from msgspec import Struct
 
 from gossamer.observe.logs import Log
 from gossamer.observe.metrics import Metrics
@@ -54,8 +55,7 @@ REMEDIES: Final[Mapping[Layer, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Layers:
+class Layers(Struct, frozen=True):
     """The layers of a launch, which fails if one of them is not possible."""
 
     flags: bool = True  # only tests leave them out, to show that the other layers are enough

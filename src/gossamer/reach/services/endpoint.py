@@ -6,11 +6,12 @@ Redirects are not followed. Errors repeat nothing of the request, because it may
 import asyncio
 import ssl
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import Final
 from urllib.parse import urlencode
+
+from msgspec import Struct
 
 from gossamer.problems import Problem, Unavailable
 from gossamer.reach.http.client import ExchangeTerms, HttpBounds
@@ -26,8 +27,7 @@ BOUNDS: Final = HttpBounds(exchanges=128, exchanges_per_origin=64, idle_connecti
 _NONE: Final[Mapping[str, str]] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceReply:
+class ServiceReply(Struct, frozen=True):
     status: int
     body: bytes
     retry_after: str | None = None  # the header field

@@ -9,10 +9,10 @@ value, whether it comes with 200 or, as Coinbase's does, with 400. Everything el
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
+from msgspec import Struct
 
 from gossamer.concurrency.breaker import Breaker
 from gossamer.observe.logs import Log
@@ -51,8 +51,7 @@ class Uncertain(Unavailable):
     """It was asked to move money, and it is not known whether it did."""
 
 
-@dataclass(frozen=True, slots=True)
-class VerifyReply:
+class VerifyReply(Struct, frozen=True):
     """Whether a payment is good."""
 
     valid: bool
@@ -60,8 +59,7 @@ class VerifyReply:
     spent: bool = False  # its authorisation was used before
 
 
-@dataclass(frozen=True, slots=True)
-class SettleReply:
+class SettleReply(Struct, frozen=True):
     """Whether the money was moved."""
 
     success: bool

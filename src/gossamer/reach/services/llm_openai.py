@@ -8,11 +8,11 @@ import asyncio
 import random
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import Meta
+from msgspec.structs import replace
 
 from gossamer.problems import Unavailable
 from gossamer.reach.http.retry import RetryBackoff, is_transient_status, retry_after

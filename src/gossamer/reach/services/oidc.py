@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import msgspec
+from msgspec import Struct
 
 from gossamer.problems import Unavailable
 
@@ -33,8 +34,7 @@ class _Endpoints(msgspec.Struct):
     jwks_uri: str
 
 
-@dataclass(frozen=True, slots=True)
-class OidcIdentity:
+class OidcIdentity(Struct, frozen=True):
     """Who the provider says somebody is."""
 
     subject: str

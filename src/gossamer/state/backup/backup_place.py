@@ -12,7 +12,6 @@ import asyncio
 import hashlib
 import os
 from collections.abc import AsyncGenerator, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
@@ -41,8 +40,7 @@ class _PlaceFile(Struct, frozen=True):
         return bool(self.check)
 
 
-@dataclass(frozen=True, slots=True)
-class BackupPlace:
+class BackupPlace(Struct, frozen=True):
     url: str
     store: Blobs
     sealer: Sealer

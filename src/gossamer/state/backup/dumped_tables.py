@@ -2,9 +2,9 @@
 """Dumped tables: which rows a backup contains, and how each database is asked for them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
+from msgspec import Struct
 from sqlalchemy import Boolean, LargeBinary, Table
 
 from gossamer.state.db.all_tables import metadata
@@ -36,8 +36,7 @@ UNION SELECT blob FROM unindexed"""
 Row = Sequence[Any]
 
 
-@dataclass(frozen=True, slots=True)
-class DumpedTable:
+class DumpedTable(Struct, frozen=True):
     """A table with the columns of its rows in a backup: numbers, booleans, text and bytes, or null."""
 
     name: str

@@ -8,9 +8,9 @@ A restore is begun before anything is written and finished in the transaction th
 between, nothing else starts on the database (`Database.migrate`).
 """
 
-from dataclasses import dataclass
 from typing import Any, Final
 
+from msgspec import Struct
 from sqlalchemy import ColumnElement, delete, exists, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
@@ -24,8 +24,7 @@ KEPT_ROWS: Final = 100
 _backups: Final = backups.c
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BackupRecord:
+class BackupRecord(Struct, frozen=True, kw_only=True):
     """A backup that was made of this database; times are in milliseconds."""
 
     id: str
@@ -37,8 +36,7 @@ class BackupRecord:
     bytes: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RestoreRecord:
+class RestoreRecord(Struct, frozen=True, kw_only=True):
     """A restore into this database that has ended."""
 
     backup_id: str
@@ -93,7 +91,7 @@ async def let_go(connection: AsyncConnection, backup_id: str) -> None:
 
 async def last_backup(connection: AsyncConnection) -> BackupRecord | None:
     """The newest good one."""
-    columns = [_backups[name] for name in BackupRecord.__slots__]
+    columns = [_backups[name] for name in BackupRecord.__struct_fields__]
     done = select(*columns).where(_backups.finished_at.is_not(None)).order_by(_backups.finished_at.desc())
     row = (await connection.execute(done.limit(1))).first()
     return None if row is None else BackupRecord(**row._mapping)
@@ -123,7 +121,7 @@ async def give_up_restore(connection: AsyncConnection, restore_id: str) -> None:
 
 
 async def last_restore(connection: AsyncConnection) -> RestoreRecord | None:
-    columns = [restores.c[name] for name in RestoreRecord.__slots__]
+    columns = [restores.c[name] for name in RestoreRecord.__struct_fields__]
     done = select(*columns).where(restores.c.finished_at.is_not(None)).order_by(restores.c.finished_at.desc())
     row = (await connection.execute(done.limit(1))).first()
     return None if row is None else RestoreRecord(**row._mapping)

@@ -6,12 +6,12 @@ The key is derived from the operator's with scrypt and the place's own salt.
 """
 
 import os
-from dataclasses import dataclass
 from typing import Final, Protocol
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
+from msgspec import Struct
 
 SALT_BYTES: Final = 16
 _NONCE_BYTES: Final = 12
@@ -37,8 +37,7 @@ class Sealer(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class NoSealer:
+class NoSealer(Struct, frozen=True):
     """For places without a key: their objects are only hashed."""
 
     overhead: int = 0
@@ -50,8 +49,7 @@ class NoSealer:
         return sealed
 
 
-@dataclass(frozen=True, slots=True)
-class KeySealer:
+class KeySealer(Struct, frozen=True):
     cipher: AESGCM
     overhead: int = _NONCE_BYTES + _TAG_BYTES
 

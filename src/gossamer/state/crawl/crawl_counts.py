@@ -7,8 +7,9 @@ writes here first locks its crawls with `lock`, in the order of their ids.
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from gossamer.state.db.bulk import bulk
 from gossamer.state.db.single import Executor, Rows
@@ -24,8 +25,7 @@ MINUTE_COUNTS: Final = (
 )  # fmt: skip
 
 
-@dataclass(slots=True)
-class CountChange:
+class CountChange(Struct):
     """The changes that a transaction makes to the counts."""
 
     by_host: dict[tuple[str, str], list[int]] = field(default_factory=dict)

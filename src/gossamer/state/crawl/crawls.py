@@ -11,11 +11,11 @@ A crawl that is being deleted is canceled, and is not found here any more; see `
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
 from typing import Any, Final
 
 import msgspec
-from msgspec.structs import replace
+from msgspec import Struct
+from msgspec.structs import fields, replace
 from sqlalchemy import ColumnElement, Row, Select, and_, false, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
@@ -50,8 +50,7 @@ class StoredSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     rules_sealed: str = ""  # the rules with the values of their headers, if they have any; Base64
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Crawl:
+class Crawl(Struct, frozen=True, kw_only=True):
     id: str
     tenant_id: str
     name: str

@@ -15,11 +15,11 @@ crawls by id, counts. So no two wait for each other.
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from itertools import chain, zip_longest
 from typing import Any, Final, Literal, NamedTuple
 
+from msgspec import Struct
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -45,8 +45,7 @@ CLEARING_SECONDS: Final = 20.0  # well before the caller gives up
 CRAWLS_AT_ONCE: Final = 8  # from which one batch is taken
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FrontierUrl:
+class FrontierUrl(Struct, frozen=True, kw_only=True):
     """A URL as it is listed."""
 
     crawl_id: str
@@ -228,7 +227,7 @@ class Frontier:
         limit: int = 50,
     ) -> list[FrontierUrl]:
         """In the order of their hashes; `after` is the hash of the last one already seen."""
-        columns = [frontier.c[name] for name in FrontierUrl.__slots__]
+        columns = [frontier.c[name] for name in FrontierUrl.__struct_fields__]
         query = select(*columns).where(frontier.c.crawl_id == crawl_id)
         if state is not None:
             query = query.where(frontier.c.state == state)

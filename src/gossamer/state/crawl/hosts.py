@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
+from msgspec import Struct
 from sqlalchemy import BigInteger, FromClause, cast, false, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -70,8 +71,7 @@ class FoundRobots(NamedTuple):
     is_allowed: bool  # to be crawled at all
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Host:
+class Host(Struct, frozen=True, kw_only=True):
     """A host as it is stored, and what it is waiting for."""
 
     host: str
@@ -398,6 +398,6 @@ def _lease(row: Any, token: str, robots: dict[str, StoredRobots]) -> HostLease:
 
 def _host(row: Any) -> Host:
     values = row._mapping
-    known = {name: values[name] for name in Host.__slots__ if name in values}
+    known = {name: values[name] for name in Host.__struct_fields__ if name in values}
     counts = UrlCounts(**{name: values[name] for name in _COUNTS}) if "pending" in values else None
     return Host(**known, waiting=waiting.of_host(row), counts=counts)

@@ -6,10 +6,10 @@ two transactions ever wait for each other.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import Final
 
+from msgspec import Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl import crawl_counts
@@ -21,8 +21,7 @@ from gossamer.state.webhooks import endpoints
 LOW, MEDIUM, HIGH = 1, 2, 3
 
 
-@dataclass(frozen=True, slots=True)
-class NewUrl:
+class NewUrl(Struct, frozen=True):
     url: str  # in its crawl form
     url_hash: str  # SHA-256 of that, in hex
     host: str  # with its port

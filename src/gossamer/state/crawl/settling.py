@@ -1,9 +1,10 @@
 """Settling: the results of tasks, written under the leases of their hosts."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final, Literal
 
+from msgspec import Struct, field
+from msgspec.structs import fields, replace
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.problems import Unavailable
@@ -29,8 +30,7 @@ End = Literal["pending", "completed", "failed", "blocked"]
 MAX_REASON_CHARS: Final = 500
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CrawlTask:
+class CrawlTask(Struct, frozen=True, kw_only=True):
     """A URL to be fetched now."""
 
     crawl_id: str
@@ -46,8 +46,7 @@ class CrawlTask:
     known: KnownPage | None = None  # what is stored of it, if the crawl is kept fresh
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskEnd:
+class TaskEnd(Struct, frozen=True, kw_only=True):
     """The result of a task. `pending`: it is tried again from `due_at` (milliseconds) on."""
 
     task: CrawlTask
@@ -63,8 +62,7 @@ class TaskEnd:
             raise ValueError("a page is stored once, when its URL is done")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HostNews:
+class HostNews(Struct, frozen=True, kw_only=True):
     """What was learned of the host; None leaves a value as it was."""
 
     next_at: int | None = None
@@ -78,8 +76,7 @@ class HostNews:
 _OF_HOST: Final = tuple(each.name for each in fields(HostNews))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HostSettlement:
+class HostSettlement(Struct, frozen=True, kw_only=True):
     """The results of a batch of a host's tasks. Tasks that it does not name stay in progress."""
 
     ends: Sequence[TaskEnd] = ()

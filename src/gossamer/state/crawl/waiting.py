@@ -11,9 +11,9 @@ page_quota           the tenant's crawls have stored as many pages as they may o
 byte_quota           the tenant keeps as many bytes as it may
 """
 
-from dataclasses import dataclass
 from typing import Any, Final
 
+from msgspec import Struct
 from sqlalchemy import func, select, text, union_all
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -32,8 +32,7 @@ OWN: Final = (hosts.c.due_at, hosts.c.lease_token, hosts.c.next_at, hosts.c.rest
 ITS_ROBOTS: Final = (host_robots.c.host.label("asked"), host_robots.c.status.label("robots_status"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting:
+class Waiting(Struct, frozen=True, kw_only=True):
     reason: WaitReason
     until: int | None  # None if it is not known
     hosts: int = 1

@@ -10,10 +10,10 @@ name. `_WORDS` has what the databases spell differently, or what only one of the
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
+from msgspec import Struct
 
 from gossamer.state.db.database import CLOCK
 from gossamer.state.db.single import Executor, Rows, run
@@ -36,8 +36,7 @@ _WORDS: Final[Mapping[str, Mapping[str, str]]] = {
 _encode: Final = msgspec.json.Encoder().encode
 
 
-@dataclass(frozen=True, slots=True)
-class BulkStatement:
+class BulkStatement(Struct, frozen=True):
     postgresql: str
     sqlite: str
     takes_time: bool

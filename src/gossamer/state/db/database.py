@@ -17,10 +17,10 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Final, TypeVar
 
+from msgspec import Struct
 from sqlalchemy import BigInteger, FunctionElement, Table, literal
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError, InvalidRequestError
@@ -68,8 +68,7 @@ class UnfinishedRestore(UnusableDatabase):
     """A restore into this database was begun and has not ended."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Connections:
+class Connections(Struct, frozen=True, eq=False):
     """Connections of one kind, and how many uses of them there may be."""
 
     engine: AsyncEngine

@@ -2,10 +2,10 @@
 
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from sqlalchemy import Connection, inspect, text
 from sqlalchemy.engine.interfaces import Dialect
 
@@ -13,14 +13,12 @@ if TYPE_CHECKING:
     from alembic.config import Config
 
 
-@dataclass(frozen=True, slots=True)
-class MigrationStep:
+class MigrationStep(Struct, frozen=True):
     revision: str
     about: str  # the first line of its description
 
 
-@dataclass(frozen=True, slots=True)
-class MigrationPlan:
+class MigrationPlan(Struct, frozen=True):
     """What a migration would do."""
 
     revision: str | None  # of the database now; None if it has no schema yet

@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, closing, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
+from msgspec import Struct
 from sqlalchemy import URL, Dialect, Engine, QueuePool, create_engine, event
 from sqlalchemy.dialects.sqlite.base import SQLiteDialect
 from sqlalchemy.exc import DBAPIError, IntegrityError
@@ -51,8 +51,7 @@ _REMEDY: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class LogState:
+class LogState(Struct, frozen=True):
     """The write-ahead log, to which every commit of any process writes."""
 
     inode: int
@@ -73,8 +72,7 @@ class SqliteRow(sqlite3.Row):
         return self[name]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Change:
+class _Change(Struct, frozen=True, eq=False):
     statement: str
     parameters: Sequence[Any]
     rows: asyncio.Future[Rows]

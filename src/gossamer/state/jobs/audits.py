@@ -1,10 +1,10 @@
 """Audits: what was asked about a page or a site, and the report."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec import Struct
 from sqlalchemy import ColumnElement, and_, delete, exists, func, not_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -15,8 +15,7 @@ from gossamer.web.audit.check import Severity
 from gossamer.web.audit.report import AuditOptions, AuditReport
 
 
-@dataclass(frozen=True, slots=True)
-class Audit:
+class Audit(Struct, frozen=True):
     id: str
     tenant_id: str
     job_id: str  # its own id, if it was made without a job

@@ -10,9 +10,9 @@ import itertools
 import zlib
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
+from msgspec import Struct
 from sqlalchemy import Integer, delete, exists, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
@@ -46,8 +46,7 @@ _HEAD: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(Struct, frozen=True):
     job_id: str
     tenant_id: str
     tier: str
@@ -55,8 +54,7 @@ class Batch:
     created_at: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class BatchTask:
+class BatchTask(Struct, frozen=True):
     """The URLs and options of a batch, as JSON."""
 
     urls_json: str
@@ -64,8 +62,7 @@ class BatchTask:
     headers_json: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class BatchCounts:
+class BatchCounts(Struct, frozen=True):
     """How many entries have a line, by status."""
 
     done: int = 0
@@ -73,8 +70,7 @@ class BatchCounts:
     failed: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     position: int
     status: Literal["done", "failed"]
     ok: bool
@@ -88,8 +84,7 @@ class LineRange(NamedTuple):
     cut_at: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Packed:
+class _Packed(Struct, frozen=True):
     line: Line
     body: bytes
     blob: str | None = None
@@ -213,8 +208,7 @@ async def drop_row(connection: AsyncConnection, job_id: str) -> None:
     await connection.execute(delete(batches).where(batches.c.job_id == job_id))
 
 
-@dataclass(frozen=True, slots=True)
-class BatchLines:
+class BatchLines(Struct, frozen=True):
     """The lines of batches, in rows and in blobs."""
 
     database: Database

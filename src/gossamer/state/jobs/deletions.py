@@ -4,10 +4,10 @@ A row is written in the transaction that accepts the deletion, in which its subj
 and removed in the one that removes the last trace of the subject.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from msgspec import Struct
 from sqlalchemy import ColumnElement, and_, delete, exists, not_, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -27,8 +27,7 @@ class DeletionKind(StrEnum):
     MEMORY = "memory"  # a namespace of it, or all that somebody has
 
 
-@dataclass(frozen=True, slots=True)
-class Deletion:
+class Deletion(Struct, frozen=True):
     kind: DeletionKind
     subject: str  # the id of what is deleted; of pages, the deletion's own
     tenant_id: str = ""  # whose job it is

@@ -7,8 +7,9 @@ While the database is away, there are no new events.
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from gossamer.concurrency.single_flight import SingleFlight
 from gossamer.problems import Unavailable
@@ -19,8 +20,7 @@ from gossamer.state.jobs.jobs import Jobs
 POLL_SECONDS: Final = 0.5
 
 
-@dataclass(slots=True, eq=False)
-class _Followed:
+class _Followed(Struct, eq=False):
     """A job that has followers."""
 
     followers: int = 0
@@ -91,8 +91,7 @@ class EventFeed:
             followed.move(found.get(job_id, EventHead(0, is_over=True)))
 
 
-@dataclass(frozen=True, slots=True)
-class Follower:
+class Follower(Struct, frozen=True):
     """A reader of the events of a job."""
 
     _feed: EventFeed

@@ -1,9 +1,9 @@
 """Heartbeats: which workers are alive, and the kinds of jobs they work on."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
 from sqlalchemy import delete, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -16,8 +16,7 @@ ALIVE_SECONDS: Final = 3 * EVERY_SECONDS
 DAY: Final = 86_400_000  # milliseconds
 
 
-@dataclass(frozen=True, slots=True)
-class Heartbeat:
+class Heartbeat(Struct, frozen=True):
     name: str
     kinds: tuple[str, ...]
     running: int  # jobs

@@ -17,10 +17,12 @@ import json
 import secrets
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import fields
 
 from gossamer.observe.redaction import redact, redact_values
 from gossamer.problems import INTERNAL_ERROR, SERVICE_UNAVAILABLE, Problem
@@ -134,8 +136,7 @@ def _encode(number: int, length: int) -> str:
 new_job_id: Final = JobIds()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewJob:
+class NewJob(Struct, frozen=True, kw_only=True):
     kind: str
     tenant_id: str
     payload: Any = None  # whatever msgspec can write as JSON
@@ -162,8 +163,7 @@ class NewJob:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(Struct, frozen=True):
     job_id: str
     tenant_id: str
     kind: str
@@ -208,8 +208,7 @@ class LeaseLost(Exception):
     """The lease ran out, or was ended: another worker may have the job. Nothing was changed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobSettlement:
+class JobSettlement(Struct, frozen=True, kw_only=True):
     """How work on a job ended, and the state that follows."""
 
     lease: Lease
@@ -231,16 +230,14 @@ class JobSettlement:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class EventHead:
+class EventHead(Struct, frozen=True):
     """The last event of a job."""
 
     seq: int
     is_over: bool
 
 
-@dataclass(frozen=True, slots=True)
-class QueueDepth:
+class QueueDepth(Struct, frozen=True):
     """How many jobs of a kind are in a state."""
 
     kind: str
@@ -249,8 +246,7 @@ class QueueDepth:
     oldest_seconds: float  # how long the oldest has been due, or running
 
 
-@dataclass(frozen=True, slots=True)
-class JobFilter:
+class JobFilter(Struct, frozen=True):
     """Which jobs to list; None is all of them."""
 
     tenant_id: str | None = None

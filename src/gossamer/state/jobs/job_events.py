@@ -6,11 +6,11 @@ others are rows, written by the statement that counts them in the job's row.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
 import msgspec
+from msgspec import Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.observe.redaction import redact_values
@@ -66,16 +66,14 @@ class JobEventType(StrEnum):
     METRIC = "metric"
 
 
-@dataclass(frozen=True, slots=True)
-class NewEvent:
+class NewEvent(Struct, frozen=True):
     type: JobEventType
     message: str
     data: Any = None
     progress_pct: int | None = None  # of the whole job
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Struct, frozen=True):
     job_id: str
     seq: int  # 1, 2, 3 … in the order in which they became visible
     type: JobEventType

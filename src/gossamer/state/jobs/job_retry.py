@@ -1,8 +1,9 @@
 """Whether a job that failed is tried again, and when."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from gossamer.problems import Problem, Unavailable
 
@@ -25,8 +26,7 @@ def outage_pause(seconds: float, randomness: Callable[[], float]) -> float:
     return min(max(seconds / 10, _MIN_PAUSE), _MAX_PAUSE) * (1 + 0.5 * randomness())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RetryPolicy:
+class RetryPolicy(Struct, frozen=True, kw_only=True):
     """Jobs with transient errors are tried again after 2 s, 4 s, 8 s … plus up to half of that."""
 
     first: float = 2.0

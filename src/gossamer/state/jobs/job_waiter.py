@@ -5,9 +5,9 @@ none, so the job is also looked up now and then.
 """
 
 import asyncio
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -19,8 +19,7 @@ from gossamer.state.wakeups.wakeups import Wakeups
 POLL_SECONDS: Final = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class JobWaiter:
+class JobWaiter(Struct, frozen=True):
     jobs: Jobs
     wakeups: Wakeups
 

@@ -1,8 +1,8 @@
 """What goes on now: the jobs and the crawls that run, and the hosts that are leased for crawls."""
 
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
 from sqlalchemy import func, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -14,24 +14,21 @@ MAX_JOBS_SHOWN: Final = 100  # of one worker
 MAX_HOSTS_SHOWN: Final = 10  # of one worker
 
 
-@dataclass(frozen=True, slots=True)
-class JobAtWork:
+class JobAtWork(Struct, frozen=True):
     job_id: str
     kind: str
     since: int  # when it was first started
     progress: int  # percent
 
 
-@dataclass(frozen=True, slots=True)
-class LeasedHosts:
+class LeasedHosts(Struct, frozen=True):
     """The hosts that a worker may send requests to, and the first of their names."""
 
     count: int = 0
     names: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class RunningCrawls:
+class RunningCrawls(Struct, frozen=True):
     """How many crawls run, and how many URLs they have left."""
 
     count: int

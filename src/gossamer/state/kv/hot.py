@@ -8,8 +8,9 @@ Every method may raise `problems.Unavailable("cache", …)` within a second. Cal
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
+
+from msgspec import Struct
 
 HAND_OVER_SECONDS: Final = 5.0  # in which woken callers fetch what they waited for
 FENCE_SECONDS: Final = 120.0  # in which nothing can bring a dropped edition of a page back
@@ -54,8 +55,7 @@ class HitFacts(NamedTuple):
 HitQuestion = Callable[[Callable[[HitFacts | Exception], None]], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(Struct, frozen=True):
     """The result of `claim`: the work is ours (token), done (value), or another caller's (holder)."""
 
     key: str

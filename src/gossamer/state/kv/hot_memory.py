@@ -10,8 +10,9 @@ import secrets
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
+
+from msgspec import Struct
 
 from gossamer.state.kv.hot import FENCE_SECONDS, Claim, HitFacts, HitQuestion, Tally, Window
 
@@ -39,8 +40,7 @@ class ExpiringDict(dict[K, V], Generic[K, V]):
                 del self[candidate]
 
 
-@dataclass(slots=True)
-class HeldClaim:
+class HeldClaim(Struct):
     """A claim as it is kept: running under a token, or done with a value."""
 
     token: str

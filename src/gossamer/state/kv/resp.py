@@ -19,10 +19,10 @@ import socket
 import ssl
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, Self, cast
 
 import hiredis
+from msgspec import Struct
 
 from gossamer.problems import Unavailable
 from gossamer.state.kv.resp_address import Address, Part
@@ -55,8 +55,7 @@ class ServerError(Exception):
         return str(self).partition(" ")[0]
 
 
-@dataclass(frozen=True, slots=True)
-class LuaScript:
+class LuaScript(Struct, frozen=True):
     """A Lua script, run by the digest of its text."""
 
     text: str

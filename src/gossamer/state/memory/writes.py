@@ -5,11 +5,10 @@ Every function needs a transaction in which the store is locked.
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 from sqlalchemy import delete, insert, select, tuple_, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -35,8 +34,7 @@ _versions: Final = memory_versions.c
 _KEPT: Final = [str(column.name) for column in memory_versions.columns]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewMemory:
+class NewMemory(Struct, frozen=True, kw_only=True):
     """A value that is to be written, compressed and analysed."""
 
     namespace: str

@@ -1,10 +1,10 @@
 """Changes that monitors have found, and their last checks."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
 import msgspec
+from msgspec import Struct
 from sqlalchemy import ColumnElement, Row, Table, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
@@ -22,8 +22,7 @@ _checks: Final = monitor_checks.c
 _verdict: Final = msgspec.json.Decoder(ChangeVerdict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredChange:
+class StoredChange(Struct, frozen=True, kw_only=True):
     id: str
     monitor_id: str
     tenant_id: str
@@ -45,8 +44,7 @@ class CheckOutcome(StrEnum):
     FAILED = "failed"  # something could not be read
 
 
-@dataclass(frozen=True, slots=True)
-class StoredCheck:
+class StoredCheck(Struct, frozen=True):
     id: str  # of the job
     monitor_id: str
     tenant_id: str

@@ -4,10 +4,10 @@ import asyncio
 import hashlib
 import zlib
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 from sqlalchemy import Row, delete, exists, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -29,8 +29,7 @@ _rows: Final = monitor_snapshots.c
 _decoder: Final = msgspec.msgpack.Decoder(PageSnapshot)
 
 
-@dataclass(frozen=True, slots=True)
-class StoredSnapshot:
+class StoredSnapshot(Struct, frozen=True):
     """A snapshot and the row that it is in."""
 
     id: str
@@ -38,8 +37,7 @@ class StoredSnapshot:
     snapshot: PageSnapshot
 
 
-@dataclass(frozen=True, slots=True)
-class ListedSnapshot:
+class ListedSnapshot(Struct, frozen=True):
     """A snapshot without its content."""
 
     id: str
@@ -49,8 +47,7 @@ class ListedSnapshot:
     has_picture: bool
 
 
-@dataclass(frozen=True, slots=True)
-class PackedSnapshot:
+class PackedSnapshot(Struct, frozen=True):
     """A snapshot that is ready to be written: its blobs, if it has any, are uploaded orphans."""
 
     id: str
@@ -66,8 +63,7 @@ def page_key(url: str) -> str:
     return hashlib.sha256(url.encode()).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class SnapshotStore:
+class SnapshotStore(Struct, frozen=True):
     """Packs snapshots before the transaction that writes them, and reads them."""
 
     database: Database

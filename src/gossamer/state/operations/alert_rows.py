@@ -7,10 +7,10 @@ An alert that was resolved and comes again is another row. Acknowledging changes
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from msgspec import Struct
 from sqlalchemy import Row, delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
@@ -28,8 +28,7 @@ class AlertSeverity(StrEnum):
     CRITICAL = "critical"  # something does not work
 
 
-@dataclass(frozen=True, slots=True)
-class Sighting:
+class Sighting(Struct, frozen=True):
     """Something that is wrong now, by the rule that found it."""
 
     rule: str
@@ -39,8 +38,7 @@ class Sighting:
     patience: float = 0.0  # seconds that it must last before it is raised
 
 
-@dataclass(frozen=True, slots=True)
-class StoredAlert:
+class StoredAlert(Struct, frozen=True):
     id: str
     rule: str
     subject: str
@@ -54,8 +52,7 @@ class StoredAlert:
     acknowledged_by: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class AlertChanges:
+class AlertChanges(Struct, frozen=True):
     """What one evaluation has changed."""
 
     raised: Sequence[StoredAlert]

@@ -3,8 +3,9 @@
 import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from gossamer.observe.logs import Log
 from gossamer.observe.metrics import Metrics
@@ -61,8 +62,7 @@ def hot_name(name: str) -> str:
     return f"render:{name}"
 
 
-@dataclass(slots=True)
-class NearPage:
+class NearPage(Struct):
     edition: int
     page: CachedPage
     touched_at: float = 0.0

@@ -2,9 +2,9 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from msgspec import Struct
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -50,8 +50,7 @@ class TierClearing(NamedTuple):
     confirmed: bool
 
 
-@dataclass(frozen=True, slots=True)
-class PageDrops:
+class PageDrops(Struct, frozen=True):
     hot: HotPages
     cold: ColdPages
     database: Database

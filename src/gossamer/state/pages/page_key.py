@@ -1,7 +1,8 @@
 """Which page: the name that a rendered page is cached under, and prefixes that name many."""
 
-from dataclasses import dataclass
 from typing import Final, NamedTuple, Self
+
+from msgspec import Struct
 
 from gossamer.problems import validation_error
 from gossamer.web.url.url import Url, cache_form, digest
@@ -27,8 +28,7 @@ class PageKey(NamedTuple):
         return digest("\n".join(self))
 
 
-@dataclass(frozen=True, slots=True)
-class PagePrefix:
+class PagePrefix(Struct, frozen=True):
     """Pages of one site: below a path, or with an asterisk at the end all whose URL starts with it.
 
     `https://example.com/docs` means that page and what is below it, never `/docs-old`; `…/docs*` means both.

@@ -3,10 +3,10 @@
 import asyncio
 import re
 import string
-from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote
 
+from msgspec import Struct
 from sqlalchemy import Row, Select, func, select, tuple_
 
 from gossamer.problems import Unavailable, validation_error
@@ -22,8 +22,7 @@ _pages: Final = cached_pages.c
 _CURSOR: Final = re.compile(r"([0-9]{1,15})-([0-9a-f]{64})")
 
 
-@dataclass(frozen=True, slots=True)
-class CachedPageFilter:
+class CachedPageFilter(Struct, frozen=True):
     """Which pages to list."""
 
     tenant: str
@@ -32,8 +31,7 @@ class CachedPageFilter:
     site: str | None = None  # an origin
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListedPage:
+class ListedPage(Struct, frozen=True, kw_only=True):
     url: str  # in its cache form
     variant: str
     status: int
@@ -47,14 +45,12 @@ class ListedPage:
     tiers: tuple[Location, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ListedPages:
+class ListedPages(Struct, frozen=True):
     pages: list[ListedPage]
     cursor: str | None  # where the next ones begin; None on the last page
 
 
-@dataclass(frozen=True, slots=True)
-class PageListing:
+class PageListing(Struct, frozen=True):
     database: Database
     hot: HotPages
     behind: WriteBehind

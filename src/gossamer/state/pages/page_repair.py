@@ -7,8 +7,9 @@ A row that is due is one of these, or several:
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from gossamer.observe.logs import Log
 from gossamer.problems import Unavailable
@@ -23,8 +24,7 @@ from gossamer.state.pages.page_rows import CachedPageRow
 BATCH: Final = 500
 
 
-@dataclass(frozen=True, slots=True)
-class PageRepair:
+class PageRepair(Struct, frozen=True):
     hot: HotPages
     cold: ColdPages
     uploads: PageUploads

@@ -6,9 +6,9 @@ tier has confirmed it. `due_at` is when repair has something to do with a row.
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+from msgspec import Struct
 from sqlalchemy import ColumnElement, Row, and_, bindparam, case, delete, func, null, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -28,8 +28,7 @@ _pages: Final = cached_pages.c
 Which = ColumnElement[bool]
 
 
-@dataclass(frozen=True, slots=True)
-class CachedPageRow:
+class CachedPageRow(Struct, frozen=True):
     name: str
     tenant_id: str
     edition: int

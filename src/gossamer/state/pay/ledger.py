@@ -25,10 +25,11 @@ Every step is one statement, on `Database.single` or an open connection, and ret
 
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
+from msgspec import Struct
+from msgspec.structs import fields
 from sqlalchemy import exists, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
@@ -85,8 +86,7 @@ class PaymentKey(NamedTuple):
     identifier: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewEntry:
+class NewEntry(Struct, frozen=True, kw_only=True):
     """A payment that is to be reserved."""
 
     network: str  # CAIP-2
@@ -108,8 +108,7 @@ class NewEntry:
         return PaymentKey(self.network, self.payer, self.nonce, self.identifier)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LedgerEntry(NewEntry):
+class LedgerEntry(NewEntry, frozen=True, kw_only=True):
     """A payment's row."""
 
     id: str
@@ -136,8 +135,7 @@ _NEW_FIELDS: Final = tuple(each.name for each in fields(NewEntry))
 _FIELDS: Final = tuple(each.name for each in fields(LedgerEntry))
 
 
-@dataclass(frozen=True, slots=True)
-class FoundPayment:
+class FoundPayment(Struct, frozen=True):
     """A payment as it stands, at the database's time."""
 
     entry: LedgerEntry

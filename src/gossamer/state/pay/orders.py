@@ -10,10 +10,11 @@ knows nothing of its order. Whoever removes its rows calls `count_deleted` in th
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Any, Final
 
+from msgspec import Struct
+from msgspec.structs import fields
 from sqlalchemy import ColumnElement, and_, case, exists, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -36,8 +37,7 @@ class OrderKind(StrEnum):
     AUDIT = "audit"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewOrder:
+class NewOrder(Struct, frozen=True, kw_only=True):
     payment_id: str
     network: str
     payer: str
@@ -52,8 +52,7 @@ class NewOrder:
     answer_json: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Order(NewOrder):
+class Order(NewOrder, frozen=True, kw_only=True):
     created_at: int
     done: int | None = None  # pages that were delivered; None until the work is over
     closed_at: int | None = None

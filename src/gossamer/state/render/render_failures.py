@@ -2,10 +2,10 @@
 
 import asyncio
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final
 
 import msgspec
+from msgspec import Struct
 
 from gossamer.problems import Unavailable
 from gossamer.state.kv.hot import Hot
@@ -15,8 +15,7 @@ from gossamer.web.url.url import digest
 REMEMBERED_SECONDS: Final = 86_400.0
 
 
-@dataclass(frozen=True, slots=True)
-class FailedRender:
+class FailedRender(Struct, frozen=True):
     at: float  # Unix seconds
     # Of the render that would fail likewise if it were tried again soon; of others nothing.
     job_id: str = ""

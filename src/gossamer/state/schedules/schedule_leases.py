@@ -7,9 +7,9 @@ schedule was changed, can write nothing. A lease that nobody proves ends by itse
 
 import secrets
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
+from msgspec import Struct
 from sqlalchemy import ColumnElement, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -25,8 +25,7 @@ LEASE_MS: Final = 30_000
 _rows: Final = schedules.c
 
 
-@dataclass(frozen=True, slots=True)
-class ScheduleLease:
+class ScheduleLease(Struct, frozen=True):
     schedule: Schedule
     token: str
     planned: int  # of the run that is due

@@ -1,9 +1,9 @@
 """The history of schedules: what became of each run."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Any, Final
 
+from msgspec import Struct
 from sqlalchemy import Row, delete, func, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
@@ -17,8 +17,7 @@ FORGET_BATCH: Final = 1_000
 _rows: Final = schedule_runs.c
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScheduleRun:
+class ScheduleRun(Struct, frozen=True, kw_only=True):
     schedule_id: str
     tenant_id: str
     at: int

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import msgspec
+from msgspec import Struct
 from sqlalchemy import Row, Select, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
@@ -23,8 +24,7 @@ _rows: Final = schedules.c
 _timing: Final = msgspec.json.Decoder(Timing)
 
 
-@dataclass(frozen=True, slots=True)
-class ScheduleMaker:
+class ScheduleMaker(Struct, frozen=True):
     """Whose rights a schedule has."""
 
     via: Via

@@ -7,9 +7,9 @@ estimates. They are good enough to tell rare words from common ones.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final
 
+from msgspec import Struct, field
 from sqlalchemy import delete, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -48,8 +48,7 @@ WHERE tenant_id IN ({tenant}, {other}) AND word IN (SELECT word FROM {given}) GR
 )
 
 
-@dataclass(frozen=True, slots=True)
-class KnownWords:
+class KnownWords(Struct, frozen=True):
     """What the lexicon knows about some words."""
 
     pages: int = 0  # of the sample

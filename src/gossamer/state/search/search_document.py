@@ -1,10 +1,10 @@
 """The types of the search index: documents, rows, queries and matches."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import msgspec
+from msgspec import Struct
 
 from gossamer.state.pages.page_key import site_of
 from gossamer.web.html.dates import unix_time
@@ -23,8 +23,7 @@ MAX_TEXT_CHARS: Final = 100_000
 MAX_LEAD_CHARS: Final = 1_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IndexedDocument:
+class IndexedDocument(Struct, frozen=True, kw_only=True):
     """A page as the search index takes it."""
 
     url: str  # where it was read
@@ -37,8 +36,7 @@ class IndexedDocument:
     headings: tuple[TextHeading, ...] = ()  # in `text`
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Match:
+class Match(Struct, frozen=True, kw_only=True):
     """A page that was found. Its texts are untrusted."""
 
     url: str

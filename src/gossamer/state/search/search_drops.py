@@ -5,9 +5,9 @@ being stored.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final, Literal
 
+from msgspec import Struct
 from sqlalchemy import delete, func, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -21,8 +21,7 @@ MINUTE_MS: Final = 60_000
 _drops: Final = search_drops.c
 
 
-@dataclass(frozen=True, slots=True)
-class Extent:
+class Extent(Struct, frozen=True):
     """One page, a page and all below it, or all URLs with a prefix. URLs are in cache form."""
 
     reach: Literal["page", "below", "beginning"]
@@ -41,8 +40,7 @@ class Extent:
 ALL: Final = Extent("beginning", "")
 
 
-@dataclass(frozen=True, slots=True)
-class Drops:
+class Drops(Struct, frozen=True):
     """What a tenant has dropped, and when it was dropped last."""
 
     pages: Mapping[str, int]

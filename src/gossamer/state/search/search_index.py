@@ -10,10 +10,11 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from itertools import groupby, islice
 from typing import Final
 
+from msgspec import Struct, field
+from msgspec.structs import replace
 from sqlalchemy import ColumnElement, func, true
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -64,8 +65,7 @@ _pages: Final = search_pages.c
 Noted = tuple[str, str]  # tenant, and URL in cache form
 
 
-@dataclass(frozen=True, slots=True)
-class IndexedPages:
+class IndexedPages(Struct, frozen=True):
     """The content of a batch of crawled pages, or of a part of it."""
 
     batch: IndexBatch
@@ -74,8 +74,7 @@ class IndexedPages:
     is_last: bool = True  # this is the last part of the batch
 
 
-@dataclass(frozen=True, slots=True)
-class Matches:
+class Matches(Struct, frozen=True):
     """The results of a search; if it ended early, the best results so far."""
 
     found: tuple[Match, ...]

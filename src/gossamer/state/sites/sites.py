@@ -1,10 +1,10 @@
 """The registered sites."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
+from msgspec import Struct
 from sqlalchemy import Row, delete, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
@@ -29,8 +29,7 @@ _rows: Final = sites.c
 _settings: Final = msgspec.json.Decoder(SiteSettings)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RegisteredSite:
+class RegisteredSite(Struct, frozen=True, kw_only=True):
     id: str
     tenant_id: str
     owner: str

@@ -1,8 +1,8 @@
 """The log of activity: who did what, from where, in which request. It is only ever added to."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 
+from msgspec import Struct
 from sqlalchemy import insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
@@ -92,8 +92,7 @@ class Action(StrEnum):
     ALERT_ACKNOWLEDGED = "alert.acknowledged"
 
 
-@dataclass(frozen=True, slots=True)
-class Actor:
+class Actor(Struct, frozen=True):
     """Who acts, for the log."""
 
     id: str  # of a key or a user, or the name of a command
@@ -103,8 +102,7 @@ class Actor:
     request_id: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ActivityEntry:
+class ActivityEntry(Struct, frozen=True):
     """One line of the log."""
 
     tenant_id: str
@@ -136,8 +134,7 @@ async def record(connection: AsyncConnection, entry: ActivityEntry, *, now: int 
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ActivityFilter:
+class ActivityFilter(Struct, frozen=True, kw_only=True):
     """Which lines to list."""
 
     tenant_id: str | None = None  # None: of all tenants

@@ -6,8 +6,9 @@ by itself, so an outage neither blocks requests nor lifts the limits.
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final, NamedTuple
+
+from msgspec import Struct
 
 from gossamer import problems
 from gossamer.observe.logs import Log
@@ -19,8 +20,7 @@ from gossamer.state.kv.hot_memory import MemoryHot
 from gossamer.web.pages.timestamps import iso
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(Struct, frozen=True):
     """A row of the table: at most `rate.limit` in any `rate.seconds`, for each subject."""
 
     name: str

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
+from msgspec import Struct
 from sqlalchemy import Row, delete, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -47,8 +48,7 @@ class Session:
     expires_at: int
 
 
-@dataclass(frozen=True, slots=True)
-class SignInLink:
+class SignInLink(Struct, frozen=True):
     purpose: LinkPurpose
     user_id: str | None
     tenant_id: str

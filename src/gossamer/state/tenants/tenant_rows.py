@@ -1,9 +1,9 @@
 """Tenants for a list, each with its counts. Only the tenants of a page are counted."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import Struct, field
 from sqlalchemy import ColumnElement, Select, and_, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -14,8 +14,7 @@ from gossamer.state.jobs.deletions import DeletionKind, is_kept
 from gossamer.state.tenants.tenants import PUBLIC, Tenant, Tier
 
 
-@dataclass(frozen=True, slots=True)
-class TenantCounts:
+class TenantCounts(Struct, frozen=True):
     """What a tenant has, and when it was last here."""
 
     keys: int  # that are accepted
@@ -26,8 +25,7 @@ class TenantCounts:
     tiers: Mapping[str, int] = field(default_factory=dict)  # accepted keys of each, in the order of tiers
 
 
-@dataclass(frozen=True, slots=True)
-class CountedTenant:
+class CountedTenant(Struct, frozen=True):
     tenant: Tenant
     counts: TenantCounts
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from typing import Any, Final
 
+from msgspec import Struct
 from sqlalchemy import Row, Select, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
@@ -51,8 +52,7 @@ class Tier(StrEnum):
 _SIZE: Final = {tier: size for size, tier in enumerate(Tier)}
 
 
-@dataclass(frozen=True, slots=True)
-class Tenant:
+class Tenant(Struct, frozen=True):
     id: str
     email: str
     name: str

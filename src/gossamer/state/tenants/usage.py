@@ -8,10 +8,10 @@ a batch in memory.
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import Final, Literal, NamedTuple
 
+from msgspec import Struct, field
 from ulid import ULID
 
 from gossamer.state.db.database import Database
@@ -38,8 +38,7 @@ class UsageReport(NamedTuple):
     by_key: tuple[KeyUsage, ...]  # empty if one key was asked for
 
 
-@dataclass(slots=True)
-class UsageBatch:
+class UsageBatch(Struct):
     counts: dict[UsageScope, list[int]]
     id: str = field(default_factory=lambda: str(ULID()))
 

@@ -10,10 +10,10 @@ delays no other receiver.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
+from msgspec import Struct
 from sqlalchemy import BigInteger, ColumnElement, bindparam, case, delete, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
@@ -38,8 +38,7 @@ _endpoints: Final = webhook_endpoints.c
 _attempts: Final = msgspec.json.Decoder(list[DeliveryAttempt])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewDelivery:
+class NewDelivery(Struct, frozen=True, kw_only=True):
     sender: str  # the endpoint, or the name of a sender that settings know
     url: str = ""  # empty: where the endpoint says
     event: str  # such as `alert.raised`
@@ -50,8 +49,7 @@ class NewDelivery:
     not_before: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class WebhookDelivery:
+class WebhookDelivery(Struct, frozen=True):
     """A delivery that was taken."""
 
     id: str
@@ -76,7 +74,7 @@ class WebhookDelivery:
         return _attempts.decode(self.attempts_json)
 
 
-TAKEN: Final = tuple(_rows[name] for name in WebhookDelivery.__dataclass_fields__)
+TAKEN: Final = tuple(_rows[name] for name in WebhookDelivery.__struct_fields__)
 _HELD: Final = bindparam("not_before", type_=BigInteger)
 
 

@@ -1,9 +1,9 @@
 """The log of deliveries: what was sent to whom, what was answered, and sending it again."""
 
-from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
+from msgspec import Struct
 from sqlalchemy import ColumnElement, Row, and_, func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -23,8 +23,7 @@ _STATES: Final[dict[DeliveryState, ColumnElement[bool]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoggedDelivery:
+class LoggedDelivery(Struct, frozen=True, kw_only=True):
     id: str
     endpoint_id: str
     owner: str
@@ -38,8 +37,7 @@ class LoggedDelivery:
     attempts: tuple[DeliveryAttempt, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeliveryFilter:
+class DeliveryFilter(Struct, frozen=True, kw_only=True):
     """Which deliveries to list; None is all of them."""
 
     owner: str | None = None

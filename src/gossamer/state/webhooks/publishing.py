@@ -5,10 +5,10 @@ itself looks, and leaves a row in `ended_work` if anybody of the tenant listens;
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 import msgspec
+from msgspec import Struct
 from sqlalchemy import bindparam, delete, exists, literal, null, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -43,8 +43,7 @@ class _AuditJob(msgspec.Struct):
 _audit: Final = msgspec.json.Decoder(_AuditJob)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WebhookEvent:
+class WebhookEvent(Struct, frozen=True, kw_only=True):
     """Something that happened."""
 
     type: EventType

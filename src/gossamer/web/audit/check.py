@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Generic, Literal, NamedTuple, NotRequired, TypedDict, TypeVar, Unpack
 
+from msgspec import Struct
+
 
 class Severity(StrEnum):
     CRITICAL = "critical"  # the page cannot be found or read
@@ -38,8 +40,7 @@ SEVERITIES: Final = tuple(Severity)  # the worst first
 Scope = Literal["page", "site"]  # whether a check looks at each page alone, or at all pages together
 
 
-@dataclass(frozen=True, slots=True)
-class Unanswered:
+class Unanswered(Struct, frozen=True):
     """Why a check has no answer."""
 
     reason: str
@@ -78,8 +79,7 @@ def site_has_no(what: str) -> Unanswered:
 S = TypeVar("S")  # what the check looks at: a Subject or a Site
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check(Generic[S]):
+class Check(Struct, Generic[S], frozen=True, kw_only=True):
     id: str
     theme: Theme
     severity: Severity

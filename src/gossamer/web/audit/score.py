@@ -10,9 +10,10 @@ one critical finding on all pages leaves no more than 49. A page is a site of on
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from math import floor, prod, sqrt
 from typing import Any, Final, Self
+
+from msgspec import Struct
 
 from gossamer.web.audit.check import Check, Hit, PageAnswer, Severity, SiteAnswer, Theme, Unanswered
 from gossamer.web.audit.report import ThemeScore
@@ -44,8 +45,7 @@ THEMES: Final[Mapping[Theme, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class CheckResult:
+class CheckResult(Struct, frozen=True):
     """What one check found in the whole audit."""
 
     check: Check[Any]

@@ -10,11 +10,11 @@ One parse serves all of them. Nothing here uses the network or the clock, and no
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
 from typing import Final
 from urllib.parse import urlsplit
 
+from msgspec import Struct
 from selectolax.lexbor import LexborNode
 
 from gossamer.web.content.content_warning import ContentWarning
@@ -51,8 +51,7 @@ _HTML_ATTRIBUTES: Final = tags(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Article:
+class Article(Struct, frozen=True):
     title: str
     markdown: str
     text: str

@@ -5,10 +5,9 @@ cut between its blocks. A query prefers the passages that it is about; everythin
 was left out is named. Text that a person would not see on the page is removed.
 """
 
-from dataclasses import dataclass
 from typing import Annotated, Final
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from gossamer.web.content.marked import mark
 
@@ -18,8 +17,7 @@ MAX_TOKENS: Final = 200_000
 MAX_QUERY_CHARS: Final = 400
 
 
-@dataclass(frozen=True, slots=True)
-class LeftOut:
+class LeftOut(Struct, frozen=True):
     """A section of the page that did not fit, or not all of it."""
 
     heading: Annotated[str, Meta(description="Empty for the text before the first heading.")]
@@ -27,8 +25,7 @@ class LeftOut:
     tokens: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Brief:
+class Brief(Struct, frozen=True, kw_only=True):
     text: str
     tokens: int  # of everything, including the boundaries and the notice
     left_out: tuple[LeftOut, ...] = ()

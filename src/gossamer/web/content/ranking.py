@@ -8,9 +8,10 @@ scripts without spaces between words, pairs of characters take the place of word
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final, NamedTuple
+
+from msgspec import Struct, field
 
 from gossamer.web.search.passage_ranking import ABOVE, HEADING, PassageWeights, scores
 from gossamer.web.search.words import MAX_TEXT_CHARS, is_unspaced, words
@@ -59,8 +60,7 @@ def _weigh(passages: Sequence[PassageText], terms: "_Terms") -> tuple[list[int],
     return lengths, found
 
 
-@dataclass(slots=True)
-class _Terms:
+class _Terms(Struct):
     """The words of a query."""
 
     singles: frozenset[str]

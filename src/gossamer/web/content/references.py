@@ -1,8 +1,9 @@
 """References: the links of Markdown as numbers (`[text][3]`), with a list of their URLs at the end."""
 
 import re
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from gossamer.web.content.sections import runs_of
 
@@ -27,8 +28,7 @@ _DEFINITION: Final = re.compile(
 _REFERENCE: Final = re.compile(r"(?<!\\)\]\[(\d+)\]")
 
 
-@dataclass(slots=True)
-class References:
+class References(Struct):
     """The URLs of a page by number. They are the same however much of the page is kept."""
 
     page: str

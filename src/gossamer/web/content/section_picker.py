@@ -5,8 +5,10 @@ the first passage of each section follows, then the second of each, and so on. W
 about follow, then the others.
 """
 
-from dataclasses import dataclass, field, replace
 from typing import Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gossamer.web.content.brief import Brief, LeftOut, envelop
 from gossamer.web.content.marked import BOUNDARY_CHARS
@@ -54,8 +56,7 @@ def brief_of(markdown: str, url: str, max_tokens: int, query: str = "") -> Brief
     return replace(brief, tokens=count(envelop(brief, _SAMPLE)))
 
 
-@dataclass(slots=True)
-class SectionPicker:
+class SectionPicker(Struct):
     sections: list[Section]
     references: References
     room: int  # in hundredths of a token

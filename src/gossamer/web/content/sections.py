@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
+
+from msgspec import Struct, field
 
 _HEADING: Final = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?$")
 _UNDERLINE: Final = re.compile(r" {0,3}(=+|-{2,})[ \t]*$")
@@ -14,8 +15,7 @@ _PHRASE: Final = re.compile(r".{1,120}(?:\s+|$)|\S{60}", re.DOTALL)
 _ITEM: Final = re.compile(r"(?:[-+*]|\d{1,9}[.)])[ \t]")
 
 
-@dataclass(slots=True)
-class Section:
+class Section(Struct):
     heading: str  # as displayed; empty before the first heading
     level: int  # 1 to 6; 0 without a heading
     blocks: list[str] = field(default_factory=list)  # the first is the line of the heading

@@ -1,8 +1,7 @@
 """SiteMemory: the blocks that recur on the pages of a host. `recurring` learns and uses it."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class SiteMemory:
+class SiteMemory(Struct, frozen=True):
     keys: frozenset[int] = frozenset()  # of the blocks

@@ -6,11 +6,11 @@ two values that identify the content. The main content is not searched here; `we
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from hashlib import sha256
 from operator import attrgetter
 from typing import Final, NamedTuple, Self
 
+from msgspec import Struct, field
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from gossamer.web.crawl.fingerprint import fingerprint_of
@@ -47,8 +47,7 @@ _REL: Final = re.compile(r";\s*rel\s*=\s*\"?([^\";]*)", re.I)
 _FOLLOWED_RELS: Final = frozenset(("canonical", "alternate", "next", "prev"))
 
 
-@dataclass(frozen=True, slots=True)
-class CrawlView:
+class CrawlView(Struct, frozen=True):
     title: str
     description: str
     language: str
@@ -148,8 +147,7 @@ class _MarkedText(NamedTuple):
         return cls(text, sha256(solid or body).hexdigest(), fingerprint_of(written))
 
 
-@dataclass(slots=True)
-class _ViewHead:
+class _ViewHead(Struct):
     """Statements of the page about itself."""
 
     addresses: Addresses

@@ -1,7 +1,8 @@
 """All that a crawl needs of a page, so that another process can parse it."""
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from gossamer.web.crawl.crawl_view import CrawlView, view_page
 from gossamer.web.documents.kind import is_html
@@ -13,8 +14,7 @@ from gossamer.web.pages.page import Page
 LARGE: Final = 500_000  # bytes; a larger body takes long whatever its type
 
 
-@dataclass(frozen=True, slots=True)
-class PageParts:
+class PageParts(Struct, frozen=True):
     view: CrawlView
     believed: Judgement  # with a short check of the text, which is enough for most pages
     examined: Judgement  # with a thorough check

@@ -12,9 +12,10 @@ whole URL.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, Protocol, Self
+
+from msgspec import Struct
 
 from gossamer.web.url.domain import domain_of
 from gossamer.web.url.url import DEFAULT_PORTS, Url
@@ -48,8 +49,7 @@ class ScopeRules(Protocol):
     def max_depth(self) -> int: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
+class Pattern(Struct, frozen=True):
     """A text with asterisks. Matching takes linear time for every pattern."""
 
     parts: tuple[str, ...]
@@ -76,8 +76,7 @@ class Pattern:
         return len(text) - len(last) >= at and text.endswith(last)
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(Struct, frozen=True):
     reach: Reach
     places: frozenset[str]  # sites, domains or prefixes
     include: tuple[Pattern, ...]

@@ -5,9 +5,11 @@ one. It is shown as it was written first, without fragment and tracking.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
 from typing import Final
 from urllib.parse import unquote
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gossamer.problems import Problem
 from gossamer.web.crawl.scope import Scope
@@ -21,15 +23,13 @@ _TITLE_WORTH: Final = 3
 _ADDRESS_WORTH: Final = 2
 
 
-@dataclass(frozen=True, slots=True)
-class FoundLink:
+class FoundLink(Struct, frozen=True):
     url: Url
     title: str = ""
     description: str = ""
 
 
-@dataclass(slots=True)
-class SiteLinks:
+class SiteLinks(Struct):
     scope: Scope
     ignores_query: bool
     room: int  # links

@@ -4,10 +4,10 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
+from msgspec import Struct
 
 MAX_ROWS: Final = 1000
 MAX_COLUMNS: Final = 50
@@ -88,8 +88,7 @@ def outline(outer: Outer) -> str:
 # Tables.
 
 
-@dataclass(frozen=True, slots=True)
-class DataTable:
+class DataTable(Struct, frozen=True):
     markdown: str
     complete: bool
 

@@ -7,9 +7,11 @@ cut between lines and marked as truncated. Files without text (images, archives,
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import Final
 from urllib.parse import unquote, urlsplit
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gossamer.problems import CONTENT_UNREADABLE, Problem
 from gossamer.web.content.article import extract
@@ -27,8 +29,7 @@ MAX_CHARS: Final = 1_000_000  # of Markdown, and of text
 MAX_ENTRIES: Final = 500
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(Struct, frozen=True):
     kind: ContentKind
     title: str
     markdown: str

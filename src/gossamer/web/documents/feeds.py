@@ -6,13 +6,15 @@ repaired, the entries before the error are kept.
 """
 
 import re
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from html import unescape
 from typing import Any, Final
 from urllib.parse import urljoin, urlsplit
 from xml.parsers import expat
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gossamer.web.documents.xml_repair import repair_xml, without_doctype
 
@@ -21,8 +23,7 @@ MAX_SUMMARY_CHARS: Final = 600
 MAX_VALUE_CHARS: Final = 20_000  # before its tags are removed
 
 
-@dataclass(frozen=True, slots=True)
-class FeedEntry:
+class FeedEntry(Struct, frozen=True):
     title: str = ""
     link: str = ""  # as written
     author: str = ""
@@ -30,8 +31,7 @@ class FeedEntry:
     summary: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Feed:
+class Feed(Struct, frozen=True):
     title: str = ""
     link: str = ""
     description: str = ""
@@ -133,8 +133,7 @@ class _Refused(Exception):
     pass
 
 
-@dataclass(slots=True)
-class _FeedReader:
+class _FeedReader(Struct):
     entries: list[dict[str, str]] = field(default_factory=list)
     values: dict[str, str] = field(default_factory=dict)  # the feed's own
     depth: int = 0

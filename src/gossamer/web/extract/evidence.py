@@ -1,8 +1,9 @@
 """Evidence: everything on a page in which a value may be found, and what kind of page it is."""
 
 import json
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from gossamer.web.content.article import base_of, content_of, host_of
 from gossamer.web.content.main.content import whole_page
@@ -35,8 +36,7 @@ MAX_TEXT_CHARS: Final = 100_000  # that a model may read
 MAX_STRUCTURED_CHARS: Final = 20_000
 
 
-@dataclass(frozen=True, slots=True)
-class PageEvidence:
+class PageEvidence(Struct, frozen=True):
     kind: ContentKind
     judgement: Judgement
     reader: ValueReader

@@ -1,8 +1,8 @@
 """Extraction: find the data that a schema asks for in a page."""
 
-from dataclasses import dataclass
 from typing import Any, Final
 
+from msgspec import Struct
 from selectolax.lexbor import LexborNode
 
 from gossamer.web.documents.kind import ContentKind
@@ -44,8 +44,7 @@ _GROUPS: Final = tags(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Extraction:
+class Extraction(Struct, frozen=True):
     kind: ContentKind
     title: str
     judgement: Judgement
@@ -56,8 +55,7 @@ class Extraction:
     cut: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class LookupScope:
+class LookupScope(Struct, frozen=True):
     """Where to look for a value: in records, a row, a card, the whole page, or below an element."""
 
     records: tuple[Record, ...] = ()

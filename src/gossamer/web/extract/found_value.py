@@ -1,10 +1,9 @@
 """Found values: a value of a page with the provenance of each of its parts."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
 
 from gossamer.web.extract.record import Leaf
 from gossamer.web.extract.schema.schema import pointer
@@ -41,8 +40,7 @@ class Provenance(Struct, frozen=True, omit_defaults=True):
 Sources = dict[str, Provenance]  # by JSON pointer
 
 
-@dataclass(frozen=True, slots=True)
-class FoundValue:
+class FoundValue(Struct, frozen=True):
     value: Any
     sources: Sources = field(default_factory=dict)  # by JSON pointer, relative to the value
 

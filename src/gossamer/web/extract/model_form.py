@@ -6,8 +6,9 @@ page, is left out.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from gossamer.web.extract.found_value import (
     MAX_SOURCE_CHARS,
@@ -38,8 +39,7 @@ _SYSTEM: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ModelForm(ModelPrompt):
+class ModelForm(ModelPrompt, frozen=True):
     fields: Mapping[str, Path]  # the path of each field, by its name in the form
 
 
@@ -97,8 +97,7 @@ def _answer_schema(names: list[str]) -> Json:
 # The answer.
 
 
-@dataclass(frozen=True, slots=True)
-class ModelAnswer:
+class ModelAnswer(Struct, frozen=True):
     pieces: tuple[tuple[Path, FoundValue], ...]
     rejected: tuple[Rejected, ...]
 

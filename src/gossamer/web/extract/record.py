@@ -1,8 +1,9 @@
 """Records: things that a page describes for machines, in any notation."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Final, Literal
+
+from msgspec import Struct, field
 
 from gossamer.web.extract.schema.words import key
 
@@ -13,14 +14,12 @@ MAX_VALUE_CHARS: Final = 20_000
 Form = Literal["json-ld", "microdata", "rdfa", "json"]
 
 
-@dataclass(frozen=True, slots=True)
-class Leaf:
+class Leaf(Struct, frozen=True):
     value: str | int | float | bool
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(Struct, frozen=True):
     kinds: tuple[str, ...]  # the last part of each type's URL, such as `Product`
     form: Form
     path: str

@@ -6,9 +6,10 @@ for. It is not a parser: it is right about ordinary pages, and harmless on all o
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field
 from html import unescape
 from typing import Final
+
+from msgspec import Struct, field
 
 from gossamer.web.html.elements.visibility import style_hides
 from gossamer.web.html.shadow import flatten_shadow_roots
@@ -21,8 +22,7 @@ MAX_LABELS: Final = 100
 MAX_LABEL_CHARS: Final = 100
 
 
-@dataclass(frozen=True, slots=True)
-class MarkupScan:
+class MarkupScan(Struct, frozen=True):
     title: str
     headings: tuple[str, ...]  # the first few of level 1 and 2
     visible: int  # the weight of all visible text
@@ -127,8 +127,7 @@ _CLOSING: Final = {name: re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE) for n
 _NOT_FILLED_IN: Final = frozenset({"hidden", "submit", "button", "image", "reset", "checkbox", "radio"})
 
 
-@dataclass(slots=True)
-class _MarkupScanner:
+class _MarkupScanner(Struct):
     enough: int
     titles: list[str] = field(default_factory=list)
     headings: list[str] = field(default_factory=list)

@@ -1,11 +1,11 @@
 """Metadata: what a page says about itself."""
 
-from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import Struct, field
 
-@dataclass(frozen=True, slots=True)
-class Metadata:
+
+class Metadata(Struct, frozen=True):
     title: str = ""
     description: str | None = None
     author: str | None = None

@@ -3,9 +3,9 @@
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
+from msgspec import Struct
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from gossamer.web.html.byline.authors import find_authors, fold, people
@@ -121,8 +121,7 @@ def metadata_of(tree: Tree, nodes: Sequence[LexborNode], addresses: Addresses, h
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _MetadataHead:
+class _MetadataHead(Struct, frozen=True):
     title: str
     metas: dict[str, str]
     links: list[dict[str, str | None]]  # the attributes of each

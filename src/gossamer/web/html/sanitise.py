@@ -14,8 +14,9 @@ not hang parses only pages that are light (`is_light`), and leaves the others to
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
+
+from msgspec import Struct, field
 
 from gossamer.web.html.shadow import flatten_shadow_roots
 from gossamer.web.html.vocabulary import tags
@@ -198,8 +199,7 @@ def _may_be_deep(html: str) -> bool:
     return False
 
 
-@dataclass(slots=True)
-class _Rebuilder:
+class _Rebuilder(Struct):
     html: str
     written: list[str] = field(default_factory=list)
     open: list[str] = field(default_factory=list)  # names of the open elements, outermost first

@@ -7,10 +7,10 @@ through it; deeper elements leave only their text.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
 
+from msgspec import Struct
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
 from gossamer.problems import INVALID_SELECTOR, Problem
@@ -31,8 +31,7 @@ class Lines(NamedTuple):
     named: list[Element]  # a line of text with a class or an id
 
 
-@dataclass(frozen=True)
-class Tree:
+class Tree(Struct, frozen=True, dict=True):
     body: Element
     order: list[Element]  # every element below the body, parents before children
     source: LexborHTMLParser  # for queries about the head

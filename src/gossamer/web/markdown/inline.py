@@ -1,8 +1,9 @@
 """Inline Markdown: emphasis, code, links, images, formulas and line breaks."""
 
 import re
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from gossamer.web.html.elements.element import BLOCKS, Element
 from gossamer.web.html.links import Addresses
@@ -33,8 +34,7 @@ _SELF_LINK_NAMES: Final = re.compile(
 )
 
 
-@dataclass(slots=True)
-class Inline:
+class Inline(Struct):
     """Writes the inline content of one page."""
 
     addresses: Addresses

@@ -14,8 +14,9 @@ so no text can contain its own mark.
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from gossamer.web.crawl.priority import LOW, priority_of
 from gossamer.web.search.words import clean
@@ -39,8 +40,7 @@ def is_listed(duplicate_of: str | None, directives: Iterable[str]) -> bool:
     return duplicate_of is None and "noindex" not in directives
 
 
-@dataclass(frozen=True, slots=True)
-class GuidePage:
+class GuidePage(Struct, frozen=True):
     """A page of a site, as a guide to it names the page."""
 
     url: Url

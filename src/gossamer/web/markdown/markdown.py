@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlsplit
+
+from msgspec import Struct, field
 
 from gossamer.web.html.elements.element import BLOCKS, Element
 from gossamer.web.html.links import Addresses
@@ -38,8 +39,7 @@ _LIKE_HEADING: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Markdown:
+class Markdown(Struct, frozen=True):
     text: str
     cut: bool
 
@@ -53,8 +53,7 @@ def to_markdown(roots: list[Element], addresses: Addresses, left_out: set[int]) 
     return Markdown(join_blocks(blocks).replace(BREAK, " "), writer.cut)
 
 
-@dataclass(slots=True)
-class _MarkdownWriter:
+class _MarkdownWriter(Struct):
     inline: Inline
     notes: Notes
     written: set[str] = field(default_factory=set)  # labels of notes

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from gossamer.web.html.elements.element import Element
 
@@ -15,8 +16,7 @@ _ALIGNED: Final = re.compile(r"(?:^|[;\s])text-align\s*:\s*(left|center|right)",
 _MAX_CELL_CHARS: Final = 1_000  # longer cells are prose, not data
 
 
-@dataclass(frozen=True, slots=True)
-class Grid:
+class Grid(Struct, frozen=True):
     header: list[Element | None]  # empty if the table has none
     rows: list[list[Element | None]]
     caption: Element | None

@@ -1,7 +1,8 @@
 """Outcome: whether a page is the requested one, or something else in its place. `judging` has the rules."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 
 class Outcome(StrEnum):
@@ -14,8 +15,7 @@ class Outcome(StrEnum):
     ERROR = "error"  # a status from 400 that is none of the above, or a failure with a status of success
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(Struct, frozen=True):
     outcome: Outcome
     reason: str = ""  # which rule: `challenge`, `not_found`, `script_needed`, …
     sign: str = ""  # the evidence: the name of a vendor, the words, the status

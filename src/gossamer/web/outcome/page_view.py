@@ -1,8 +1,9 @@
 """A page as the rules of outcomes see it: its titles, its text, the marks in its markup."""
 
 import re
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from gossamer.web.html.markup_scan import MarkupScan, scan_markup
 from gossamer.web.outcome import signs
@@ -17,8 +18,7 @@ FRAGMENT: Final = 200
 UNFILLED: Final = 40  # in the element that an application fills
 
 
-@dataclass(frozen=True, slots=True)
-class PageView:
+class PageView(Struct, frozen=True):
     page: Page
     scan: MarkupScan
     titles: tuple[str, ...]  # title and headings, whole and in parts

@@ -1,10 +1,9 @@
 """What a request says about the cache, and what its answer says about it."""
 
-from dataclasses import dataclass
 from typing import Annotated, Final
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from gossamer.web.pages.timestamps import iso
 
@@ -41,8 +40,7 @@ class CacheOptions(
         return min(max(self.cache_ttl, MIN_TTL), MAX_TTL)
 
 
-@dataclass(frozen=True, slots=True)
-class CachePart:
+class CachePart(Struct, frozen=True):
     """How the cache took part in an answer."""
 
     hit: bool = False

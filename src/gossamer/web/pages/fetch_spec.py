@@ -1,8 +1,9 @@
 """FetchSpec: one HTTP request, as the fetcher takes it."""
 
 import re
-from dataclasses import dataclass
 from typing import Final, Literal
+
+from msgspec import Struct
 
 from gossamer.problems import validation_error
 from gossamer.web.render.visitor import ANYBODY, Visitor
@@ -19,8 +20,7 @@ RESERVED_HEADERS: Final = frozenset(
 HeaderPairs = tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FetchSpec:
+class FetchSpec(Struct, frozen=True, kw_only=True):
     url: Url
     method: Literal["GET", "HEAD"] = "GET"
     headers: HeaderPairs = ()

@@ -1,9 +1,10 @@
 """A page: the answer to a request for a URL, fetched or rendered."""
 
 import re
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Final, Literal
+
+from msgspec import Struct
 
 from gossamer.web.html.charset import charset_of, decode
 from gossamer.web.html.sanitise import is_light
@@ -24,16 +25,14 @@ SIGNATURES: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Hop:
+class Hop(Struct, frozen=True):
     """A redirect on the way: the URL that was requested, and the status of its answer."""
 
     url: str
     status: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class Page:
+class Page(Struct, frozen=True, kw_only=True, dict=True, weakref=True):
     url: str  # as it was asked for
     final_url: str  # after redirects
     status: int

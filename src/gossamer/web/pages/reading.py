@@ -1,7 +1,9 @@
 """Reading: the content of a page, whatever its format."""
 
-from dataclasses import dataclass, field, replace
 from typing import Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gossamer.web.content.article import extract
 from gossamer.web.content.brief import Brief
@@ -25,8 +27,7 @@ _NO_TEXT: Final = Judgement(Outcome.EMPTY, "no_text")
 _SCANNED: Final = Judgement(Outcome.EMPTY, "scanned")
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True):
     kind: ContentKind
     title: str
     markdown: str

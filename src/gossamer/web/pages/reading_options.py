@@ -1,13 +1,13 @@
 """ReadingOptions: what to read of a page."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gossamer.web.content.site_memory import SiteMemory
 
 
-@dataclass(frozen=True, slots=True)
-class ReadingOptions:
+class ReadingOptions(Struct, frozen=True):
     """Which parts of a page to read. The others are left out, so that no process has to carry them."""
 
     main_content: bool = True

@@ -1,11 +1,11 @@
 """Transfer: a payment as a chain sees it, and its state on the chain."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Transfer:
+
+class Transfer(Struct, frozen=True, kw_only=True):
     asset: str
     payer: str
     pay_to: str
@@ -22,8 +22,7 @@ class Fate(StrEnum):
     OPEN = "open"  # it may still come, or the chain does not know
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Struct, frozen=True):
     fate: Fate
     transaction: str = ""  # of what was paid
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import msgspec
+from msgspec import Struct
 
 from gossamer.web.pay import evm, solana
 
@@ -55,8 +56,7 @@ class Malformed(ValueError):
     """A payment that cannot be read; the text says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Network:
+class Network(Struct, frozen=True):
     """A chain, and the dollar on it."""
 
     id: str  # CAIP-2
@@ -129,8 +129,7 @@ class PaidResource(msgspec.Struct, frozen=True, rename="camel", omit_defaults=Tr
     service_name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(Struct, frozen=True):
     """The content of a 402: the ways to pay."""
 
     resource: PaidResource

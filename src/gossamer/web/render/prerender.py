@@ -11,9 +11,10 @@ headers of its answer. Only headers about the page itself are accepted.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from html import escape, unescape
 from typing import Final, NamedTuple
+
+from msgspec import Struct, field
 
 from gossamer.problems import Problem
 from gossamer.web.html.vocabulary import tags
@@ -55,8 +56,7 @@ _BREAKS_OUT: Final = tags(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Prerendered:
+class Prerendered(Struct, frozen=True):
     html: str
     status: int | None = None  # from the page itself, if it sets one
     headers: tuple[tuple[str, str], ...] = ()  # likewise; names in lower case
@@ -82,8 +82,7 @@ class _Tag(NamedTuple):
         return found
 
 
-@dataclass(slots=True)
-class _DocumentEditor:
+class _DocumentEditor(Struct):
     html: str
     url: Url
     keep_scripts: bool
@@ -169,8 +168,7 @@ def _base(attributes: dict[str, str]) -> str:
     return f"<base {' '.join(written)}>"
 
 
-@dataclass(slots=True)
-class _TagScanner:
+class _TagScanner(Struct):
     """The tags that matter, found as a tokenizer finds them: not in comments, values and mere text."""
 
     html: str

@@ -1,9 +1,8 @@
 """The visitor that a page sees: device, language and time zone of the browser, and what it does not load."""
 
-from dataclasses import dataclass
 from typing import Annotated, Final, Literal
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 Device = Literal["desktop", "mobile"]
 BlockedKind = Literal["ads", "media", "fonts", "images", "stylesheets"]
@@ -43,8 +42,7 @@ BlockedKinds = Annotated[
 MOBILE: Final = "Mobile"  # the word by which sites know a phone; the rest of the User-Agent stays ours
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Visitor:
+class Visitor(Struct, frozen=True, kw_only=True):
     """The visitor that a page sees. Empty: as the browser is by itself."""
 
     device: Device = "desktop"

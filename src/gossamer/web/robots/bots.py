@@ -1,8 +1,9 @@
 """Bots: those of AI companies, by what they do with a page, then search engines and link previews."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
 
 
 class Purpose(StrEnum):
@@ -11,15 +12,13 @@ class Purpose(StrEnum):
     TRAINING = "training"  # collects training data for models
 
 
-@dataclass(frozen=True, slots=True)
-class Bot:
+class Bot(Struct, frozen=True):
     token: str  # as in its User-Agent and in robots.txt; letters, digits, - and _ only
     operator: str
     purpose: Purpose
 
 
-@dataclass(frozen=True, slots=True)
-class Robot:
+class Robot(Struct, frozen=True):
     token: str
     operator: str
 

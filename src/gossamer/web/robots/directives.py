@@ -5,8 +5,9 @@ Both may address one robot by name. Directives for everyone and directives for u
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from gossamer.web.robots.robots import product_token
 
@@ -17,8 +18,7 @@ _WITH_VALUE: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Directives:
+class Directives(Struct, frozen=True):
     noindex: bool = False
     nofollow: bool = False
 

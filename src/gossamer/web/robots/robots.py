@@ -17,11 +17,11 @@ not follow it:
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Self
 from urllib.parse import quote
 
+from msgspec import Struct
 from protego import Protego
 
 MAX_ROBOTS_BYTES: Final = 500 * 1024
@@ -63,8 +63,7 @@ def access_of(status: int | None) -> RobotsAccess:
     return RobotsAccess.PARSE if 200 <= status < 300 else RobotsAccess.ALLOW_ALL
 
 
-@dataclass(frozen=True, slots=True)
-class Robots:
+class Robots(Struct, frozen=True):
     groups: frozenset[str]  # product tokens in lower case, and `*`
     sitemaps: tuple[str, ...]
     unknown: tuple[str, ...]  # unknown lines

@@ -5,9 +5,10 @@ The extensions for news and images are read too. Namespaces are ignored, because
 
 import re
 import zlib
-from dataclasses import dataclass, field
 from typing import Final
 from xml.parsers import expat
+
+from msgspec import Struct, field
 
 from gossamer.web.documents.feeds import from_xml
 from gossamer.web.documents.xml_repair import is_wide, repair_xml, to_text
@@ -28,8 +29,7 @@ _READ_PATHS: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class SitemapEntry:
+class SitemapEntry(Struct, frozen=True):
     url: str
     modified: str = ""  # as written, which should be a W3C date
     published: str = ""  # of news
@@ -38,8 +38,7 @@ class SitemapEntry:
     frequency: str = ""  # `changefreq`, as written
 
 
-@dataclass(frozen=True, slots=True)
-class Entries:
+class Entries(Struct, frozen=True):
     """The entries of a sitemap: pages, or further sitemaps if it is an index."""
 
     entries: tuple[SitemapEntry, ...]
@@ -142,8 +141,7 @@ def _lines(text: bytes, problem: str) -> Entries:
     return Entries(entries, problem=problem or ("" if entries else "it is not a sitemap"))
 
 
-@dataclass(slots=True)
-class _EntryDraft:
+class _EntryDraft(Struct):
     """An entry while it is being read."""
 
     said: dict[str, str] = field(default_factory=dict)

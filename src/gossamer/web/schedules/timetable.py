@@ -6,12 +6,12 @@ happens, later by a jitter that follows from the schedule and the planned time. 
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from itertools import islice
 from typing import Final, NamedTuple
 
 from cronsim import CronSim
+from msgspec import Struct
 
 from gossamer.web.schedules.durations import duration_of
 from gossamer.web.schedules.timing import Timing, invalid_timing
@@ -28,8 +28,7 @@ class DueRun(NamedTuple):
     missed: int  # runs before it that were not started, `MAX_MISSED` if there are more
 
 
-@dataclass(frozen=True, slots=True)
-class Timetable:
+class Timetable(Struct, frozen=True):
     timing: Timing
     schedule_id: str
     anchor: int  # from which `every` counts

@@ -9,8 +9,9 @@ a search compares pages without reading them. How rare a term is, is known when 
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
+
+from msgspec import Struct
 
 from gossamer.web.search.languages import guess_language, has_stems, main_part, stems_of
 from gossamer.web.search.words import words
@@ -48,8 +49,7 @@ class PageTexts(NamedTuple):
     lead: str = ""  # what stands below the main heading
 
 
-@dataclass(frozen=True, slots=True)
-class Analysis:
+class Analysis(Struct, frozen=True):
     """The terms of a page. `title`, `about` and `body` are in the order of the page."""
 
     language: str  # that the stems are of; empty if there are none

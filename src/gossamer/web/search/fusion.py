@@ -8,8 +8,9 @@ Models differ in what is similar, so nothing else of a similarity counts.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from gossamer.problems import Problem
 from gossamer.web.search.terms import Standing
@@ -20,8 +21,7 @@ MEANING: Final = 1.0  # how much meaning counts beside words
 SMOOTHING: Final = 60  # the larger, the less the first places stand out
 
 
-@dataclass(frozen=True, slots=True)
-class FoundPassage:
+class FoundPassage(Struct, frozen=True):
     """A part of a page that was found. Its texts are clean, but untrusted."""
 
     headings: tuple[str, ...]  # above it, the outermost first
@@ -29,8 +29,7 @@ class FoundPassage:
     url: str  # scrolls to it
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchHit:
+class SearchHit(Struct, frozen=True, kw_only=True):
     """A page that was found. Its texts are clean, but untrusted."""
 
     url: str
@@ -42,8 +41,7 @@ class SearchHit:
     missing: tuple[str, ...] = ()  # words of the question that it does not have
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
+class Ranked(Struct, frozen=True):
     hit: SearchHit
     score: float  # 1.0 is first in every ranking
     source: str  # the ranking in which it is highest

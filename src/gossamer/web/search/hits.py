@@ -7,8 +7,9 @@ are folded and stemmed. So a long page costs little more than a short one.
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
+
+from msgspec import Struct, field
 
 from gossamer.web.search.fusion import FoundPassage
 from gossamer.web.search.languages import stem
@@ -43,8 +44,7 @@ class TermHit(NamedTuple):
     term: int
 
 
-@dataclass(slots=True)
-class HitFinder:
+class HitFinder(Struct):
     """Finds the terms of one question in many texts."""
 
     terms: Sequence[Term]

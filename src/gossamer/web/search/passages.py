@@ -9,9 +9,10 @@ A page is stored as its text and its headings; the passages are made from both w
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 from urllib.parse import quote
+
+from msgspec import Struct
 
 from gossamer.web.search.words import clean
 
@@ -35,16 +36,14 @@ class TextHeading(NamedTuple):
     anchor: str = ""  # the id of its element, or of the section that it opens
 
 
-@dataclass(frozen=True, slots=True)
-class OutlinedText:
+class OutlinedText(Struct, frozen=True):
     """The text of a page, and the headings in it, in order."""
 
     text: str
     headings: tuple[TextHeading, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
+class Passage(Struct, frozen=True):
     """A part of a page. Its texts are untrusted."""
 
     headings: tuple[str, ...]  # above it, from the outermost to its own

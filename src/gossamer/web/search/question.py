@@ -13,8 +13,10 @@ without operands is ignored.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Final, Literal, Self
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gossamer.problems import Problem, validation_error
 from gossamer.web.search.languages import main_part
@@ -33,8 +35,7 @@ _HOST: Final = re.compile(r"[a-z0-9._-]+|\[[0-9a-f:.]+\]")
 _OR: Final = frozenset({"OR", "|"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class Question(Struct, frozen=True, kw_only=True):
     text: str  # as written, without `site:`
     all_of: tuple[tuple[Phrase, ...], ...]  # a page has one phrase of each
     none_of: tuple[Phrase, ...] = ()

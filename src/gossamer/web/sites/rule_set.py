@@ -1,8 +1,10 @@
 """RuleSet: the rules of a crawl or a request, ready to be asked about many URLs."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, Self
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gossamer.web.crawl.scope import Pattern
 from gossamer.web.sites.site_rule import EVERYWHERE, SiteRule
@@ -17,8 +19,7 @@ class RulePace(NamedTuple):
     concurrency: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PageRule:
+class PageRule(Struct, frozen=True):
     """What all rules together say about one URL."""
 
     keep: tuple[str, ...] = ()
@@ -44,8 +45,7 @@ class _MatchedRule(NamedTuple):
         return self.path is None or self.path.matches(url, url.href)
 
 
-@dataclass(frozen=True, slots=True)
-class RuleSet:
+class RuleSet(Struct, frozen=True):
     rules: tuple[_MatchedRule, ...] = ()
     homes: frozenset[str] = frozenset()  # the origins that an empty host means
     ignores: bool = False  # some rule names query parameters

@@ -7,16 +7,16 @@ the fixed addresses of cloud platforms; `ipaddress.is_global` would let a third 
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_network
 from typing import Final
+
+from msgspec import Struct
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """Whether we may connect, and the name of the rule that decides."""
 
     allowed: bool

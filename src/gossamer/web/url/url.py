@@ -19,7 +19,6 @@ ada-url's search parameters fail on bytes that are not UTF-8, and the standard's
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from hashlib import sha256
 from string import ascii_letters, digits
@@ -27,6 +26,8 @@ from typing import Any, Final, Self
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 from ada_url import join_url, normalize_url
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gossamer.problems import INVALID_URL, Problem
 
@@ -47,16 +48,21 @@ _PLAIN: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Url:
+class Url(Struct, frozen=True, eq=False):
     """An absolute http or https URL without credentials. Two URLs are equal if their spelling is."""
 
     href: str  # as the standard serialises it, with its fragment
-    scheme: str = field(compare=False)
-    host: str = field(compare=False)  # lower case, punycode; IPv4 dotted, IPv6 in brackets and compressed
-    port: int = field(compare=False)  # the default of the scheme if none is written
-    path: str = field(compare=False)
-    query: str = field(compare=False)  # without the question mark
+    scheme: str
+    host: str  # lower case, punycode; IPv4 dotted, IPv6 in brackets and compressed
+    port: int  # the default of the scheme if none is written
+    path: str
+    query: str  # without the question mark
+
+    def __eq__(self, other: object) -> bool:
+        return self.href == other.href if isinstance(other, Url) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.href)
 
     @classmethod
     def parse(cls, text: str, base: "Url | None" = None) -> Self:
@@ -146,8 +152,7 @@ def _hint(text: str) -> str | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class Tracking:
+class Tracking(Struct, frozen=True):
     """Query parameters that track visitors and do not affect the page. Case is ignored."""
 
     names: frozenset[str]

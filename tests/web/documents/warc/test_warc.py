@@ -7,6 +7,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from warcio.archiveiterator import ArchiveIterator
 from warcio.checker import Checker
 
@@ -94,7 +95,7 @@ def test_what_was_written_is_read_again_with_revisits_and_redirects(tmp_path: Pa
 
 def test_what_pages_load_is_passed_over(tmp_path: Path) -> None:
     script = page_of("https://a.test/x.js", b"alert(1)")
-    object.__setattr__(script, "headers", (("content-type", "text/javascript"),))
+    script = replace(script, headers=(("content-type", "text/javascript"),))
     whole, _ = written(script, page_of("https://a.test/"))
     reader = ArchiveReader()
     assert [one.page.url for one in read(whole, tmp_path, reader)] == ["https://a.test/"]

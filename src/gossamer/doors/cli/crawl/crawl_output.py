@@ -3,12 +3,12 @@
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, Protocol, TextIO
 
 import click
 import msgspec
+from msgspec import Struct
 
 from gossamer.doors.cli.shared.writing import file_name, report_failure, write
 from gossamer.web.crawl.page_table import csv_head, csv_lines
@@ -118,8 +118,7 @@ class CsvFile(_File):
         self._write([csv_lines(pages)])
 
 
-@dataclass(frozen=True, slots=True)
-class MarkdownFolder:
+class MarkdownFolder(Struct, frozen=True):
     """Writes a file for each page with the outcome `ok`: front matter, and then the content."""
 
     folder: Path

@@ -5,8 +5,9 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import aclosing, contextmanager
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from gossamer.client.runs import CrawlRun
 from gossamer.doors.cli.crawl.telling import PATIENCE, End
@@ -19,8 +20,7 @@ LOOK_SECONDS: Final = 1.0  # how often its state is asked for
 _SHORT: Final = ("turn", "worker")  # what ends as soon as a worker has time
 
 
-@dataclass(frozen=True, slots=True)
-class CrawlEnd:
+class CrawlEnd(Struct, frozen=True):
     """How a crawl ended, and what it waits for if it does."""
 
     end: End
@@ -28,8 +28,7 @@ class CrawlEnd:
     reason: WaitReason | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class WatchedCrawl:
+class WatchedCrawl(Struct, frozen=True):
     run: CrawlRun  # it has begun
     put: Callable[[ShownPage], None]
     show: Callable[[ShownCrawl], None]  # how far it is

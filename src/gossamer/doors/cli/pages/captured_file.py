@@ -1,11 +1,11 @@
 """CapturedFile: a picture or a PDF of a page, as the commands ask for it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import click
+from msgspec import Struct
 
 from gossamer.client.client import Client
 from gossamer.doors import wording
@@ -40,8 +40,7 @@ def picture_format(path: Path, option: str) -> PictureFormat:
     return kind
 
 
-@dataclass(frozen=True, slots=True)
-class CapturedFile:
+class CapturedFile(Struct, frozen=True):
     """A picture or a PDF of a page, and what its headers say about it."""
 
     body: bytes

@@ -3,13 +3,12 @@
 import asyncio
 import re
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, cast, get_args
 
 import click
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 from msgspec.structs import asdict
 
 from gossamer.client.client import Client
@@ -45,8 +44,7 @@ FAILED: Final = 1
 NOT_OK: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
-class FetchedLine:
+class FetchedLine(Struct, frozen=True):
     """The outcome for one URL."""
 
     url: str

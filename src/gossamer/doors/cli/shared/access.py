@@ -8,12 +8,12 @@ from contextlib import (
     contextmanager,
     nullcontext,
 )
-from dataclasses import dataclass
 from functools import partial
 from tempfile import TemporaryDirectory, TemporaryFile
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from msgspec import Struct
 
 from gossamer.doors.cli import Build, load, quiet_log
 from gossamer.doors.cli.shared.remote import SECONDS, named_server
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class WebAccess:
+class WebAccess(Struct, frozen=True):
     open: "Callable[[], AbstractAsyncContextManager[Client]]"
     server: str | None = None  # None: in this process
 

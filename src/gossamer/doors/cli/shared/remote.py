@@ -1,11 +1,11 @@
 """`--server URL`: commands that ask a server instead of working on this machine."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 from click.core import ParameterSource
+from msgspec import Struct
 
 from gossamer.settings import settings
 
@@ -37,8 +37,7 @@ _ASKING: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class NamedServer:
+class NamedServer(Struct, frozen=True):
     """The server that a command asks."""
 
     url: str

@@ -1,7 +1,8 @@
 """The cookie of a session."""
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.state.tenants.sessions import SESSION_SECONDS
@@ -9,8 +10,7 @@ from gossamer.state.tenants.sessions import SESSION_SECONDS
 _NAME: Final = "gossamer-session"
 
 
-@dataclass(frozen=True, slots=True)
-class SessionCookie:
+class SessionCookie(Struct, frozen=True):
     """No script can read it and no other site can send it. Over TLS it is bound to this host alone."""
 
     https: bool

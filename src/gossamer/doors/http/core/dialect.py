@@ -1,9 +1,9 @@
 """Dialect: how the clients of another product speak, where that differs from our own API."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from starlette.responses import Response
 
 from gossamer.problems import Problem
@@ -16,8 +16,7 @@ def no_secret(_exchange: "Exchange") -> str | None:
     return None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Dialect:
+class Dialect(Struct, frozen=True, eq=False):
     """Routes in a dialect are not in our OpenAPI document; they have pages of their own in the docs."""
 
     name: str

@@ -5,11 +5,11 @@ import os
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
 import msgspec
+from msgspec import Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope
@@ -69,8 +69,7 @@ class Replay(Exception):
         self.response = response
 
 
-@dataclass(slots=True)
-class Handover:
+class Handover(Struct):
     """What the connection knows about a request beyond the ASGI scope."""
 
     KEY: ClassVar[str] = "gossamer.handover"  # in the ASGI scope

@@ -3,10 +3,10 @@
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import unquote
 
+from msgspec import Struct, field
 from starlette.types import ASGIApp, Message, Receive, Scope
 
 from gossamer.client.transport import Call, Reply, StreamedReply
@@ -17,8 +17,7 @@ from gossamer.state.tenants.limits import LimitStatus
 _WAITING_PIECES: Final = 4  # of a body, before the application has to wait
 
 
-@dataclass(frozen=True, slots=True)
-class InProcess:
+class InProcess(Struct, frozen=True):
     """A transport to the application in this process.
 
     `caller` acts without a key, as the owner of the machine does. `outer` is the request on whose behalf the

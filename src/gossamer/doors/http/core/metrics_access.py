@@ -5,9 +5,10 @@ too, so it counts as one from here only if nothing says that there is a proxy.
 """
 
 import hmac
-from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Final, Self
+
+from msgspec import Struct
 
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.settings.settings import Settings
@@ -15,8 +16,7 @@ from gossamer.settings.settings import Settings
 _FORWARDING: Final = frozenset({b"forwarded", b"via", b"x-forwarded-for", b"x-forwarded-host", b"x-real-ip"})
 
 
-@dataclass(frozen=True, slots=True)
-class MetricsAccess:
+class MetricsAccess(Struct, frozen=True):
     token: str
     trusts_loopback: bool
 

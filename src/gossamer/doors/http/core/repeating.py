@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from typing import Final, NamedTuple
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gossamer.flows.render.serve import HotPage
 from gossamer.web.pages.cache_options import CachePart
@@ -25,8 +27,7 @@ class RepeatableRender(NamedTuple):
         return self
 
 
-@dataclass(frozen=True, slots=True)
-class RepeatableAnswer:
+class RepeatableAnswer(Struct, frozen=True):
     """An answer of the cache."""
 
     part: CachePart
@@ -58,8 +59,7 @@ class Gap(Enum):
     BOUNDARY = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class GappedBody:
+class GappedBody(Struct, frozen=True):
     """The body of an answer, cut at the values that change."""
 
     pieces: Sequence[bytes]

@@ -1,10 +1,10 @@
 """The pages with which people come in: sign in, links, and what goes on after a session has ended."""
 
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl
 
 import msgspec
+from msgspec import Struct
 from starlette.responses import Response
 
 from gossamer import problems
@@ -33,8 +33,7 @@ class LinkQuery(msgspec.Struct):
     token: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class SignInPages:
+class SignInPages(Struct, frozen=True):
     dashboard: Dashboard
     sign_in: SignIn
     cookie: SessionCookie

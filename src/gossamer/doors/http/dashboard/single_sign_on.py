@@ -1,9 +1,9 @@
 """The pages that lead to an OpenID Connect provider and back."""
 
-from dataclasses import dataclass
 from typing import Final
 
 import msgspec
+from msgspec import Struct
 from starlette.responses import Response
 
 from gossamer import problems
@@ -33,8 +33,7 @@ class ReturnQuery(msgspec.Struct):
     error: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class SingleSignOnPages:
+class SingleSignOnPages(Struct, frozen=True):
     dashboard: Dashboard
     single_sign_on: SingleSignOn
     cookie: SessionCookie

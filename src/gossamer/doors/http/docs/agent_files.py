@@ -11,12 +11,12 @@ the files that are about them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 import msgspec
+from msgspec import Struct
 from starlette.responses import Response
 
 from gossamer import problems
@@ -39,8 +39,7 @@ _CARD_TEXT: Final = "Reads the web for agents: fetch, search, map, crawl, extrac
 _ALLOWED: Final = (b"access-control-allow-origin", b"*")
 
 
-@dataclass(frozen=True, slots=True)
-class AgentFiles:
+class AgentFiles(Struct, frozen=True):
     """The contents, by path."""
 
     public_url: str

@@ -2,11 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Final
 
 import msgspec
+from msgspec import Struct
 
 from gossamer import __version__, problems
 from gossamer.doors.http.core.routing import Other, Route, path_parameters, path_template
@@ -181,8 +181,7 @@ _PROBLEM_SCHEMA: Final[dict[str, Any]] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class _Shapes:
+class _Shapes(Struct, frozen=True):
     """The JSON schemas of the types that routes are declared with."""
 
     by_type: Mapping[Any, dict[str, Any]]  # mostly references

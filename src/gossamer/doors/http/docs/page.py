@@ -2,9 +2,9 @@
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
 from starlette.responses import Response
 
 from gossamer.doors.http.core.exchange import Exchange
@@ -18,8 +18,7 @@ SECURITY: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class HtmlPage:
+class HtmlPage(Struct, frozen=True):
     body: bytes
     media_type: str
     digest: str

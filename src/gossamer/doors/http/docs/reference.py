@@ -3,9 +3,10 @@
 import json
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Final
+
+from msgspec import Struct
 
 from gossamer.problems import KINDS, MEDIA_TYPE, ProblemKind
 
@@ -20,8 +21,7 @@ _ROLES: Final = {
 _MAX_LINE_CHARS: Final = 60  # a longer command or body is shown on several lines
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Struct, frozen=True):
     """A parameter, or a member of a body."""
 
     name: str  # a.b if nested, a[].b in a list
@@ -32,8 +32,7 @@ class Field:
     description: str
 
 
-@dataclass(frozen=True, slots=True)
-class EndpointDoc:
+class EndpointDoc(Struct, frozen=True):
     anchor: str
     method: str
     path: str
@@ -52,8 +51,7 @@ class EndpointDoc:
     problems: list[ProblemKind]
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Struct, frozen=True):
     """The endpoints of one tag."""
 
     anchor: str

@@ -9,9 +9,9 @@ which other sites cannot read.
 import hmac
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gossamer import problems
@@ -29,8 +29,7 @@ CSRF_FIELD: Final = "csrf"
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
-@dataclass(frozen=True, slots=True)
-class Authenticate:
+class Authenticate(Struct, frozen=True):
     """Identifies the caller. A bad key becomes a denial, which is raised once the request is counted."""
 
     app: ASGIApp
@@ -80,8 +79,7 @@ class Authenticate:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Authorise:
+class Authorise(Struct, frozen=True):
     """Refuses callers whose role is too low for the route, and cookies without their CSRF token."""
 
     app: ASGIApp

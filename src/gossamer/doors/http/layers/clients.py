@@ -2,10 +2,10 @@
 
 import ipaddress
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
+from msgspec import Struct
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gossamer.doors.http.core.exchange import Exchange
@@ -14,8 +14,7 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
-@dataclass(frozen=True, slots=True)
-class Clients:
+class Clients(Struct, frozen=True):
     """Puts the address of the client into the exchange."""
 
     app: ASGIApp

@@ -5,9 +5,9 @@ deadline, so one timer looks at all that are running, a few times a second.
 """
 
 import asyncio
-from dataclasses import dataclass, field
 from typing import Final
 
+from msgspec import Struct, field
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gossamer import problems
@@ -70,8 +70,7 @@ class RunningDeadlines:
         self._timer = loop.call_later(LOOK_SECONDS, self._look, loop) if self._running else None
 
 
-@dataclass(frozen=True, slots=True)
-class Deadlines:
+class Deadlines(Struct, frozen=True):
     """Ends a request that takes longer than its route allows, or than the server runs."""
 
     app: ASGIApp

@@ -17,12 +17,12 @@ import hashlib
 import hmac
 import secrets
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
 import msgspec
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from msgspec import Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -65,8 +65,7 @@ class StoredAnswer(msgspec.Struct, array_like=True):
         return response
 
 
-@dataclass(frozen=True, slots=True)
-class IdempotentRequest:
+class IdempotentRequest(Struct, frozen=True):
     """A request with an Idempotency-Key: the name, the fingerprint and the cipher of its stored answer."""
 
     key: str
@@ -125,8 +124,7 @@ def check_key(key: str) -> str:
     return key
 
 
-@dataclass(frozen=True, slots=True)
-class Idempotency:
+class Idempotency(Struct, frozen=True):
     """Answers a repeated POST with the answer of the first one."""
 
     app: ASGIApp

@@ -5,10 +5,10 @@ refused before money moves. The second time, after the payment is settled, the o
 transaction. The endpoints know nothing of this: they call `exchange.remember`, as they do for every request.
 """
 
-from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
+from msgspec import Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 
@@ -24,8 +24,7 @@ from gossamer.state.pay.orders import NewOrder, Order
 CAPABILITY_HEADER: Final = "X-Order-Capability"
 
 
-@dataclass(frozen=True, slots=True)
-class OrderDesk:
+class OrderDesk(Struct, frozen=True):
     orders: Orders
     capabilities: Capabilities
     settling: PaymentSettler
@@ -81,8 +80,7 @@ class OrderDesk:
         return False
 
 
-@dataclass(frozen=True, slots=True)
-class _Placing:
+class _Placing(Struct, frozen=True):
     """Writes the order in the transaction that creates its work."""
 
     orders: Orders

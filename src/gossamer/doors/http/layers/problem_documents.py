@@ -1,9 +1,9 @@
 """Turns every exception into a problem document."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
 import msgspec
+from msgspec import Struct
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -17,8 +17,7 @@ from gossamer.problems import Damaged, Problem
 ProblemPage = Callable[[Problem, Exchange], Awaitable[Response | None]]  # None: a document is better
 
 
-@dataclass(frozen=True, slots=True)
-class Problems:
+class Problems(Struct, frozen=True):
     """Answers every exception with a problem document.
 
     It is in the list twice: outermost, where no exception gets past it, and around the endpoint, so that the

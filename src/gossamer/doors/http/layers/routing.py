@@ -1,15 +1,13 @@
 """Finds the route of a request."""
 
-from dataclasses import dataclass
-
+from msgspec import Struct
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.routing import Router
 
 
-@dataclass(frozen=True, slots=True)
-class Routing:
+class Routing(Struct, frozen=True):
     """Puts the route into the exchange, so that the next layers know its declaration."""
 
     app: ASGIApp

@@ -15,9 +15,9 @@ import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Sequence, Set
-from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
+from msgspec import Struct, field
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from gossamer.doors.http.core.exchange import Exchange, Headers, new_request_id
@@ -92,8 +92,7 @@ class Fallback(NamedTuple):
 Done = Callable[[FastAnswer | Fallback], None]
 
 
-@dataclass(slots=True)
-class HitFastPath:
+class HitFastPath(Struct):
     """Prepared answers by the shapes of their requests.
 
     The first to leave is the one that was not used for longest. While there is no room for all, new ones are
@@ -244,8 +243,7 @@ class HitFastPath:
         task.add_done_callback(self._lookups.discard)
 
 
-@dataclass(slots=True)
-class _Attempt:
+class _Attempt(Struct):
     """One use of a prepared answer, from the question to Hot to the answer."""
 
     path: HitFastPath

@@ -12,12 +12,12 @@ import socket
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from types import FrameType
 from typing import Any, Final
 
 import uvicorn
+from msgspec import Struct
 from starlette.types import ASGIApp
 
 from gossamer.doors.http.server.protocol import Protocol
@@ -34,8 +34,7 @@ MAX_ACCEPTS: Final = 100  # in one turn of the event loop
 _FULL: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
 
-@dataclass(frozen=True, slots=True)
-class StopTimes:
+class StopTimes(Struct, frozen=True):
     """Seconds that the stages of stopping may take."""
 
     lame_duck: float = 0.0

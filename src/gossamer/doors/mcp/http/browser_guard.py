@@ -6,9 +6,10 @@ and as `Origin`. Programs send no `Origin`.
 
 import ipaddress
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from gossamer import problems
 from gossamer.doors.http.core.exchange import Exchange
@@ -19,8 +20,7 @@ _HINT: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class BrowserGuard:
+class BrowserGuard(Struct, frozen=True):
     host: str  # of the public address
     origins: frozenset[str]  # that may call us from a browser
     behind_proxy: bool  # which passes on names that it knows, and may change them

@@ -1,7 +1,6 @@
 """Reads an MCP message off an HTTP request, in the rules of the revision that its header names."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 import mcp_types as types
@@ -17,6 +16,7 @@ from mcp.shared.inbound import (
     unsupported_protocol_version_rejection,
 )
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from msgspec import Struct
 from starlette.responses import Response
 
 from gossamer.doors.http.core.exchange import Exchange
@@ -36,8 +36,7 @@ class RejectedMessage(Exception):
         self.status = status or ERROR_CODE_HTTP_STATUS.get(code, 400)
 
 
-@dataclass(frozen=True, slots=True)
-class InboundMessage:
+class InboundMessage(Struct, frozen=True):
     """A request, or a notification, which has no id."""
 
     id: Id

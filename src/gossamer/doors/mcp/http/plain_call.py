@@ -4,11 +4,11 @@ Those take as long as a cached page takes to be answered (`scripts/bench mcp`). 
 understand goes the SDK's way, and a test compares the results of both.
 """
 
-from dataclasses import dataclass
 from typing import Any, Final
 
 import mcp_types as types
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from msgspec import Struct
 
 from gossamer.doors.mcp.http.messages import InboundMessage
 from gossamer.doors.mcp.identity import NAME, TITLE, VERSION
@@ -19,8 +19,7 @@ _SERVER: Final = {"name": NAME, "title": TITLE, "version": VERSION}
 _KNOWN: Final = frozenset({"name", "arguments", "_meta"})
 
 
-@dataclass(frozen=True, slots=True)
-class PlainCall:
+class PlainCall(Struct, frozen=True):
     """A call of a tool that there is."""
 
     tool: ToolDeclaration

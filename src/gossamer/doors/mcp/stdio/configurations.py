@@ -5,14 +5,14 @@ import shlex
 import shutil
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from gossamer.doors.mcp.identity import NAME
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where the tools are: at a server, or in a process that the client starts."""
 
     server: str = ""

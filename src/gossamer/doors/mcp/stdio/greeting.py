@@ -5,12 +5,12 @@ who we are, is answered at once. The SDK then gets it too, and its equal answer 
 """
 
 import os
-from dataclasses import dataclass
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any, Final, Self
 
 import msgspec
+from msgspec import Struct
 
 from gossamer.doors.mcp.identity import EXTENSIONS, INSTRUCTIONS, NAME, TITLE, VERSION
 
@@ -25,8 +25,7 @@ _SERVER: Final = {"name": NAME, "title": TITLE, "version": VERSION}
 _PREFIX: Final = "io.modelcontextprotocol/"
 
 
-@dataclass(slots=True)
-class StandardStreams:
+class StandardStreams(Struct):
     """Standard input and output, which belong to the protocol alone from now on."""
 
     incoming: int

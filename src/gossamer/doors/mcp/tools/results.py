@@ -1,9 +1,10 @@
 """Results of long work, a part at a time."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, Self
 from urllib.parse import quote
+
+from msgspec import Struct
 
 from gossamer.doors.mcp import wording
 from gossamer.doors.mcp.tools.following import is_over
@@ -21,8 +22,7 @@ class WorkKind(StrEnum):
     AUDIT = "audit"
 
 
-@dataclass(frozen=True, slots=True)
-class WorkId:
+class WorkId(Struct, frozen=True):
     """What `job` takes: the kind of the work, and its id in the API."""
 
     kind: WorkKind

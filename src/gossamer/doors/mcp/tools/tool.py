@@ -1,10 +1,10 @@
 """Tool: the declaration of a tool, and what its function has at hand."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from gossamer.doors.mcp.own_api import OwnApi
 from gossamer.doors.mcp.wording import ContentBlock
@@ -22,8 +22,7 @@ class ToolArguments(msgspec.Struct, frozen=True, kw_only=True, rename="camel", f
         return shown
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
+class ToolCall(Struct, frozen=True):
     """One call of a tool."""
 
     api: OwnApi
@@ -34,8 +33,7 @@ class WrongArguments(Exception):
     """The arguments do not fit the tool's schema."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolDeclaration:
+class ToolDeclaration(Struct, frozen=True):
     name: str
     title: str
     description: str

@@ -1,7 +1,6 @@
 """Controls crawls, their frontier and hosts, with a line in the log of activity for each change."""
 
-from dataclasses import dataclass
-
+from msgspec import Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.flows.crawl.politeness.robots import forget as forget_robots
@@ -17,8 +16,7 @@ from gossamer.state.tenants import activity
 from gossamer.state.tenants.activity import Action, ActivityEntry, Actor
 
 
-@dataclass(frozen=True, slots=True)
-class CrawlControl:
+class CrawlControl(Struct, frozen=True):
     crawls: Crawls
     frontier: Frontier
     hosts: Hosts

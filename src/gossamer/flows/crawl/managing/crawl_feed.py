@@ -7,8 +7,9 @@ away, nothing changes.
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from gossamer.problems import Unavailable
 from gossamer.state.crawl.reading import live_crawl
@@ -18,8 +19,7 @@ from gossamer.state.db.database import Database
 LOOK_SECONDS: Final = 1.0
 
 
-@dataclass(slots=True, eq=False)
-class FollowedCrawl:
+class FollowedCrawl(Struct, eq=False):
     """A crawl that has followers."""
 
     followers: int = 0

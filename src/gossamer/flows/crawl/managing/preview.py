@@ -7,7 +7,6 @@ redirect is followed. Each link is judged by the scope of the crawl. Nothing is 
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct
@@ -76,8 +75,7 @@ class SeedPreview(Struct, frozen=True, rename="camel", kw_only=True):
     error: PreviewError | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CrawlPreviewer:
+class CrawlPreviewer(Struct, frozen=True):
     fetcher: CrawlFetcher
     robots: RobotsFiles
     hosts: Hosts

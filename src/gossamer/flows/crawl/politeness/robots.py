@@ -9,10 +9,10 @@ import contextlib
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
+from msgspec import Struct, field
 
 from gossamer import problems
 from gossamer.flows.crawl.frontier_batcher import FrontierBatcher
@@ -34,8 +34,7 @@ MAX_PARSED: Final = 256
 NOT_THERE: Final = 404
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
+class Rules(Struct, frozen=True):
     robots: Robots
     status: int | None  # None: there was no answer
     delay: float | None = None  # seconds between two requests
@@ -51,8 +50,7 @@ Passage = Callable[[], AbstractAsyncContextManager[None]]
 _stored: Final = msgspec.msgpack.Decoder(StoredRobots)
 
 
-@dataclass(slots=True)
-class RobotsFiles:
+class RobotsFiles(Struct):
     fetcher: Fetcher
     batcher: FrontierBatcher
     hot: Hot

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
+from msgspec import Struct
+
 from gossamer.concurrency.single_flight import SingleFlight
 from gossamer.flows.crawl.reading.kept_links import KeptLinks
 from gossamer.flows.crawl.seeds import new_url
@@ -80,15 +82,13 @@ class RankedGraph:
         return self._orders[sort]
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
+class _Kept(Struct, frozen=True):
     stamp: tuple[object, ...]
     ranked: RankedGraph
     until: float
 
 
-@dataclass(frozen=True, slots=True)
-class CrawlGraphs:
+class CrawlGraphs(Struct, frozen=True):
     links: KeptLinks
     _kept: OrderedDict[str, _Kept] = field(default_factory=OrderedDict)
     _making: SingleFlight[tuple[object, ...], RankedGraph] = field(default_factory=SingleFlight)

@@ -5,8 +5,9 @@ Pages that are what was asked for are listed: not duplicates, not those that wan
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from gossamer.flows.crawl.reading.results import CrawlResults, PageWithContent, WantedContent
 from gossamer.state.crawl.crawled_pages import USUAL_OUTCOME, PageFilter, StoredPage
@@ -21,8 +22,7 @@ MAX_FULL_CHARS: Final = 50_000_000  # of llms-full.txt
 MAX_READ_AT_ONCE: Final = 200
 
 
-@dataclass(frozen=True, slots=True)
-class CrawlGuides:
+class CrawlGuides(Struct, frozen=True):
     results: CrawlResults
 
     async def write(self, crawl: Crawl) -> str:

@@ -6,9 +6,10 @@ read instead, for as long as that may take.
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
+
+from msgspec import Struct
 
 from gossamer.flows.crawl.content import unpack
 from gossamer.flows.parsers.parser_pool import ParserPool
@@ -27,16 +28,14 @@ SECTIONS_AT_ONCE: Final = 500
 BODY_SECONDS: Final = 20.0  # for bodies of which no links are kept
 
 
-@dataclass(frozen=True, slots=True)
-class KeptSection:
+class KeptSection(Struct, frozen=True):
     """The links of the pages in one blob."""
 
     blob: str
     links: LinkSection
 
 
-@dataclass(frozen=True, slots=True)
-class KeptLinks:
+class KeptLinks(Struct, frozen=True):
     database: Database
     blobs: Blobs
     parsers: ParserPool

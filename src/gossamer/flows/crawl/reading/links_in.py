@@ -7,10 +7,11 @@ after the other. A look ends after a while, or with enough links, and says how f
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
 from typing import Final
+
+from msgspec import Struct, field
 
 from gossamer.flows.crawl.content import unpack_row
 from gossamer.flows.crawl.reading.kept_links import KeptLinks
@@ -31,16 +32,14 @@ LOOKS_AT_ONCE: Final = 2  # in one process; the others wait as long as they have
 ROWS_AT_ONCE: Final = 200
 
 
-@dataclass(frozen=True, slots=True)
-class LinkIn:
+class LinkIn(Struct, frozen=True):
     """A page that links to the one that was asked about."""
 
     page: StoredPage
     link: Link
 
 
-@dataclass(slots=True)
-class LinksIn:
+class LinksIn(Struct):
     """What was found so far, and how far that is."""
 
     found: list[LinkIn] = field(default_factory=list)
@@ -54,8 +53,7 @@ class LinksIn:
         return self.is_over and not self.unread
 
 
-@dataclass(frozen=True, slots=True)
-class LinksInFinder:
+class LinksInFinder(Struct, frozen=True):
     results: CrawlResults
     kept: KeptLinks
     seconds: float = SECONDS
@@ -120,8 +118,7 @@ class LinksInFinder:
             after = rows[-1].position
 
 
-@dataclass(frozen=True, slots=True)
-class _Look:
+class _Look(Struct, frozen=True):
     """One page: with its link, or with its body if it may have one."""
 
     row: StoredPage

@@ -8,8 +8,10 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
 from typing import Final, Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gossamer import problems
 from gossamer.flows.crawl.content import PICTURE_TYPE, unpack_row
@@ -46,14 +48,12 @@ _MEDIA_TYPE: Final = re.compile(r"[a-z0-9!#$&^_.+-]{1,127}/[a-z0-9!#$&^_.+-]{1,1
 _CHARSET: Final = re.compile(r"[a-z0-9_.:-]{1,40}", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class StoredContent:
+class StoredContent(Struct, frozen=True):
     body: bytes
     media_type: str
 
 
-@dataclass(frozen=True, slots=True)
-class WantedContent:
+class WantedContent(Struct, frozen=True):
     """What to read from stored pages: the content in one format, all parts that the options name, or both."""
 
     shape: Shape | None = None
@@ -66,8 +66,7 @@ class WantedContent:
 NOTHING: Final = WantedContent()
 
 
-@dataclass(frozen=True, slots=True)
-class PageWithContent:
+class PageWithContent(Struct, frozen=True):
     """A stored page, with its content if the caller asked for it."""
 
     page: StoredPage
@@ -86,8 +85,7 @@ class PageWithContent:
         return sum(len(text or "") for text in (self.content, *texts))
 
 
-@dataclass(frozen=True, slots=True)
-class CrawlResults:
+class CrawlResults(Struct, frozen=True):
     database: Database
     crawls: Crawls
     blobs: Blobs

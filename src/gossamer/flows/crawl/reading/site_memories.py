@@ -7,9 +7,10 @@ while. Nothing of it is stored: the pages have it all, and it goes with them.
 import asyncio
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Final
+
+from msgspec import Struct, field
 
 from gossamer.concurrency.single_flight import SingleFlight
 from gossamer.flows.crawl.content import unpack_row
@@ -31,15 +32,13 @@ NOTHING: Final = SiteMemory()
 _Host = tuple[str, str]  # of a crawl
 
 
-@dataclass(frozen=True, slots=True)
-class _Learned:
+class _Learned(Struct, frozen=True):
     memory: SiteMemory
     sample: tuple[str, ...]  # the pages that it was learned from, by URL hash
     until: float
 
 
-@dataclass(frozen=True, slots=True)
-class SiteMemories:
+class SiteMemories(Struct, frozen=True):
     database: Database
     blobs: Blobs
     parsers: ParserPool

@@ -7,10 +7,11 @@ URLs. Whatever goes wrong, the crawl is kept fresh with the weights that it has.
 import asyncio
 import time
 from contextlib import aclosing
-from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
 from typing import Final
+
+from msgspec import Struct
 
 from gossamer.flows.crawl.reading.crawl_graphs import GIVE_WAY, page_id_of
 from gossamer.flows.crawl.reading.kept_links import KeptLinks
@@ -35,8 +36,7 @@ WHOLE_SECONDS: Final = 12.0
 WRITTEN_AT_ONCE: Final = 5_000
 
 
-@dataclass(frozen=True, slots=True)
-class ImportanceWeigher:
+class ImportanceWeigher(Struct, frozen=True):
     database: Database
     links: KeptLinks
     log: Log

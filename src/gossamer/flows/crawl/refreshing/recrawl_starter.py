@@ -1,8 +1,8 @@
 """What the schedule of a crawl that is kept fresh starts: visits to the pages that are due."""
 
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer import problems
@@ -19,8 +19,7 @@ from gossamer.state.crawl.refresh import due_pages
 CLEARING_SECONDS: Final = 5.0
 
 
-@dataclass(frozen=True, slots=True)
-class RecrawlStarter:
+class RecrawlStarter(Struct, frozen=True):
     frontier: Frontier
     quotas: Quotas
     weigher: ImportanceWeigher

@@ -1,10 +1,10 @@
 """The refresher: what callers ask of a crawl that is kept fresh."""
 
 import asyncio
-from dataclasses import dataclass
 from typing import Final
 
 import msgspec
+from msgspec import Struct
 
 from gossamer import problems
 from gossamer.flows.crawl.reading.results import CrawlResults, Shape, StoredContent
@@ -33,8 +33,7 @@ EVERYTHING: Final = NoiseOptions(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class CrawlRefresher:
+class CrawlRefresher(Struct, frozen=True):
     frontier: Frontier
     quotas: Quotas
     results: CrawlResults

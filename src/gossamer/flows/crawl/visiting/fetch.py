@@ -1,8 +1,9 @@
 """Fetches a page for a crawl: one request without redirects, or a visit with a browser."""
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
+
+from msgspec import Struct
 
 from gossamer.flows.crawl.plan import CrawlPlan
 from gossamer.flows.crawl.visiting.revisiting import conditions_of
@@ -24,8 +25,7 @@ PICTURE: Final = Screenshot(height=800, full_page=True, max_height=3_000, format
 LEARNED: Final = 3  # empty shells in a row, after which a host is visited with a browser right away
 
 
-@dataclass(frozen=True, slots=True)
-class CrawlFetcher:
+class CrawlFetcher(Struct, frozen=True):
     fetcher: Fetcher
     browsing: Browsing | None
 

@@ -4,8 +4,9 @@ A worker has one event loop for all its hosts, and no page may block it. A page 
 parsed by a process that can be killed.
 """
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from gossamer.flows.crawl.visiting.sitemap_reading import is_known_sitemap
 from gossamer.flows.crawl.visiting.visit import is_to_be_tried_again
@@ -24,8 +25,7 @@ _GZIP: Final = b"\x1f\x8b"
 ParsedPage = PageParts | Entries
 
 
-@dataclass(frozen=True, slots=True)
-class PageParser:
+class PageParser(Struct, frozen=True):
     parsers: ParserPool
     agent: str
 

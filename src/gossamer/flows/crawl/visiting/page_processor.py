@@ -8,8 +8,10 @@ sitemap.
 
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from typing import ClassVar, Final, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gossamer.flows.crawl.plan import CrawlPlan
 from gossamer.flows.crawl.seeds import new_url
@@ -46,8 +48,7 @@ ENDLESS: Final = sys.maxsize
 ROW: Final = 0x3D4C2B9E7  # keeps rows that are written apart from the URLs that led to them
 
 
-@dataclass(frozen=True, slots=True)
-class Discovery:
+class Discovery(Struct, frozen=True):
     """A link, a redirect or an entry of a sitemap."""
 
     depth: int
@@ -72,8 +73,7 @@ class NewLink(NamedTuple):
     row: NewUrl
 
 
-@dataclass(frozen=True, slots=True)
-class RedirectDiscovery(Discovery):
+class RedirectDiscovery(Discovery, frozen=True):
     """A redirect to a URL that counts as the same page, as from `/a?utm_source=x` to `/a`. Its target would
     never be fetched if it were not a URL of its own."""
 
@@ -84,8 +84,7 @@ class RedirectDiscovery(Discovery):
         return replace(new, url_hash=hash_after(new.url_hash, self.hops))
 
 
-@dataclass(frozen=True, slots=True)
-class SitemapDiscovery(Discovery):
+class SitemapDiscovery(Discovery, frozen=True):
     host: str | None = None  # whose sitemaps belong to the crawl whatever its scope; None: any host
     priority: int | None = None
 

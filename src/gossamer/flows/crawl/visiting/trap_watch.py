@@ -1,8 +1,10 @@
 """Watches for traps while pages are processed: weighs pages, and sifts the links that they have."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
 from typing import Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gossamer.flows.crawl.visiting.known_urls import KnownUrls
 from gossamer.flows.crawl.visiting.visit import Visited
@@ -21,8 +23,7 @@ NAMED: Final = 0x1F83D9ABF  # the same for pages that several URLs lead to
 OK: Final = 200
 
 
-@dataclass(frozen=True, slots=True)
-class PageWeight:
+class PageWeight(Struct, frozen=True):
     """What a page adds to its crawl, which decides what its links are worth."""
 
     novelty: Novelty

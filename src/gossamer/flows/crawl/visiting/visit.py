@@ -9,10 +9,10 @@ when that host may be asked. What is tried again:
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from gossamer.flows.crawl.content import PagePicture
@@ -44,8 +44,7 @@ class VisitEnd(StrEnum):
     AGAIN = "pending"
 
 
-@dataclass(slots=True)
-class Visited:
+class Visited(Struct):
     """The result of a URL, and what was found there."""
 
     task: CrawlTask

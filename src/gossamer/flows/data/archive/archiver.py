@@ -6,9 +6,10 @@ orphans, which upkeep drops. So a kill leaves every page in its crawl or in one 
 
 import asyncio
 from collections.abc import AsyncGenerator, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
 
@@ -33,8 +34,7 @@ MAX_BYTES: Final = 32_000_000  # of content in one archive, unless one page has 
 DAY_MS: Final = 86_400_000
 
 
-@dataclass(frozen=True, slots=True)
-class ArchiveFiles:
+class ArchiveFiles(Struct, frozen=True):
     """The files of an archive, and what they have."""
 
     archive: Archive
@@ -42,8 +42,7 @@ class ArchiveFiles:
     warc: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenArchives:
+class WrittenArchives(Struct, frozen=True):
     """Archives whose files are safe."""
 
     crawl_id: str
@@ -58,8 +57,7 @@ class WrittenArchives:
         return await archives.drop_emptied(connection, self.crawl_id)
 
 
-@dataclass(frozen=True, slots=True)
-class Archiver:
+class Archiver(Struct, frozen=True):
     database: Database
     blobs: Blobs
 

@@ -6,11 +6,12 @@ on where it was. The archive stays until its pages are archived again.
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Final
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 from msgspec.structs import replace as replace_fields
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -58,8 +59,7 @@ class RestoreResult(msgspec.Struct, frozen=True, rename="camel"):
     skipped: int = 0  # pages that the crawl has
 
 
-@dataclass(frozen=True, slots=True)
-class ArchiveRestorer:
+class ArchiveRestorer(Struct, frozen=True):
     jobs: Jobs
     blobs: Blobs
 

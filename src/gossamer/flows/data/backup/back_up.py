@@ -13,7 +13,6 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from msgspec import Struct
@@ -61,8 +60,7 @@ class _Snapshot(NamedTuple):
     revision: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BackupMaker:
+class BackupMaker(Struct, frozen=True, kw_only=True):
     database: Database
     database_url: str
     blobs: Blobs

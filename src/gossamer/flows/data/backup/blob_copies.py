@@ -3,8 +3,9 @@
 import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final, TypeVar
+
+from msgspec import Struct, field
 
 from gossamer.state.backup.backup_place import BackupPlace, blob_name, damaged
 from gossamer.state.backup.manifest import BackupFault, PartFile, StoredBlob
@@ -20,8 +21,7 @@ def stay_silent(_line: str) -> None:
     """For those who want no progress."""
 
 
-@dataclass(slots=True)
-class SavedBlobs:
+class SavedBlobs(Struct):
     """The blobs of one backup."""
 
     stored: list[StoredBlob] = field(default_factory=list)

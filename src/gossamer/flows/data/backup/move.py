@@ -7,7 +7,6 @@ read again and compared with the source. Until it is committed, nothing else sta
 import hashlib
 import time
 from collections.abc import AsyncIterable, Callable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import msgspec
@@ -37,8 +36,7 @@ class MoveReport(Struct, frozen=True, kw_only=True, rename="camel"):
     seconds: float
 
 
-@dataclass(slots=True)
-class RowsDigest:
+class RowsDigest(Struct):
     """The number of rows, and a sum of their hashes, which is the same in any order."""
 
     rows: int = 0
@@ -52,8 +50,7 @@ class RowsDigest:
         self.sum %= _MODULUS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mover:
+class Mover(Struct, frozen=True, kw_only=True):
     source: Database
     source_url: str
     target: Database

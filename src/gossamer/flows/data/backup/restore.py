@@ -9,9 +9,8 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from gossamer.flows.data.backup.blob_copies import Report, check_sizes, fetch_blob, for_each, stay_silent
 from gossamer.flows.data.backup.checking import check_rows, list_blobs
@@ -43,8 +42,7 @@ class RestoreReport(Struct, frozen=True, kw_only=True, rename="camel"):
     seconds: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Restorer:
+class Restorer(Struct, frozen=True, kw_only=True):
     database: Database
     database_url: str
     blobs: Blobs

@@ -1,8 +1,9 @@
 """Which backups are kept, and removing the others with everything that no kept backup needs."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime
+
+from msgspec import Struct
 
 from gossamer.flows.data.backup.blob_copies import Report
 from gossamer.flows.data.backup.checking import list_blobs
@@ -10,8 +11,7 @@ from gossamer.state.backup.backup_place import BackupPlace, blob_name, manifest_
 from gossamer.state.backup.manifest import Manifest
 
 
-@dataclass(frozen=True, slots=True)
-class KeepRule:
+class KeepRule(Struct, frozen=True):
     """Keep the newest backups, and the newest of each of the last days and weeks that have one."""
 
     last: int = 0

@@ -1,8 +1,7 @@
 """Removes an audit: its report and its job when it is accepted, and then the crawl of a site."""
 
-from dataclasses import dataclass
-
 import msgspec
+from msgspec import Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.flows.data.removal.crawl_removal import CrawlRemoval
@@ -20,8 +19,7 @@ class AuditLeftovers(msgspec.Struct, frozen=True):
     crawl_id: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class AuditRemoval:
+class AuditRemoval(Struct, frozen=True):
     crawls: CrawlRemoval
 
     async def accept(

@@ -1,7 +1,6 @@
 """Removes a batch: its job when it is accepted, and then its results, in rows and in blobs."""
 
-from dataclasses import dataclass
-
+from msgspec import Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.flows.data.removal import pacing
@@ -16,8 +15,7 @@ from gossamer.state.jobs.deletions import Deletion, DeletionKind
 from gossamer.state.tenants import tenant_data
 
 
-@dataclass(frozen=True, slots=True)
-class BatchRemoval:
+class BatchRemoval(Struct, frozen=True):
     database: Database
     blobs: Blobs
 

@@ -4,9 +4,9 @@ A crawl is marked when its deletion is accepted, and nobody finds it or writes f
 """
 
 import asyncio
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
 from sqlalchemy import Table
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -34,8 +34,7 @@ MAX_LOCKED_SECONDS: Final = 30.0  # no transaction lasts longer
 URLS, PAGES, BLOBS, COUNTS = 5, 30, 85, 95  # percent of the work that is done when these begin
 
 
-@dataclass(frozen=True, slots=True)
-class CrawlRemoval:
+class CrawlRemoval(Struct, frozen=True):
     database: Database
     blobs: Blobs
 

@@ -7,10 +7,10 @@ if it was lost.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Final, Protocol
 
 import msgspec
+from msgspec import Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.reach.page.visit import Step
@@ -60,8 +60,7 @@ class DeleteResult(msgspec.Struct, frozen=True, rename="camel", omit_defaults=Tr
     crawls: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class AcceptedDeletion:
+class AcceptedDeletion(Struct, frozen=True):
     """A deletion whose subject nobody finds any more, once the transaction is committed."""
 
     deletion: Deletion
@@ -86,8 +85,7 @@ class Removal(Protocol):
         """Remove the rest, in the transaction that ends the deletion."""
 
 
-@dataclass(frozen=True, slots=True)
-class Deleter:
+class Deleter(Struct, frozen=True):
     jobs: Jobs
     removals: Mapping[DeletionKind, Removal]
 

@@ -1,9 +1,9 @@
 """Removes memory: a namespace, or everything that a tenant or a wallet has remembered."""
 
-from dataclasses import dataclass
 from functools import partial
 
 import msgspec
+from msgspec import Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.flows.data.removal.deleter import AcceptedDeletion, DeleteResult
@@ -27,8 +27,7 @@ def forgetting(owner: str, namespace: str = "") -> Deletion:
     return Deletion(DeletionKind.MEMORY, "", "", _written(MemorySubject(owner, namespace)))
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryRemoval:
+class MemoryRemoval(Struct, frozen=True):
     database: Database
 
     async def accept(

@@ -2,9 +2,9 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.reach.page.visit import Step
@@ -16,8 +16,7 @@ STEP_PERCENT: Final = 5  # of progress, after which it is reported
 RemoveBatch = Callable[[AsyncConnection], Awaitable[int]]  # in a transaction; returns how many rows
 
 
-@dataclass(slots=True)
-class RemovalProgress:
+class RemovalProgress(Struct):
     """Reports a part of the work, at its beginning and now and then."""
 
     step: Step

@@ -5,10 +5,10 @@ Pages that are stored while it runs stay. A blob has the bodies of many pages; i
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, Protocol
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -79,8 +79,7 @@ def purging(which: PurgeFilter, tenant: str) -> Deletion:
     return Deletion(DeletionKind.PAGES, str(ULID()), tenant, detail)
 
 
-@dataclass(frozen=True, slots=True)
-class PageRemoval:
+class PageRemoval(Struct, frozen=True):
     database: Database
     blobs: Blobs
 

@@ -1,8 +1,9 @@
 """How each kind of subject is removed, put together once."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Self
+
+from msgspec import Struct
 
 from gossamer.flows.data.removal.audit_removal import AuditRemoval
 from gossamer.flows.data.removal.batch_removal import BatchRemoval
@@ -19,8 +20,7 @@ from gossamer.state.pages.page_cache import PageCache
 from gossamer.state.search.search_index import SearchIndex
 
 
-@dataclass(frozen=True, slots=True)
-class Removals:
+class Removals(Struct, frozen=True):
     crawl: CrawlRemoval
     audit: AuditRemoval
     batch: BatchRemoval

@@ -6,9 +6,10 @@ sessions and answers to repeat end by themselves.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, fields
 from typing import Final, NamedTuple, Self
 
+from msgspec import Struct
+from msgspec.structs import fields
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.flows.data.removal import pacing
@@ -41,8 +42,7 @@ FOREVER: Final = Lifetime(0)
 BY_UPKEEP: Final = Actor("upkeep")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeepTimes:
+class KeepTimes(Struct, frozen=True, kw_only=True):
     """How long things are kept; see the settings of the same names."""
 
     completed_urls: Lifetime
@@ -71,8 +71,7 @@ class DueData(NamedTuple):
     bytes: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RetentionRule:
+class RetentionRule(Struct, frozen=True):
     """One kind of data. Both functions take the time before which it is due."""
 
     name: str
@@ -81,8 +80,7 @@ class RetentionRule:
     remove: Callable[[int, Step], Awaitable[int]]
 
 
-@dataclass(frozen=True, slots=True)
-class Retention:
+class Retention(Struct, frozen=True):
     keep: KeepTimes
     deleter: Deleter
     pages: PageRemoval

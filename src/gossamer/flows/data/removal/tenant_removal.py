@@ -6,10 +6,10 @@ before may still add something; so it looks again until nothing is left.
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+from msgspec import Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer import problems
@@ -37,8 +37,7 @@ MAX_PASSES: Final = 3
 WORK, CRAWLS, BATCHES, CACHE, SEARCH, RECORDS = 5, 10, 60, 70, 85, 95  # percent that is done when these begin
 
 
-@dataclass(frozen=True, slots=True)
-class TenantRemoval:
+class TenantRemoval(Struct, frozen=True):
     database: Database
     crawls: CrawlRemoval
     batches: BatchRemoval

@@ -1,9 +1,9 @@
 """Counts again, and corrects counts that are wrong. Crawls may run meanwhile."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl.upkeep import recount
@@ -17,8 +17,7 @@ ListKeys = Callable[[AsyncConnection, str, int], Awaitable[Sequence[str]]]
 Compare = Callable[[AsyncConnection, str], Awaitable[list[CountDifference]]]
 
 
-@dataclass(frozen=True, slots=True)
-class Recounter:
+class Recounter(Struct, frozen=True):
     database: Database
 
     async def recount(self, *, dry_run: bool = False) -> list[CountDifference]:

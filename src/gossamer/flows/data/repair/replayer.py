@@ -7,10 +7,10 @@ crawled and what past minutes counted stays as it is.
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 import msgspec
+from msgspec import Struct, field
 from sqlalchemy import and_, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -80,8 +80,7 @@ class ReplayResult(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     example: ReplayExample | None = None
 
 
-@dataclass(slots=True)
-class _ReplayCount:
+class _ReplayCount(Struct):
     pages: int = 0
     changed: int = 0
     unreadable: int = 0
@@ -108,8 +107,7 @@ class _ReplayCount:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Replayer:
+class Replayer(Struct, frozen=True):
     jobs: Jobs
     crawls: Crawls
     blobs: Blobs

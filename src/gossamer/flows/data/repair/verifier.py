@@ -9,10 +9,10 @@ An archive, a cached page or a result of a batch whose blob is missing is only t
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
+from msgspec import Struct, field
 from sqlalchemy import select
 
 from gossamer.flows.data.removal.leftovers import index_names
@@ -47,8 +47,7 @@ class Verification(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
         return self.missing + self.strays + self.unindexed == self.repaired
 
 
-@dataclass(slots=True)
-class _Findings:
+class _Findings(Struct):
     blobs: int = 0
     missing: int = 0
     strays: int = 0
@@ -62,8 +61,7 @@ class _Findings:
             shown.append(text)
 
 
-@dataclass(frozen=True, slots=True)
-class Verifier:
+class Verifier(Struct, frozen=True):
     database: Database
     blobs: Blobs
     crawls: Crawls
@@ -76,7 +74,7 @@ class Verifier:
             await self._find_missing(kind, stored, findings, repair=repair)
         if self.indexes:
             await self._find_unindexed(findings, repair=repair)
-        return Verification(**{name: getattr(findings, name) for name in _Findings.__slots__})
+        return Verification(**{name: getattr(findings, name) for name in _Findings.__struct_fields__})
 
     async def queue_all(self, crawl_id: str = "") -> int:
         """Queue everything that has content for the index; returns how many batches."""

@@ -8,10 +8,12 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gossamer import __version__
 from gossamer.flows.crawl.content import keep_headers, unpack_row
@@ -33,16 +35,14 @@ ROWS_AT_ONCE: Final = 200
 MAX_HEADS: Final = 100_000  # of redirects; what others said is made up from their rows
 
 
-@dataclass(frozen=True, slots=True)
-class _Head:
+class _Head(Struct, frozen=True):
     """What was said when a page was asked for and, if there is no body, in the answer."""
 
     request: HeaderPairs = ()
     answer: HeaderPairs = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Written:
+class _Written(Struct, frozen=True):
     """The records of a page."""
 
     records: bytes
@@ -50,8 +50,7 @@ class _Written:
     row: StoredPage
 
 
-@dataclass(frozen=True, slots=True)
-class CrawlExporter:
+class CrawlExporter(Struct, frozen=True):
     results: CrawlResults
     links: KeptLinks
 

@@ -12,11 +12,11 @@ import asyncio
 import tempfile
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, aclosing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
 
 import msgspec
+from msgspec import Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer import problems
@@ -84,8 +84,7 @@ class ImportWork(Protocol):
     def finishing(self, result: Any = None) -> AbstractAsyncContextManager[AsyncConnection]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class CrawlImporter:
+class CrawlImporter(Struct, frozen=True):
     jobs: Jobs
     crawls: Crawls
     uploads: Uploads

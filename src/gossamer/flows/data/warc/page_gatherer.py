@@ -4,11 +4,11 @@ import asyncio
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import replace
 from email.utils import formatdate
 from functools import partial
 from typing import Final
 
+from msgspec.structs import replace
 from msgspec.structs import replace as replace_fields
 from sqlalchemy.ext.asyncio import AsyncConnection
 

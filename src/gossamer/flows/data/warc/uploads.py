@@ -6,11 +6,11 @@ happens to the job.
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
 
 import msgspec
+from msgspec import Struct
 
 from gossamer import problems
 from gossamer.flows.data.removal.leftovers import drop_orphans
@@ -36,8 +36,7 @@ class Upload(msgspec.Struct, frozen=True):
         return [_name(self.id, number) for number in range(self.pieces)]
 
 
-@dataclass(frozen=True, slots=True)
-class Uploads:
+class Uploads(Struct, frozen=True):
     database: Database
     blobs: Blobs
 

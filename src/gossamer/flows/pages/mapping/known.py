@@ -1,7 +1,8 @@
 """KnownPages: the pages of a site that a tenant has read or crawled before."""
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from gossamer.state.crawl.crawled_pages import USUAL_OUTCOME, PageFilter
 from gossamer.state.crawl.reading import tenant_pages
@@ -16,8 +17,7 @@ MAX_PAGES: Final = 5_000  # of the index, and of the crawls
 SECONDS: Final = 3.0
 
 
-@dataclass(frozen=True, slots=True)
-class KnownPages:
+class KnownPages(Struct, frozen=True):
     database: Database
 
     async def find(self, tenant: str, url: Url, *, subdomains: bool) -> list[IndexedPage]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from gossamer import problems
@@ -80,8 +80,7 @@ MISSING: Final = frozenset((404, 410))
 _READ: Final = ReadingOptions(main_content=False, markdown=False, html=False, max_text=0)
 
 
-@dataclass(frozen=True, slots=True)
-class SiteMapper:
+class SiteMapper(Struct, frozen=True):
     polite: PoliteFetcher
     known: KnownPages
     parsers: ParserPool

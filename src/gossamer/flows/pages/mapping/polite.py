@@ -3,9 +3,10 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct, field
 
 from gossamer.flows.crawl.politeness.robots import RobotsFiles, Rules
 from gossamer.flows.crawl.visiting.page_parser import is_redirect
@@ -36,8 +37,7 @@ class NotFetched(Exception):
         self.reason = reason
 
 
-@dataclass(frozen=True, slots=True)
-class PoliteFetcher:
+class PoliteFetcher(Struct, frozen=True):
     fetcher: Fetcher
     robots: RobotsFiles
     hosts: Hosts
@@ -50,8 +50,7 @@ class PoliteFetcher:
         return PoliteRound(self, self.ticks() + seconds)
 
 
-@dataclass(slots=True)
-class PoliteRound:
+class PoliteRound(Struct):
     """The requests of one caller's call. Not for concurrent use."""
 
     polite: PoliteFetcher

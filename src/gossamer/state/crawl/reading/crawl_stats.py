@@ -5,9 +5,9 @@ Only hosts are counted row by row; if there are many, the number is cached for a
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final
 
+from msgspec import Struct, field
 from sqlalchemy import ColumnElement, Select, Subquery, Table, case, false, func, select, union_all
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -25,8 +25,7 @@ DAY_MINUTES: Final = 1_440
 _COUNTED: Final = ("pending", "in_progress", "completed", "failed", "blocked", "pages", "bytes")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TimeBucket:
+class TimeBucket(Struct, frozen=True, kw_only=True):
     """The events of one step of a time series, which begins at `at` (milliseconds)."""
 
     at: int
@@ -44,8 +43,7 @@ class TimeBucket:
     outcomes: OutcomeCounts = field(default_factory=OutcomeCounts)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stats:
+class Stats(Struct, frozen=True, kw_only=True):
     """The statistics of all crawls, or of some of them."""
 
     counts: CrawlCounts  # URLs that a crawl left when it ended do not count as pending

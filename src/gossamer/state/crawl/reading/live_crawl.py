@@ -4,9 +4,9 @@ Everything is read by index, and costs the same for a crawl of any size.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
+from msgspec import Struct
 from sqlalchemy import literal_column, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -28,8 +28,7 @@ _pages: Final = crawled_pages.c
 _minutes: Final = crawl_minutes.c
 
 
-@dataclass(frozen=True, slots=True)
-class BusyHost:
+class BusyHost(Struct, frozen=True):
     """A host of a crawl, and how much of it is done."""
 
     host: str
@@ -38,8 +37,7 @@ class BusyHost:
     done: int  # whatever came of it
 
 
-@dataclass(frozen=True, slots=True)
-class NewestPage:
+class NewestPage(Struct, frozen=True):
     """One of the pages that were stored last."""
 
     url_hash: str
@@ -50,8 +48,7 @@ class NewestPage:
     crawled_at: int
 
 
-@dataclass(frozen=True, slots=True)
-class LiveCrawl:
+class LiveCrawl(Struct, frozen=True):
     crawl: Crawl
     waiting: Waiting | None
     rate: float  # pages a second, over the last minute
@@ -103,7 +100,7 @@ async def _busiest(connection: AsyncConnection, crawl_id: str) -> tuple[BusyHost
 
 
 async def _newest(connection: AsyncConnection, crawl_id: str) -> tuple[NewestPage, ...]:
-    columns = [_pages[name] for name in NewestPage.__slots__]
+    columns = [_pages[name] for name in NewestPage.__struct_fields__]
     query = select(*columns).where(_pages.crawl_id == crawl_id)
     ordered = query.order_by(_pages.crawled_at.desc(), _pages.url_hash.desc()).limit(MAX_PAGES)
     return tuple(NewestPage(*row) for row in await connection.execute(ordered))

@@ -1,9 +1,10 @@
 """What hosts answered when they were asked for robots.txt."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import asdict, fields
 from sqlalchemy import delete, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -12,8 +13,7 @@ from gossamer.state.db.bulk import storable
 from gossamer.state.db.database import insert_into
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredRobots:
+class StoredRobots(Struct, frozen=True, kw_only=True):
     status: int | None  # None: there was no answer
     body: str
     fetched_at: int

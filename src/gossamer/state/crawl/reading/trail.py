@@ -1,8 +1,8 @@
 """The trail of a URL: how its crawl found it, from a seed on."""
 
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.db.bulk import bulk
@@ -10,8 +10,7 @@ from gossamer.state.db.bulk import bulk
 MAX_STEPS: Final = 20
 
 
-@dataclass(frozen=True, slots=True)
-class TrailStep:
+class TrailStep(Struct, frozen=True):
     """A URL that led to the next one: by a link, a redirect, or an entry of a sitemap."""
 
     url_hash: str
@@ -19,8 +18,7 @@ class TrailStep:
     is_sitemap: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Trail:
+class Trail(Struct, frozen=True):
     steps: tuple[TrailStep, ...] = ()  # the earliest first; the last one led to the URL itself
     is_whole: bool = True  # it begins with a seed, or with a URL that somebody has added
 

@@ -8,9 +8,9 @@ waits for a deletion longer than one batch takes.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
+from msgspec import Struct
 from sqlalchemy import Table, delete, false, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -37,8 +37,7 @@ ROWS_AT_ONCE: Final = 1_000  # in one transaction
 _crawls: Final = crawls.c
 
 
-@dataclass(frozen=True, slots=True)
-class MarkedCrawl:
+class MarkedCrawl(Struct, frozen=True):
     """A crawl that is being deleted."""
 
     id: str

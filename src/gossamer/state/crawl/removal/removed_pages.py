@@ -7,9 +7,9 @@ pages, and the blobs.
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+from msgspec import Struct
 from sqlalchemy import ColumnElement, and_, delete, false, func, or_, select, tuple_, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -34,8 +34,7 @@ _hosts: Final = crawl_hosts.c
 _urls: Final = frontier.c
 
 
-@dataclass(frozen=True, slots=True)
-class RemovedPage:
+class RemovedPage(Struct, frozen=True):
     """A page that is to be removed."""
 
     url_hash: str
@@ -74,7 +73,7 @@ async def next_pages(
     limit: int = 0,
 ) -> list[RemovedPage]:
     """A batch of the pages of a crawl that match, in the order in which they were stored."""
-    columns = [_pages[name] for name in RemovedPage.__slots__]
+    columns = [_pages[name] for name in RemovedPage.__struct_fields__]
     query = select(*columns).where(*which).order_by(_pages.crawled_at, _pages.url_hash)
     if after is not None:
         query = query.where(tuple_(_pages.crawled_at, _pages.url_hash) > after[:2])

@@ -6,9 +6,10 @@ the crawl again: newer archives have them then.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
 from typing import Any, Final, NamedTuple
 
+from msgspec import Struct
+from msgspec.structs import fields
 from sqlalchemy import ColumnElement, delete, exists, func, not_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -23,8 +24,7 @@ _archives: Final = archives.c
 _pages: Final = crawled_pages.c
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Archive:
+class Archive(Struct, frozen=True, kw_only=True):
     id: str
     tenant_id: str
     crawl_id: str

@@ -1,9 +1,9 @@
 """The structured data of a page, JSON-LD and microdata alike, as things with a type and properties."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from selectolax.lexbor import LexborHTMLParser
 
 from gossamer.web.extract.record import MAX_RECORD_DEPTH, MAX_RECORDS, Leaf, Record
@@ -11,8 +11,7 @@ from gossamer.web.extract.sources import json_ld, microdata
 from gossamer.web.html.links import Addresses
 
 
-@dataclass(frozen=True, slots=True)
-class Thing:
+class Thing(Struct, frozen=True):
     kinds: tuple[str, ...]
     properties: dict[str, Any]  # of microdata, a text or another dictionary
     form: str  # `JSON-LD` or `microdata`
@@ -24,8 +23,7 @@ class Thing:
         return f"{'/'.join(self.kinds)[:80]} ({self.form})"
 
 
-@dataclass(frozen=True, slots=True)
-class StructuredData:
+class StructuredData(Struct, frozen=True):
     things: tuple[Thing, ...]
     json_errors: tuple[str, ...]
     untyped: tuple[str, ...]  # documents without `@context` or `@type`

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Literal, NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
+from msgspec import Struct
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from gossamer.web.audit.check import PageAnswer, not_fetched, page_has_no
@@ -27,8 +27,7 @@ _LEVELS: Final = "h1, h2, h3, h4, h5, h6"
 _LINK_VALUE: Final = re.compile(r"<([^<>]*)>((?:\s*;\s*[\w*-]+\s*=\s*(?:\"[^\"]*\"|[^\s\",;]+))*)")
 
 
-@dataclass(frozen=True, slots=True)
-class File:
+class File(Struct, frozen=True):
     """A file that a site keeps for robots."""
 
     url: str
@@ -41,8 +40,7 @@ class File:
         return self.status is not None and 200 <= self.status < 300
 
 
-@dataclass(frozen=True, slots=True)
-class Sitemap:
+class Sitemap(Struct, frozen=True):
     found: bool
     url: str = ""
     entries: int = 0  # pages, or sitemaps of an index
@@ -50,8 +48,7 @@ class Sitemap:
     lists_page: bool | None = None  # None: not known
 
 
-@dataclass(frozen=True, slots=True)
-class LinkCheck:
+class LinkCheck(Struct, frozen=True):
     url: str
     status: int | None  # None: no answer, and `problem` says why
     problem: str = ""
@@ -100,8 +97,7 @@ class Directive(NamedTuple):
     where: str  # `meta` or `header`
 
 
-@dataclass(frozen=True, kw_only=True)
-class Subject:
+class Subject(Struct, frozen=True, kw_only=True, dict=True):
     page: Page
     reading: Reading
     now: float  # Unix seconds

@@ -5,10 +5,11 @@ All addresses are in one form, so that two that mean the same page are spelt the
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
+
+from msgspec import Struct, field
 
 from gossamer.web.audit.check import Hit
 from gossamer.web.audit.page.subject import is_broken
@@ -29,8 +30,7 @@ class LanguageVersion(NamedTuple):
     url: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SitePage:
+class SitePage(Struct, frozen=True, kw_only=True):
     """What the crawl found at one address, as far as site checks need it."""
 
     url: str
@@ -79,8 +79,7 @@ class SitePage:
         return str(self.status) if self.status is not None else self.problem or "no answer"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Site:
+class Site(Struct, frozen=True, kw_only=True, dict=True):
     start: str
     pages: tuple[SitePage, ...] = ()  # every address that was asked for, once
     is_complete: bool = True  # nothing was left to ask for when the crawl ended

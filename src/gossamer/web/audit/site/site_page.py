@@ -1,8 +1,9 @@
 """What site checks need to know of each page."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from gossamer.problems import Problem
 from gossamer.web.audit.page.subject import Subject

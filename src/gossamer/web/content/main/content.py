@@ -1,7 +1,8 @@
 """The content of a page: the element that contains it, without what is left out of it."""
 
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from gossamer.web.content.content_warning import ContentWarning
 from gossamer.web.html.elements.element import Element
@@ -11,8 +12,7 @@ LOW_CONFIDENCE: Final = 0.5
 MIN_KEPT: Final = 0.1  # of the page's sentences
 
 
-@dataclass(slots=True)
-class Content:
+class Content(Struct):
     root: Element
     left_out: set[int] = field(default_factory=set)  # ids of elements below the root that are not content
     heading: Element | None = None  # the title of the page, if it is outside the root

@@ -6,8 +6,9 @@ article says nothing, and a real sidebar says all.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from gossamer.web.content.main.blocks import HEADINGS, PageBlocks, TextBlock
 from gossamer.web.content.main.boilerplate import (
@@ -42,8 +43,7 @@ _LISTS: Final = frozenset(("ul", "ol", "dl"))
 Signature = tuple[str, str | None, str, str | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Candidates:
+class Candidates(Struct, frozen=True):
     """Which blocks each of the candidates would keep."""
 
     walk: Sequence[bool]
@@ -51,8 +51,7 @@ class Candidates:
     run: Sequence[bool]
 
 
-@dataclass(frozen=True, slots=True)
-class ContentHints:
+class ContentHints(Struct, frozen=True):
     """What the page says about itself elsewhere."""
 
     description: str = ""

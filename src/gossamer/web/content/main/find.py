@@ -6,8 +6,9 @@ agree, and how sure the model is, give the confidence in the result.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from gossamer.web.content.content_warning import ContentWarning
 from gossamer.web.content.main.blocks import HEADINGS, PageBlocks
@@ -30,8 +31,7 @@ _MIN_CHANCE_ALONE: Final = 0.7  # of a block that fewer than two candidates keep
 _MIN_AGREEMENT: Final = 0.5  # of the candidates, for their votes to count
 
 
-@dataclass(frozen=True, slots=True)
-class PageStudy:
+class PageStudy(Struct, frozen=True):
     """What is known about the blocks of a page before any is decided."""
 
     page: PageBlocks

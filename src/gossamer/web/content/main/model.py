@@ -4,11 +4,12 @@ It is a logistic regression. `weights.txt` is written by `scripts/train-blocks`.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from math import exp
 from operator import mul
 from typing import Final
+
+from msgspec import Struct
 
 from gossamer.web.content.main.features import FEATURES
 from gossamer.web.html.vocabulary import read_lines
@@ -17,8 +18,7 @@ _BIAS: Final = "bias"
 _MAX_LOGIT: Final = 30.0
 
 
-@dataclass(frozen=True, slots=True)
-class BlockModel:
+class BlockModel(Struct, frozen=True):
     weights: tuple[float, ...]  # in the order of `FEATURES`
     bias: float
 

@@ -8,9 +8,10 @@ chosen element, lists of links and similar blocks are left out too.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import Final
+
+from msgspec import Struct
 
 from gossamer.web.content.main.blocks import HEADINGS, PageBlocks, TextBlock
 from gossamer.web.content.main.boilerplate import (
@@ -44,8 +45,7 @@ _MAX_LEAD_CHARS: Final = 60  # of the prose before it
 _MAY_BE_ROOT: Final = tags("article main section div td tr tbody table center form body fieldset header")
 
 
-@dataclass(slots=True)
-class Walk:
+class Walk(Struct):
     root: Element
     left_out: set[int]  # ids of elements below the root that are not content
     first_of_many: bool = False  # the page has more articles, which are not its content

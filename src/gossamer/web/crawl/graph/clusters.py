@@ -8,8 +8,9 @@ looked into by itself.
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from gossamer.web.crawl.graph.crawl_graph import CrawlGraph
 
@@ -21,8 +22,7 @@ _WORD: Final = re.compile(r"[a-z0-9][-_.+/]", re.I)
 OTHERS: Final = "…"  # what a folder has besides its larger folders
 
 
-@dataclass(frozen=True, slots=True)
-class Cluster:
+class Cluster(Struct, frozen=True):
     """Pages whose addresses begin alike."""
 
     prefix: str  # `host:port/folder/`; of one page, its whole address
@@ -41,8 +41,7 @@ class Cluster:
         return self.prefix if self.is_rest else self.prefix.rstrip("/").rpartition("/")[0] + "/"
 
 
-@dataclass(frozen=True, slots=True)
-class Tie:
+class Tie(Struct, frozen=True):
     """Links from pages of one cluster to pages of another, by the places of the clusters in their list."""
 
     source: int
@@ -50,16 +49,14 @@ class Tie:
     links: int
 
 
-@dataclass(frozen=True, slots=True)
-class Clusters:
+class Clusters(Struct, frozen=True):
     within: str
     pages: int
     clusters: Sequence[Cluster]
     ties: Sequence[Tie]
 
 
-@dataclass(slots=True)
-class _Group:
+class _Group(Struct):
     prefix: str
     numbers: list[int] = field(default_factory=list)
     is_rest: bool = False

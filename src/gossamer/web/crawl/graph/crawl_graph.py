@@ -11,11 +11,11 @@ counted.
 from array import array
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
 import msgspec
+from msgspec import Struct, field
 
 from gossamer.web.crawl.graph.link_section import LinkSection, NotedLink
 
@@ -53,8 +53,7 @@ class GraphPage(msgspec.Struct, frozen=True):
         return self.final_url != self.url and not self.is_broken and self.blob is None
 
 
-@dataclass(frozen=True, slots=True)
-class RedirectChain:
+class RedirectChain(Struct, frozen=True):
     """The pages that a redirect leads through, from the first redirect on."""
 
     pages: tuple[int, ...]
@@ -62,8 +61,7 @@ class RedirectChain:
     is_loop: bool
 
 
-@dataclass(eq=False)
-class CrawlGraph:
+class CrawlGraph(Struct, eq=False, dict=True):
     pages: Sequence[GraphPage]
     starts: "array[int]"
     targets: "array[int]"
@@ -291,8 +289,7 @@ def host_of(url: str) -> str:
     return f"{host}:{443 if scheme == 'https' else 80}"
 
 
-@dataclass(frozen=True, slots=True)
-class GraphLink:
+class GraphLink(Struct, frozen=True):
     """A link from one page of a crawl to any URL."""
 
     source: GraphPage

@@ -1,9 +1,10 @@
 """Where the clusters of a graph are drawn: forces without chance, so that a graph always looks alike."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import cos, hypot, pi, sin, sqrt
 from typing import Final
+
+from msgspec import Struct
 
 from gossamer.web.crawl.graph.clusters import Cluster, Clusters
 
@@ -27,8 +28,7 @@ MIN_WEIGHT: Final = 0.6  # of a line
 MAX_WEIGHT: Final = 5.0
 
 
-@dataclass(slots=True)
-class Circle:
+class Circle(Struct):
     """A cluster, where it stands."""
 
     cluster: Cluster
@@ -53,8 +53,7 @@ class Circle:
         return self.radius + (LABEL + GAP) / 2
 
 
-@dataclass(frozen=True, slots=True)
-class DrawnTie:
+class DrawnTie(Struct, frozen=True):
     """The links between two clusters, in both directions."""
 
     x1: float
@@ -66,8 +65,7 @@ class DrawnTie:
     ends: tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Drawing:
+class Drawing(Struct, frozen=True):
     circles: Sequence[Circle]
     lines: Sequence[DrawnTie]
     width: float = WIDTH

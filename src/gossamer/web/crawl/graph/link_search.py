@@ -7,8 +7,9 @@ pages are parsed. Only a word that is broken by a tab or a line break inside a l
 """
 
 import re
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from gossamer.problems import Problem
 from gossamer.web.documents.kind import is_html
@@ -27,8 +28,7 @@ _AS_NUMBER: Final = re.compile(
 _WIDE: Final = ("utf-16", "utf-32")
 
 
-@dataclass(frozen=True, slots=True)
-class LinkSearch:
+class LinkSearch(Struct, frozen=True):
     """The URL that is linked to, and what counts as a spelling of it in its crawl."""
 
     form: str

@@ -1,16 +1,16 @@
 """Converted: a document as HTML, with what it says about itself."""
 
-from dataclasses import dataclass
 from html import escape
 from typing import Final
+
+from msgspec import Struct
 
 MAX_HTML_CHARS: Final = 4_000_000  # what follows is left out
 
 __all__ = ["MAX_HTML_CHARS", "Converted", "HtmlWriter", "escape"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Converted:
+class Converted(Struct, frozen=True, kw_only=True):
     html: str
     title: str = ""
     author: str = ""

@@ -16,11 +16,11 @@ image is decoded, except to recognise the text of a page that has no other (`sca
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 import pypdfium2
+from msgspec import Struct
 
 from gossamer.problems import CONTENT_UNREADABLE, Problem
 from gossamer.web.documents.pdf.blocks import plain_markdown, study, write_markdown
@@ -38,8 +38,7 @@ MAX_SCANNED_PAGES: Final = 50
 _PASSWORD: Final = 4  # FPDF_ERR_PASSWORD
 
 
-@dataclass(frozen=True, slots=True)
-class Pdf:
+class Pdf(Struct, frozen=True):
     title: str
     author: str
     subject: str
@@ -71,8 +70,7 @@ def read_pdf(
         document.close()
 
 
-@dataclass(slots=True)
-class _PageText:
+class _PageText(Struct):
     text: str = ""
     layout: PdfPageLayout | None = None
     is_scanned: bool = False

@@ -4,19 +4,18 @@ com,example)/path?query 20260101120000 {"url": …, "offset": …}
 """
 
 import re
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote
 
 import msgspec
+from msgspec import Struct
 
 _WWW: Final = re.compile(r"www\d*\.")
 _SPACE: Final = re.compile(r"\s")
 _ADDRESS: Final = re.compile(r"[0-9.]+|\[.*\]")
 
 
-@dataclass(frozen=True, slots=True)
-class IndexedRecord:
+class IndexedRecord(Struct, frozen=True):
     """Where an answer is."""
 
     url: str

@@ -18,12 +18,12 @@ import struct
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import PurePosixPath
 from typing import IO, Any, Final, Literal
 
 import msgspec
+from msgspec import Struct, field
 from warcio.archiveiterator import ArchiveIterator
 from warcio.bufferedreaders import BufferedReader
 
@@ -63,8 +63,7 @@ class ImportedPage(msgspec.Struct, array_like=True, tag=True, frozen=True):
     at: int | None  # milliseconds since 1970
 
 
-@dataclass(slots=True)
-class ArchiveReader:
+class ArchiveReader(Struct):
     """Reads one file. `skipped` counts what was passed over, by why."""
 
     max_records: int = MAX_RECORDS

@@ -7,10 +7,10 @@ a response: it has the head of the answer, and names the record that has the bod
 import io
 from base64 import b32encode
 from collections.abc import Mapping
-from dataclasses import dataclass
 from hashlib import sha1
 from typing import Final
 
+from msgspec import Struct
 from warcio.recordloader import ArcWarcRecord
 from warcio.warcwriter import WARCWriter
 
@@ -29,8 +29,7 @@ DESCRIPTION: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ArchivedExchange:
+class ArchivedExchange(Struct, frozen=True):
     """A page, when it was answered, and what was said when it was asked for."""
 
     page: Page
@@ -38,8 +37,7 @@ class ArchivedExchange:
     request: HeaderPairs = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _FirstRecord:
+class _FirstRecord(Struct, frozen=True):
     url: str
     warc_date: str
 

@@ -2,9 +2,9 @@
 
 import html
 import re
-from dataclasses import dataclass
 from typing import Any, Final
 
+from msgspec import Struct
 from selectolax.lexbor import LexborHTMLParser
 
 from gossamer.web.extract.record import MAX_VALUE_CHARS, Leaf, Record
@@ -35,8 +35,7 @@ _LINKS: Final = ("url", "contentUrl", "@id", "embedUrl", "sameAs")
 _ADDRESS: Final = ("streetAddress", "postalCode", "addressLocality", "addressRegion", "addressCountry")
 
 
-@dataclass(frozen=True, slots=True)
-class ValueReader:
+class ValueReader(Struct, frozen=True):
     """Reads values in the context of a page: its addresses and its language."""
 
     addresses: Addresses

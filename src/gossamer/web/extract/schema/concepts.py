@@ -1,9 +1,10 @@
 """Concepts: the names that people, schema.org and meta elements have for the same thing."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Final
+
+from msgspec import Struct
 
 from gossamer.web.extract.schema.words import label_key, phrase
 from gossamer.web.extract.value_spec import ValueSpec
@@ -15,8 +16,7 @@ _THINGS: Final = tags(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Concept:
+class Concept(Struct, frozen=True):
     name: str
     paths: tuple[str, ...]  # in a record, best first; `Question/name` applies to that kind only
     metas: tuple[str, ...]

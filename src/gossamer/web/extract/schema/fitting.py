@@ -6,8 +6,9 @@ invalid.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from gossamer.web.extract.found_value import Sources
 from gossamer.web.extract.schema.schema import Schema, pointer
@@ -20,16 +21,14 @@ MAX_MISSING: Final = 500
 Path = tuple[str | int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Rejected:
+class Rejected(Struct, frozen=True):
     """A value that was found but left out of the data."""
 
     path: str  # where it would have been
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Fitted:
+class Fitted(Struct, frozen=True):
     data: Any
     sources: Sources
     rejected: tuple[Rejected, ...]

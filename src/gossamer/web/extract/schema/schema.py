@@ -6,11 +6,11 @@ backtracking, so lookaround and back references are refused. References are neve
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
 import jsonschema_rs
+from msgspec import Struct
 
 from gossamer.problems import UNPROCESSABLE_ENTITY, Problem
 
@@ -56,8 +56,7 @@ _FIELD_TYPES: Final[Mapping[str, Json]] = {
 }
 
 
-@dataclass(frozen=True)
-class Schema:
+class Schema(Struct, frozen=True, dict=True):
     """A schema that was checked, with every reference expanded."""
 
     document: Json
@@ -74,8 +73,7 @@ class Schema:
         return self._validator.is_valid(data)
 
 
-@dataclass(frozen=True, slots=True)
-class SchemaFailure:
+class SchemaFailure(Struct, frozen=True):
     """A value that violates the schema."""
 
     path: tuple[str | int, ...]

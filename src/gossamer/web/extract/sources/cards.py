@@ -5,10 +5,11 @@ level, and the pairs of a definition list.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Final, NamedTuple
+
+from msgspec import Struct
 
 from gossamer.web.extract.record import MAX_VALUE_CHARS
 from gossamer.web.extract.schema.words import key, words
@@ -44,8 +45,7 @@ class Piece(NamedTuple):
     beside: int  # characters of other text in its block
 
 
-@dataclass(frozen=True)
-class Card:
+class Card(Struct, frozen=True, dict=True):
     root: Element
     path: str
     without: frozenset[int] = frozenset()  # ids of elements that are not looked into
@@ -91,8 +91,7 @@ class Card:
 _TITLED: Final = frozenset(("summary", "dt"))
 
 
-@dataclass(frozen=True, slots=True)
-class CardGroup:
+class CardGroup(Struct, frozen=True):
     cards: list[Card]
     names: frozenset[str]  # of the whole: words of its classes, and of the heading before it
 

@@ -1,7 +1,8 @@
 """Data tables of a page, as rows of named cells."""
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from gossamer.web.extract.record import MAX_VALUE_CHARS, Leaf
 from gossamer.web.extract.schema.words import label_key
@@ -14,14 +15,12 @@ MAX_TABLES: Final = 50
 MAX_ROWS: Final = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(Struct, frozen=True):
     text: Leaf
     address: str = ""  # of its first link
 
 
-@dataclass(frozen=True, slots=True)
-class HeadedTable:
+class HeadedTable(Struct, frozen=True):
     """A table with a header."""
 
     title: str  # its caption, or the heading before it

@@ -3,9 +3,9 @@
 import json
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Final
 
+from msgspec import Struct
 from selectolax.lexbor import LexborHTMLParser
 
 from gossamer.web.extract.record import (
@@ -24,8 +24,7 @@ MAX_SCRIPTS: Final = 50
 _WRAPPERS: Final = ("@graph", "@list", "@set")
 
 
-@dataclass(frozen=True, slots=True)
-class LinkedDataScript:
+class LinkedDataScript(Struct, frozen=True):
     number: int  # from 1
     document: Any
     error: str = ""  # also set if the script could be read despite it

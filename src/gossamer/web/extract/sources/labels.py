@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from gossamer.web.extract.record import MAX_VALUE_CHARS, Leaf
 from gossamer.web.extract.schema.words import label_key
@@ -20,8 +21,7 @@ HEADINGS: Final = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 _LINES: Final = frozenset(("li", "p", "div", "span", "td", "address", "figcaption"))
 
 
-@dataclass(frozen=True, slots=True)
-class Labels:
+class Labels(Struct, frozen=True):
     pairs: dict[str, list[Leaf]]  # by `words.label_key`
     lists: dict[str, list[Leaf]]  # the items of a list, by the heading above it
 

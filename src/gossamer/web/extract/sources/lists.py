@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from gossamer.web.extract.evidence import PageEvidence
 from gossamer.web.extract.found_value import FoundValue, Kind, from_leaf, join_items
@@ -24,8 +25,7 @@ ItemSource = Record | tuple[HeadedTable, Row] | Card
 Make = Callable[[ItemSource], FoundValue | None]
 
 
-@dataclass(frozen=True, slots=True)
-class ItemList:
+class ItemList(Struct, frozen=True):
     things: Sequence[ItemSource]
     named: bool  # the list has the name that the schema gives it
     is_guessed: bool = False  # only by its looks

@@ -6,9 +6,9 @@ looked for inside it; `"@href"` and `""` then mean the element itself.
 """
 
 import re
-from dataclasses import dataclass
 from typing import Any, Final
 
+from msgspec import Struct
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from gossamer.web.extract.record import MAX_VALUE_CHARS, Leaf
@@ -23,8 +23,7 @@ _ATTRIBUTE: Final = re.compile(r"(.*)@([A-Za-z_][\w:.-]{0,60})", re.DOTALL)
 _ADDRESSES: Final = frozenset({"href", "src", "action", "poster", "cite", "data-src"})
 
 
-@dataclass(frozen=True, slots=True)
-class Selector:
+class Selector(Struct, frozen=True):
     css: str
     attribute: str = ""
 

@@ -6,9 +6,9 @@ in order, from the point where it is.
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
 from selectolax.lexbor import LexborNode
 
 from gossamer.web.html.formulas.symbols import ACCENTS, BIG, FUNCTIONS, is_relation, symbol
@@ -44,8 +44,7 @@ def to_tex(math: LexborNode) -> str:
     return " ".join(_MathWriter().row(math, 0).split())
 
 
-@dataclass(slots=True)
-class _MathWriter:
+class _MathWriter(Struct):
     nodes: int = 0
 
     def write(self, node: LexborNode, depth: int) -> str:

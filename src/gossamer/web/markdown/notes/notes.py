@@ -7,8 +7,9 @@ mark, have no link. Numbers that are only raised are matched to paragraphs that 
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from gossamer.web.html.elements.element import BLOCKS, Element
 from gossamer.web.markdown.notes.holders import holder_of, split_notes
@@ -34,14 +35,12 @@ _AROUND_BESIDE: Final = re.compile(r"(?:^|[\s_-])(?:foot-?note|ltx_note|sidenote
 _OF_NOTES: Final = re.compile(r"(?:^|[\s_-])(?:footnotes?|endnotes?|notes)(?:$|[\s_-])|footnotes", re.I)
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(Struct, frozen=True):
     label: str
     nodes: "list[Element | str]"
 
 
-@dataclass(slots=True)
-class Notes:
+class Notes(Struct):
     marks: dict[int, str] = field(default_factory=dict)  # labels, by the id of the element that is a mark
     parts: "dict[int, list[Element | str | Note]]" = field(default_factory=dict)  # of blocks that hold notes
     by_label: dict[str, Note] = field(default_factory=dict)

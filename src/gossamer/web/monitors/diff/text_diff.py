@@ -2,12 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from typing import Final
 
 import msgspec
+from msgspec import Struct
 
 from gossamer.web.monitors.diff.sequence_diff import edits
 from gossamer.web.monitors.noise.masks import unit_tolerates
@@ -42,8 +42,7 @@ class DiffRow(msgspec.Struct, frozen=True, omit_defaults=True):
         return bool(self.noise)
 
 
-@dataclass(frozen=True, slots=True)
-class TextDiff:
+class TextDiff(Struct, frozen=True):
     rows: tuple[DiffRow, ...]
 
     @property
@@ -99,8 +98,7 @@ class _Moved:
         return True
 
 
-@dataclass(frozen=True, slots=True)
-class _Context:
+class _Context(Struct, frozen=True):
     elapsed: float  # seconds
     moved: _Moved | None  # None: the order matters
     rests: tuple[_Rest, _Rest]

@@ -3,10 +3,11 @@
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cached_property, lru_cache
 from typing import Final
+
+from msgspec import Struct
 
 from gossamer.web.html.dates import iso_date
 from gossamer.web.html.vocabulary import read_sections
@@ -99,8 +100,7 @@ _TYPOGRAPHY: Final = str.maketrans(
 _DIGIT: Final = re.compile(r"\d")
 
 
-@dataclass(frozen=True, slots=True)
-class Masked:
+class Masked(Struct, frozen=True):
     """A line without its noise."""
 
     key: str
@@ -108,8 +108,7 @@ class Masked:
     countdowns: tuple[tuple[int, int], ...] = ()  # seconds that were left, and in what unit
 
 
-@dataclass(frozen=True, slots=True)
-class Masks:
+class Masks(Struct, frozen=True):
     """Takes out of a line what changes by itself. `seen_at` is when the page was looked at."""
 
     options: NoiseOptions

@@ -1,9 +1,10 @@
 """Lines of a text as they are compared: without noise, and without blocks that are noise as a whole."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Final
+
+from msgspec import Struct
 
 from gossamer.web.monitors.noise.masks import Masked, Masks, matches_phrase, plain_line
 from gossamer.web.monitors.noise.noise_kind import NoiseKind, NoiseOptions
@@ -14,8 +15,7 @@ MAX_CARD_WORDS: Final = 25  # of a line in a block of teasers; a longer one is t
 MAX_LABEL_CHARS: Final = 80
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedLine:
+class ComparedLine(Struct, frozen=True):
     text: str  # as the page has it
     masked: Masked
     ignored: NoiseKind | None = None  # all of it is noise
@@ -25,8 +25,7 @@ class ComparedLine:
         return self.masked.key
 
 
-@dataclass(frozen=True, slots=True)
-class SeenText:
+class SeenText(Struct, frozen=True):
     """A text, and when it was seen."""
 
     text: str

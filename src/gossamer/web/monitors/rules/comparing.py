@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
+from msgspec import Struct
 
 from gossamer.web.monitors.diff.text_diff import DiffRow, RowKind, TextDiff, diff_texts
 from gossamer.web.monitors.noise.masks import plain_line
@@ -58,8 +58,7 @@ class ChangeVerdict(msgspec.Struct, frozen=True, omit_defaults=True, rename="cam
         return bool(self.reasons)
 
 
-@dataclass(frozen=True, slots=True)
-class SnapshotComparison:
+class SnapshotComparison(Struct, frozen=True):
     """Two snapshots of a page, and how they are compared."""
 
     old: PageSnapshot

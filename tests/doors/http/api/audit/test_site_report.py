@@ -1,11 +1,11 @@
 """The report of a site's audit: complete in itself, safe whatever pages say, and readable by everybody."""
 
 import re
-from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 from msgspec import structs
+from msgspec.structs import replace
 from tests.doors.http.api.audit.test_report import COLOUR, HOSTILE
 from tests.doors.http.docs.test_pages import Reader
 from tests.web.audit.audit_subjects import subject

@@ -6,13 +6,13 @@ import time
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from msgspec.structs import replace
 from tests.doors.fetches import Fetching, opened, say
 from tests.doors.http.layers.test_problems import assert_problem
 from tests.doors.processes import Start

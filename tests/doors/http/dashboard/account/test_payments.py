@@ -2,8 +2,8 @@
 
 import csv
 import io
-from dataclasses import replace
 
+from msgspec.structs import replace
 from tests.contract.pay.test_ledger import NEW, NOW
 from tests.contract.pay.test_payment_totals import settled
 from tests.doors.http.dashboard.account.forms import ESCAPED, HOSTILE

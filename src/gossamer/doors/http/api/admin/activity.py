@@ -1,10 +1,9 @@
 """Endpoint for the log of activity: who did what, and when."""
 
-from dataclasses import dataclass
 from typing import Annotated, Final
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from gossamer.doors.http.api.admin.jobs import Cursor, tenant_asked_for
 from gossamer.doors.http.core import timestamps
@@ -61,8 +60,7 @@ class ActivityQuery(msgspec.Struct, forbid_unknown_fields=True):
     limit: Annotated[int, Meta(ge=1, le=MAX_LISTED, description="Lines in a page.")] = 50
 
 
-@dataclass(frozen=True, slots=True)
-class ActivityEndpoints:
+class ActivityEndpoints(Struct, frozen=True):
     log: ActivityLog
 
     async def list_activity(self, exchange: Exchange, query: ActivityQuery) -> ActivityList:

@@ -1,10 +1,9 @@
 """Endpoints for alerts: what somebody should look at now."""
 
-from dataclasses import dataclass
 from typing import Annotated, Final
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from gossamer import problems
 from gossamer.doors.http.core.exchange import Exchange
@@ -28,8 +27,7 @@ class AlertQuery(msgspec.Struct, rename="camel", forbid_unknown_fields=True, kw_
     ] = False
 
 
-@dataclass(frozen=True, slots=True)
-class AlertsEndpoints:
+class AlertsEndpoints(Struct, frozen=True):
     alerts: Alerts
 
     async def list_alerts(self, exchange: Exchange, query: AlertQuery) -> AlertList:

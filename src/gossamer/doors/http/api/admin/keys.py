@@ -1,10 +1,9 @@
 """Endpoints with which admins manage API keys."""
 
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 from starlette.responses import Response
 
 from gossamer import problems
@@ -62,8 +61,7 @@ class KeyQuery(OwnKeyQuery, rename="camel", forbid_unknown_fields=True, kw_only=
     ] = None
 
 
-@dataclass(frozen=True, slots=True)
-class KeysEndpoints:
+class KeysEndpoints(Struct, frozen=True):
     keys: Keys
 
     async def create_key(self, exchange: Exchange, body: NewKey) -> Response:

@@ -1,11 +1,10 @@
 """Endpoints for health, open to all, for metrics, and for the doctor."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType
 from starlette.responses import Response
 
 from gossamer import __version__, problems
@@ -75,8 +74,7 @@ class Examined(msgspec.Struct, rename="camel"):
     diagnoses: list[Diagnosis]
 
 
-@dataclass(frozen=True, slots=True)
-class OperationsEndpoints:
+class OperationsEndpoints(Struct, frozen=True):
     checkup: Checkup
     registry: Metrics
     stopping: Stopping

@@ -1,9 +1,9 @@
 """Endpoints with which callers manage the API keys of their own tenant."""
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from msgspec import Struct
 from starlette.responses import Response
 
 from gossamer import problems
@@ -25,8 +25,7 @@ from gossamer.flows.tenants.own_keys import OwnKeys
 from gossamer.state.tenants.tenants import Role
 
 
-@dataclass(frozen=True, slots=True)
-class OwnKeysEndpoints:
+class OwnKeysEndpoints(Struct, frozen=True):
     own_keys: OwnKeys
 
     async def list_own_keys(self, exchange: Exchange, query: OwnKeyQuery) -> KeyList:

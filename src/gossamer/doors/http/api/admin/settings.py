@@ -1,10 +1,9 @@
 """Endpoint that shows the settings in force, for admins."""
 
-from dataclasses import dataclass
 from typing import Annotated, Final
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.routing import Route
@@ -29,8 +28,7 @@ class SettingList(msgspec.Struct, rename="camel"):
     settings: list[SettingInForce]
 
 
-@dataclass(frozen=True, slots=True)
-class SettingsEndpoints:
+class SettingsEndpoints(Struct, frozen=True):
     settings: Settings
 
     async def list_settings(self, exchange: Exchange) -> SettingList:

@@ -1,10 +1,9 @@
 """Endpoints for the tenants, for admins."""
 
-from dataclasses import dataclass
 from typing import Annotated, Final
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType
 from starlette.responses import Response
 
 from gossamer import problems
@@ -61,8 +60,7 @@ class TenantQuery(msgspec.Struct, forbid_unknown_fields=True):
     limit: Annotated[int, Meta(ge=1, le=MAX_LISTED, description="Tenants in a page.")] = 50
 
 
-@dataclass(frozen=True, slots=True)
-class TenantsEndpoints:
+class TenantsEndpoints(Struct, frozen=True):
     tenants: TenantList
     limits: TenantLimits
     quotas: Quotas

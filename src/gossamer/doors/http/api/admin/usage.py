@@ -1,10 +1,9 @@
 """Endpoint for the usage of a tenant, or of one of its keys."""
 
-from dataclasses import dataclass
 from typing import Annotated, Final
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from gossamer import problems
 from gossamer.doors.http.core import timestamps
@@ -106,8 +105,7 @@ class UsageAnswer(msgspec.Struct, rename="camel"):
     message: str | UnsetType = UNSET
 
 
-@dataclass(frozen=True, slots=True)
-class UsageEndpoints:
+class UsageEndpoints(Struct, frozen=True):
     usage: Usage
     database: Database
     limits: Limits

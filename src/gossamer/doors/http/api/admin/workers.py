@@ -1,10 +1,9 @@
 """Endpoint for the workers: which are alive, and what they do."""
 
-from dataclasses import dataclass
 from typing import Annotated, Final
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from gossamer.doors.http.core import timestamps
 from gossamer.doors.http.core.exchange import Exchange
@@ -49,8 +48,7 @@ class WorkerList(msgspec.Struct, rename="camel"):
     workers: list[ShownWorker]
 
 
-@dataclass(frozen=True, slots=True)
-class WorkersEndpoints:
+class WorkersEndpoints(Struct, frozen=True):
     workers: Workers
 
     async def list_workers(self, exchange: Exchange) -> WorkerList:

@@ -1,9 +1,9 @@
 """Audits over HTTP: what search engines and agents see of a page, or of a whole site."""
 
 import asyncio
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 
@@ -29,8 +29,7 @@ from gossamer.web.audit.comparison import Comparison
 from gossamer.web.audit.new_audit import NewAudit
 
 
-@dataclass(frozen=True, slots=True)
-class AuditsEndpoints:
+class AuditsEndpoints(Struct, frozen=True):
     audits: Audits
     deleter: Deleter
 

@@ -1,10 +1,9 @@
 """Endpoints for admins: the people who may sign in, and links that let them in."""
 
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 from starlette.responses import Response
 
 from gossamer import problems
@@ -65,8 +64,7 @@ class UsageLink(msgspec.Struct, rename="camel"):
     link: Annotated[str, Meta(description="It works for 30 days, for anybody who has it.")]
 
 
-@dataclass(frozen=True, slots=True)
-class PeopleEndpoints:
+class PeopleEndpoints(Struct, frozen=True):
     people: People
     public_url: str
 

@@ -1,10 +1,9 @@
 """Endpoints to sign in and out, to change a password, and to see who one is."""
 
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 from starlette.responses import Response
 
 from gossamer import problems
@@ -70,8 +69,7 @@ class PasswordChanged(msgspec.Struct, rename="camel"):
     changed: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class SignInEndpoints:
+class SignInEndpoints(Struct, frozen=True):
     sign_in: SignIn
     cookie: SessionCookie
     upgrade_url: str

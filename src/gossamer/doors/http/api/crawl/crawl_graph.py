@@ -3,11 +3,10 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 from starlette.responses import Response
 
 from gossamer import problems
@@ -75,8 +74,7 @@ class GraphFileQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     part: Annotated[GraphPart, Meta(description="Of CSV and Parquet: one table. GraphML has both.")] = "links"
 
 
-@dataclass(frozen=True, slots=True)
-class CrawlGraphEndpoints:
+class CrawlGraphEndpoints(Struct, frozen=True):
     crawls: Crawls
     graphs: CrawlGraphs
 

@@ -1,8 +1,8 @@
 """llms.txt and llms-full.txt of a crawled site, over HTTP."""
 
-from dataclasses import dataclass
 from typing import Any, Final
 
+from msgspec import Struct
 from starlette.responses import Response
 
 from gossamer import problems
@@ -22,8 +22,7 @@ MARKDOWN: Final = "text/markdown"
 _EXAMPLE: Final = GuidePage(Url.parse("https://example.com/"), "Example Domain", "For use in examples.")
 
 
-@dataclass(frozen=True, slots=True)
-class CrawlGuideEndpoints:
+class CrawlGuideEndpoints(Struct, frozen=True):
     crawls: Crawls
     guides: CrawlGuides
 

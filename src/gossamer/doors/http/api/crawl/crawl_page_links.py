@@ -1,10 +1,9 @@
 """How a stored page is linked in its crawl: how the crawl found it, and which pages link to it."""
 
-from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from gossamer import problems
 from gossamer.doors.http.api.crawl.crawl_page_lines import EXAMPLE_PAGE, cursor_of
@@ -72,8 +71,7 @@ class LinksInQuery(msgspec.Struct, forbid_unknown_fields=True):
     ] = None
 
 
-@dataclass(frozen=True, slots=True)
-class PageLinksEndpoints:
+class PageLinksEndpoints(Struct, frozen=True):
     pages: CrawlPagesEndpoints
     finder: LinksInFinder
 

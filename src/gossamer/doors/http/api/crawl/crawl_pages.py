@@ -3,12 +3,11 @@
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
-from msgspec import UNSET, Meta
+from msgspec import UNSET, Meta, Struct
 from starlette.responses import Response
 
 from gossamer import problems
@@ -160,8 +159,7 @@ class ContentQuery(msgspec.Struct, forbid_unknown_fields=True):
     ] = None
 
 
-@dataclass(frozen=True, slots=True)
-class CrawlPagesEndpoints:
+class CrawlPagesEndpoints(Struct, frozen=True):
     crawls: Crawls
     results: CrawlResults
 

@@ -1,6 +1,5 @@
 """The preview of a crawl over HTTP."""
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -28,8 +27,7 @@ class CrawlPreview(Struct, rename="camel"):
     seeds: Annotated[list[SeedPreview], Meta(description="The first three.")]
 
 
-@dataclass(frozen=True, slots=True)
-class CrawlPreviewEndpoints:
+class CrawlPreviewEndpoints(Struct, frozen=True):
     previewer: CrawlPreviewer
     seeder: Seeder
 

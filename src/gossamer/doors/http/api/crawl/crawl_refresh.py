@@ -1,10 +1,9 @@
 """Crawls that are kept fresh, over HTTP: how, visits now, and the versions of a page."""
 
-from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 from starlette.responses import Response
 
 from gossamer import problems
@@ -38,8 +37,7 @@ class VersionDiffQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True)
     ] = None
 
 
-@dataclass(frozen=True, slots=True)
-class CrawlRefreshEndpoints:
+class CrawlRefreshEndpoints(Struct, frozen=True):
     crawls: Crawls
     pages: CrawlPagesEndpoints
     refresher: CrawlRefresher

@@ -1,11 +1,10 @@
 """Crawl statistics over HTTP: totals for everyone, a time series for callers with a key."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Annotated, Final
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from gossamer import problems
 from gossamer.doors.http.api.admin.jobs import tenant_seen_by
@@ -120,8 +119,7 @@ class StatsSeries(msgspec.Struct, rename="camel"):
     points: list[StatsPoint]
 
 
-@dataclass(frozen=True, slots=True)
-class StatsEndpoints:
+class StatsEndpoints(Struct, frozen=True):
     crawls: Crawls
     statistics: CrawlStats
     clock: Callable[[], float]

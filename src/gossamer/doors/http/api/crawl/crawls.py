@@ -1,9 +1,9 @@
 """Crawls over HTTP: start, list, show, pause, resume and stop."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 
@@ -36,8 +36,7 @@ from gossamer.web.crawl.spec import NewCrawl
 from gossamer.web.webhooks.webhook import LongWork
 
 
-@dataclass(frozen=True, slots=True)
-class CrawlsEndpoints:
+class CrawlsEndpoints(Struct, frozen=True):
     crawls: Crawls
     seeder: Seeder
     control: CrawlControl

@@ -1,10 +1,9 @@
 """The hosts of a crawl over HTTP: their counts and pace, and their robots.txt."""
 
-from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from gossamer import problems
 from gossamer.doors.http.api.admin.jobs import tenant_seen_by
@@ -79,8 +78,7 @@ class RobotsQuery(msgspec.Struct, forbid_unknown_fields=True):
     ] = None
 
 
-@dataclass(frozen=True, slots=True)
-class DomainsEndpoints:
+class DomainsEndpoints(Struct, frozen=True):
     crawls: Crawls
     hosts: Hosts
     control: CrawlControl

@@ -1,10 +1,9 @@
 """The frontier over HTTP, for admins: list, add, recover and clear the URLs of a crawl."""
 
-from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 
@@ -129,8 +128,7 @@ class Cleared(msgspec.Struct, rename="camel"):
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class FrontierEndpoints:
+class FrontierEndpoints(Struct, frozen=True):
     crawls: Crawls
     frontier: Frontier
     seeder: Seeder

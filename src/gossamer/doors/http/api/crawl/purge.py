@@ -1,11 +1,10 @@
 """Deleting stored pages by a filter, in all crawls, for admins."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 from starlette.responses import Response
 
 from gossamer import problems
@@ -61,8 +60,7 @@ class PurgeQuery(PageSelection, kw_only=True, forbid_unknown_fields=True, rename
     dry_run: Annotated[bool, Meta(description="Only tell what would be deleted.")] = False
 
 
-@dataclass(frozen=True, slots=True)
-class PurgeEndpoints:
+class PurgeEndpoints(Struct, frozen=True):
     pages: PageRemoval
     deleter: Deleter
 

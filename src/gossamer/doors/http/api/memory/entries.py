@@ -1,10 +1,9 @@
 """Entries of memory over HTTP: one by its address, or several in a call."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
@@ -52,8 +51,7 @@ _NAMES: Final = {"namespace": "The namespace.", "key": "The key; it may have sla
 _ETAG: Final = {"ETag": "The version in quotes, for If-Match."}
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryEntriesEndpoints:
+class MemoryEntriesEndpoints(Struct, frozen=True):
     memory: Memory
     pages: MemoryPages
     upgrade_url: str

@@ -1,11 +1,10 @@
 """Memory as a whole over HTTP: what there is, search, export, import and deletion."""
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 from starlette.responses import Response
 
 from gossamer import problems
@@ -54,8 +53,7 @@ EXPORT_SECONDS: Final = 600.0
 _decoder: Final = msgspec.json.Decoder(MemoryLine)
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryEndpoints:
+class MemoryEndpoints(Struct, frozen=True):
     memory: Memory
     search: MemorySearch
     deleter: Deleter

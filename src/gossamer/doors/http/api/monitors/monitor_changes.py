@@ -1,9 +1,9 @@
 """What monitors have found, over HTTP: changes with their differences, checks and snapshots."""
 
 import asyncio
-from dataclasses import dataclass
 from typing import Any, Final
 
+from msgspec import Struct
 from starlette.responses import Response
 
 from gossamer import problems
@@ -34,8 +34,7 @@ _PICTURE: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class MonitorChangesEndpoints:
+class MonitorChangesEndpoints(Struct, frozen=True):
     monitors: Monitors
 
     async def list_changes(self, exchange: Exchange, id: str, query: MonitorQuery) -> ChangeList:

@@ -1,9 +1,9 @@
 """Monitors over HTTP: make, list, show, change, check, snooze, try and delete."""
 
 import asyncio
-from dataclasses import dataclass
 from typing import Any, Final
 
+from msgspec import Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 
@@ -29,8 +29,7 @@ from gossamer.web.monitors.monitor_request import (
 MAX_TRIAL_BYTES: Final = 8 * MAX_GIVEN_CHARS + 100_000
 
 
-@dataclass(frozen=True, slots=True)
-class MonitorsEndpoints:
+class MonitorsEndpoints(Struct, frozen=True):
     monitors: Monitors
     trier: RuleTrier
 

@@ -2,11 +2,10 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, Final, cast
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType
 from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 
@@ -95,8 +94,7 @@ class BatchQuery(msgspec.Struct, forbid_unknown_fields=True):
     ] = 50
 
 
-@dataclass(frozen=True, slots=True)
-class BatchEndpoints:
+class BatchEndpoints(Struct, frozen=True):
     batches: Batches
     jobs: Jobs
     lines: BatchLines

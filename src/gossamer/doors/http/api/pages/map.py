@@ -1,9 +1,9 @@
 """Map: a site in, the addresses of its pages out."""
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+from msgspec import Struct
 from starlette.responses import Response
 
 from gossamer import problems
@@ -19,8 +19,7 @@ from gossamer.web.pages.map_request import MapAnswer, MapLink, MapRequest, MapRe
 from gossamer.web.pages.page_request import MAX_TIMEOUT
 
 
-@dataclass(frozen=True, slots=True)
-class MapEndpoints:
+class MapEndpoints(Struct, frozen=True):
     mapper: SiteMapper
 
     async def map_site(self, exchange: Exchange, body: MapRequest, query: CacheQuery) -> Response:

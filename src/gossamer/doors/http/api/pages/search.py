@@ -1,10 +1,9 @@
 """Search: a question in, pages out."""
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Final
 
-from msgspec import UNSET, Meta
+from msgspec import UNSET, Meta, Struct
 from starlette.responses import Response
 
 from gossamer import problems
@@ -56,8 +55,7 @@ class SearchRequest(CacheOptions, frozen=True):
     ] = None
 
 
-@dataclass(frozen=True, slots=True)
-class SearchEndpoints:
+class SearchEndpoints(Struct, frozen=True):
     finder: Finder
 
     async def search_web(self, exchange: Exchange, body: SearchRequest, query: CacheQuery) -> Response:

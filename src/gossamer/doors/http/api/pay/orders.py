@@ -1,10 +1,9 @@
 """`GET /api/orders/{id}`: what became of an order, for whoever has paid for it."""
 
-from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from gossamer import problems
 from gossamer.doors.http.api.admin.jobs import tenant_seen_by
@@ -37,8 +36,7 @@ class OrderAnswer(msgspec.Struct, rename="camel"):
     closed_at: Annotated[str | None, Meta(description="When the rest became credit.")]
 
 
-@dataclass(frozen=True, slots=True)
-class OrdersEndpoints:
+class OrdersEndpoints(Struct, frozen=True):
     database: Database
 
     async def get_order(self, exchange: Exchange, id: str) -> OrderAnswer:

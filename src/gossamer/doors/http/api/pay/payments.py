@@ -3,11 +3,10 @@
 import csv
 import io
 from collections.abc import AsyncIterator, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 from starlette.responses import Response
 
 from gossamer.doors.http.api.admin.jobs import Cursor
@@ -139,8 +138,7 @@ class PaymentQuery(msgspec.Struct, forbid_unknown_fields=True):
             self.payer = self.payer.lower()
 
 
-@dataclass(frozen=True, slots=True)
-class PaymentsEndpoints:
+class PaymentsEndpoints(Struct, frozen=True):
     database: Database
 
     async def list_payments(self, exchange: Exchange, query: PaymentQuery) -> Response:

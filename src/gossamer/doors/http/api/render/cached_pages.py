@@ -1,10 +1,9 @@
 """Endpoint that lists and searches the pages in the page cache."""
 
-from dataclasses import dataclass
 from typing import Annotated, Final
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from gossamer import problems
 from gossamer.doors.http.core import timestamps
@@ -62,8 +61,7 @@ class CachedPagesQuery(msgspec.Struct, forbid_unknown_fields=True):
     limit: Annotated[int, Meta(ge=1, le=MAX_LISTED, description="Pages in an answer.")] = 50
 
 
-@dataclass(frozen=True, slots=True)
-class CachedPagesEndpoints:
+class CachedPagesEndpoints(Struct, frozen=True):
     """Every caller sees only their own pages, admins too."""
 
     listing: PageListing

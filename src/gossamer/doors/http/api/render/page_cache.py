@@ -1,10 +1,9 @@
 """Endpoints of the page cache: whether a page is cached, clearing pages, and rendering pages ahead."""
 
-from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType
 from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 
@@ -94,8 +93,7 @@ class WarmAccepted(msgspec.Struct, rename="camel"):
     events_url: str
 
 
-@dataclass(slots=True)
-class PageCacheEndpoints:
+class PageCacheEndpoints(Struct):
     """Every caller sees only their own pages, admins too."""
 
     render_service: RenderService

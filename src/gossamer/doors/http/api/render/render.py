@@ -2,12 +2,12 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType
 from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 
@@ -84,8 +84,7 @@ class RenderStatus(msgspec.Struct, rename="camel"):
     suggestion: str | UnsetType = UNSET
 
 
-@dataclass(slots=True)
-class RenderEndpoints:
+class RenderEndpoints(Struct):
     render_service: RenderService
     jobs: Jobs
     pace: RenderPace

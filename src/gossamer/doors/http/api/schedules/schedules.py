@@ -1,8 +1,8 @@
 """Schedules over HTTP: make, list, show, change, pause, resume, run and delete."""
 
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 
@@ -32,8 +32,7 @@ from gossamer.web.url.url import MAX_URL_CHARS
 MAX_BODY = MAX_SEEDS * MAX_URL_CHARS + 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class SchedulesEndpoints:
+class SchedulesEndpoints(Struct, frozen=True):
     keeper: ScheduleKeeper
 
     async def create_schedule(self, exchange: Exchange, body: ScheduleRequest) -> Response:

@@ -1,6 +1,5 @@
 """What robots see of a site, over HTTP: compare its pages with the rendered ones, and show what was found."""
 
-from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 from msgspec import Meta, Struct
@@ -38,8 +37,7 @@ class ComparisonQuery(Struct, frozen=True, forbid_unknown_fields=True):
     ] = None
 
 
-@dataclass(frozen=True, slots=True)
-class SiteComparisonEndpoints:
+class SiteComparisonEndpoints(Struct, frozen=True):
     keeper: SiteKeeper
     comparer: SiteComparer
 

@@ -1,8 +1,8 @@
 """Incoming webhooks of sites over HTTP: make, show and remove one, and take its messages."""
 
-from dataclasses import dataclass
 from typing import Any, Final
 
+from msgspec import Struct
 from starlette.responses import Response
 
 from gossamer import problems
@@ -24,8 +24,7 @@ _IDS: Final = (b"webhook-id", b"x-wc-webhook-delivery-id", b"x-github-delivery",
 _ID: Final = "01JGGR2Z3W8Q4T6V9X0Y1B2C3D"
 
 
-@dataclass(frozen=True, slots=True)
-class SiteHookEndpoints:
+class SiteHookEndpoints(Struct, frozen=True):
     hooks: SiteHooks
     public_url: str
 

@@ -1,7 +1,8 @@
 """The rules of a site over HTTP: show, replace, and try on a saved page."""
 
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from gossamer import problems
 from gossamer.doors.http.core.exchange import Exchange
@@ -44,8 +45,7 @@ _EXAMPLE_TRIAL: Final = SiteRuleTrial(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class SiteRulesEndpoints:
+class SiteRulesEndpoints(Struct, frozen=True):
     rules: RuleKeeper
 
     async def show_rules(self, exchange: Exchange, id: str) -> SiteRules:

@@ -1,8 +1,8 @@
 """Sites over HTTP: register, prove, change, render again, and see what robots get."""
 
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 
@@ -35,8 +35,7 @@ from gossamer.web.url.url import MAX_URL_CHARS
 PROOF_DEADLINE = 60.0
 
 
-@dataclass(frozen=True, slots=True)
-class SitesEndpoints:
+class SitesEndpoints(Struct, frozen=True):
     keeper: SiteKeeper
     warmer: SiteWarmer
     reports: BotReports

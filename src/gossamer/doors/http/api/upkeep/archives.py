@@ -1,10 +1,9 @@
 """Endpoints for archives of crawled pages, for admins."""
 
-from dataclasses import dataclass
 from typing import Annotated, Final
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 from starlette.responses import Response
 
 from gossamer import problems
@@ -49,8 +48,7 @@ class ArchiveList(msgspec.Struct, rename="camel"):
     archives: list[ShownArchive]
 
 
-@dataclass(frozen=True, slots=True)
-class ArchivesEndpoints:
+class ArchivesEndpoints(Struct, frozen=True):
     restorer: ArchiveRestorer
 
     async def list_archives(self, exchange: Exchange, query: ArchivesQuery) -> ArchiveList:

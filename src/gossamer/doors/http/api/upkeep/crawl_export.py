@@ -1,10 +1,9 @@
 """A crawl as a file of a web archive, over HTTP."""
 
-from dataclasses import dataclass
 from typing import Annotated, Final
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 from starlette.responses import Response
 
 from gossamer import problems
@@ -32,8 +31,7 @@ class CrawlExportQuery(msgspec.Struct, forbid_unknown_fields=True):
     ] = "wacz"
 
 
-@dataclass(frozen=True, slots=True)
-class CrawlExportEndpoints:
+class CrawlExportEndpoints(Struct, frozen=True):
     crawls: Crawls
     exporter: CrawlExporter
 

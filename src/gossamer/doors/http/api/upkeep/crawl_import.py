@@ -1,11 +1,10 @@
 """Makes a crawl out of a web archive that is uploaded."""
 
 from contextlib import aclosing
-from dataclasses import dataclass
 from typing import Annotated, Final
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 from starlette.responses import Response
 
 from gossamer import problems
@@ -29,8 +28,7 @@ class ImportQuery(msgspec.Struct, forbid_unknown_fields=True):
     ] = False
 
 
-@dataclass(frozen=True, slots=True)
-class CrawlImportEndpoints:
+class CrawlImportEndpoints(Struct, frozen=True):
     importer: CrawlImporter
     max_bytes: int
 

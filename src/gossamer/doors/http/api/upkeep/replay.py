@@ -1,10 +1,9 @@
 """Reading stored pages again by the rules of today, for admins."""
 
-from dataclasses import dataclass
 from typing import Annotated, Final
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 from starlette.responses import Response
 
 from gossamer.doors.http.api.admin.job_shapes import EXAMPLE_DELETION, ShownJob, accept
@@ -25,8 +24,7 @@ class ReplayBody(PageSelection, kw_only=True, forbid_unknown_fields=True, rename
     ] = False
 
 
-@dataclass(frozen=True, slots=True)
-class ReplayEndpoints:
+class ReplayEndpoints(Struct, frozen=True):
     replayer: Replayer
 
     async def replay_pages(self, exchange: Exchange, body: ReplayBody) -> Response:

@@ -1,10 +1,9 @@
 """Endpoint that tells who stores how much, for admins."""
 
-from dataclasses import dataclass
 from typing import Annotated, Final
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from gossamer import problems
 from gossamer.doors.http.core.exchange import Exchange
@@ -22,8 +21,7 @@ class StorageReport(msgspec.Struct, rename="camel"):
     use: Annotated[list[StorageUse], Meta(description="`search` counts characters, all others bytes.")]
 
 
-@dataclass(frozen=True, slots=True)
-class StorageEndpoints:
+class StorageEndpoints(Struct, frozen=True):
     database: Database
 
     async def measure_storage(self, exchange: Exchange) -> StorageReport:

@@ -1,10 +1,9 @@
 """Endpoints for what webhooks were sent: the log, and sending again."""
 
-from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from gossamer import problems
 from gossamer.doors.http.api.webhooks.webhook_shapes import (
@@ -41,8 +40,7 @@ class DeliveryQuery(msgspec.Struct, forbid_unknown_fields=True):
     limit: Annotated[int, Meta(ge=1, le=MAX_LISTED, description="Deliveries in a page.")] = 50
 
 
-@dataclass(frozen=True, slots=True)
-class DeliveriesEndpoints:
+class DeliveriesEndpoints(Struct, frozen=True):
     registry: WebhookRegistry
 
     async def list_all(self, exchange: Exchange, query: DeliveryQuery) -> DeliveryList:

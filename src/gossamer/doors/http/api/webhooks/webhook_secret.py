@@ -1,6 +1,6 @@
 """The secret that signs the webhooks that a caller's crawls and batches were asked for with."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from gossamer.doors.http.api.webhooks.webhook_shapes import EXAMPLE_SECRET
 from gossamer.doors.http.core.exchange import Exchange
@@ -10,8 +10,7 @@ from gossamer.state.tenants.tenants import Role
 from gossamer.web.webhooks.endpoint import WebhookSecret
 
 
-@dataclass(frozen=True, slots=True)
-class WebhookSecretEndpoints:
+class WebhookSecretEndpoints(Struct, frozen=True):
     keys: WebhookKeys
 
     async def get_webhook_secret(self, exchange: Exchange) -> WebhookSecret:

@@ -1,10 +1,9 @@
 """Endpoints with which callers manage their webhooks."""
 
-from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 from starlette.responses import Response
 
 from gossamer import problems
@@ -55,8 +54,7 @@ EVENT_TYPES: Final = EventTypeList(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class WebhooksEndpoints:
+class WebhooksEndpoints(Struct, frozen=True):
     registry: WebhookRegistry
 
     async def list_webhooks(self, exchange: Exchange, query: WebhookQuery) -> WebhookList:

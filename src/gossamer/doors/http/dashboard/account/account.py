@@ -1,8 +1,8 @@
 """The page about oneself: who one is, the session, the password, and a link that shows usage."""
 
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
 from starlette.responses import Response
 
 from gossamer import problems
@@ -20,8 +20,7 @@ _HERE: Final = "account"
 _PATH: Final = "/app/account"
 
 
-@dataclass(frozen=True, slots=True)
-class AccountPages:
+class AccountPages(Struct, frozen=True):
     dashboard: Dashboard
     endpoints: SignInEndpoints
     people: PeopleEndpoints

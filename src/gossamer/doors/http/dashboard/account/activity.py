@@ -1,10 +1,10 @@
 """The page about activity: who did what, from where, in which request."""
 
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
 import msgspec
+from msgspec import Struct
 from starlette.responses import Response
 
 from gossamer.doors.http.api.admin.activity import ActivityEndpoints, ActivityQuery, ShownActivity
@@ -43,8 +43,7 @@ class ActivityView(msgspec.Struct):
     cursor: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ActivityPages:
+class ActivityPages(Struct, frozen=True):
     dashboard: Dashboard
     endpoints: ActivityEndpoints
     tenants: TenantList

@@ -1,11 +1,11 @@
 """The pages about API keys: admins manage all, everybody else those of their own tenant."""
 
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
 import msgspec
+from msgspec import Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 
@@ -59,8 +59,7 @@ class NewKeyView(msgspec.Struct):
     email: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class KeysPages:
+class KeysPages(Struct, frozen=True):
     dashboard: Dashboard
     endpoints: KeysEndpoints
     own: OwnKeysEndpoints

@@ -1,9 +1,9 @@
 """The page about payments: what was earned, what is owed, what is not proven. For admins."""
 
-from dataclasses import dataclass
 from typing import Final
 
 import msgspec
+from msgspec import Struct
 from starlette.responses import Response
 
 from gossamer.doors.http.api.pay.payments import PaymentQuery, PaymentsEndpoints
@@ -37,8 +37,7 @@ class PaymentsView(msgspec.Struct):
     cursor: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PaymentsPages:
+class PaymentsPages(Struct, frozen=True):
     dashboard: Dashboard
     endpoints: PaymentsEndpoints
     are_on: bool  # whether this server accepts payments

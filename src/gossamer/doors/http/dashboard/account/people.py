@@ -1,9 +1,9 @@
 """The pages about people who may sign in, for admins."""
 
-from dataclasses import dataclass
 from typing import Final
 
 import msgspec
+from msgspec import Struct
 from starlette.responses import Response
 
 from gossamer.doors.http.api.auth.people import PeopleEndpoints, UserChange, UserQuery, to_shown
@@ -28,8 +28,7 @@ class PeopleView(msgspec.Struct):
     cursor: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PeoplePages:
+class PeoplePages(Struct, frozen=True):
     dashboard: Dashboard
     endpoints: PeopleEndpoints
     tenants: TenantList

@@ -1,9 +1,9 @@
 """The page about settings: what is in force, and where it comes from. For admins."""
 
-from dataclasses import dataclass
 from typing import Final
 
 import msgspec
+from msgspec import Struct
 from starlette.responses import Response
 
 from gossamer.doors.http.api.admin.settings import SettingInForce, SettingsEndpoints
@@ -24,8 +24,7 @@ class SettingsView(msgspec.Struct):
     only: str = ""  # "set": without those that have their default
 
 
-@dataclass(frozen=True, slots=True)
-class SettingsPages:
+class SettingsPages(Struct, frozen=True):
     dashboard: Dashboard
     endpoints: SettingsEndpoints
 

@@ -1,9 +1,9 @@
 """The pages about tenants, for admins."""
 
-from dataclasses import dataclass
 from typing import Final
 
 import msgspec
+from msgspec import Struct
 from starlette.responses import Response
 
 from gossamer.doors.http.api.admin.keys import KeyQuery, KeysEndpoints
@@ -39,8 +39,7 @@ class TenantsView(msgspec.Struct):
     cursor: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class TenantsPages:
+class TenantsPages(Struct, frozen=True):
     dashboard: Dashboard
     endpoints: TenantsEndpoints
     keys: KeysEndpoints

@@ -1,10 +1,9 @@
 """The page about usage. People who came by a link see it too, and nothing else."""
 
-from dataclasses import dataclass
 from typing import Final
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 from starlette.responses import Response
 
 from gossamer.doors.http.api.admin.usage import LimitLeft, UsageAnswer, UsageEndpoints, UsageQuery
@@ -26,8 +25,7 @@ class UsageView(msgspec.Struct):
     tenant: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class UsagePages:
+class UsagePages(Struct, frozen=True):
     dashboard: Dashboard
     endpoints: UsageEndpoints
     tenants: TenantList

@@ -1,10 +1,10 @@
 """The pages about webhooks: the endpoints, what each was sent, and what was answered."""
 
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from typing import Final, TypeVar
 
 import msgspec
+from msgspec import Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 
@@ -45,8 +45,7 @@ class DeliveriesView(msgspec.Struct):
     cursor: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class WebhookPages:
+class WebhookPages(Struct, frozen=True):
     dashboard: Dashboard
     webhooks: WebhooksEndpoints
     deliveries: DeliveriesEndpoints

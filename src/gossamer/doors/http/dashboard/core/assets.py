@@ -1,11 +1,11 @@
 """Assets: the style sheet and the ES modules of the dashboard, served under a name that changes with them."""
 
 import hashlib
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
 from typing import Final
 
+from msgspec import Struct
 from starlette.responses import Response
 
 from gossamer import problems
@@ -22,8 +22,7 @@ _TYPES: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Assets:
+class Assets(Struct, frozen=True):
     base: str  # the address that the modules find each other at
     files: dict[str, HtmlPage]
 

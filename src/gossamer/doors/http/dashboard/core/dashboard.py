@@ -2,12 +2,12 @@
 
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from msgspec import Struct, field
 from starlette.responses import RedirectResponse, Response
 
 from gossamer import __version__, problems
@@ -87,8 +87,7 @@ NAVIGATION: Final[Mapping[str, tuple[Entry, ...]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Dashboard:
+class Dashboard(Struct, frozen=True):
     public_url: str
     assets: Assets
     notices: Mapping[str, str] = field(default_factory=dict)  # code → sentence, shown after a redirect

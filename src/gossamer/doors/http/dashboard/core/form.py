@@ -1,10 +1,11 @@
 """Form: what somebody typed into a page, and what was wrong with it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 
 import msgspec
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gossamer.problems import Problem, validation_error
 
@@ -13,8 +14,7 @@ _UNSEEN: Final = frozenset({"csrf", "once"})  # fields that carry tokens
 _ON: Final = "on"
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(Struct, frozen=True):
     """The fields of a form by name, as they were typed; and the problem, if it was refused."""
 
     values: Mapping[str, str] = field(default_factory=dict)

@@ -1,11 +1,10 @@
 """The pages of memory: namespaces and their entries, one entry with its versions, search, and deletion."""
 
-from dataclasses import dataclass
 from typing import Annotated, Any, Final
 from urllib.parse import urlencode
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 from starlette.responses import Response
 
 from gossamer.doors.http.api.memory.entries import MemoryEntriesEndpoints
@@ -56,8 +55,7 @@ class EntryPageQuery(msgspec.Struct):
     version: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class RememberedPages:
+class RememberedPages(Struct, frozen=True):
     dashboard: Dashboard
     memory: MemoryEndpoints
     entries: MemoryEntriesEndpoints

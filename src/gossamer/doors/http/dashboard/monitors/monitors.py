@@ -1,9 +1,9 @@
 """The pages of monitors: the list, the form that makes one, a monitor, and a change with its difference."""
 
-from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 import msgspec
+from msgspec import Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 
@@ -41,8 +41,7 @@ class ChangeShown(msgspec.Struct):
     view: Literal["inline", "side"] = "inline"
 
 
-@dataclass(frozen=True, slots=True)
-class MonitorPages:
+class MonitorPages(Struct, frozen=True):
     dashboard: Dashboard
     monitors: MonitorsEndpoints
     found: MonitorChangesEndpoints

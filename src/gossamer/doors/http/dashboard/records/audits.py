@@ -1,11 +1,11 @@
 """The pages of audits: the list, starting one, one audit with its findings, and the addresses of a site."""
 
 import asyncio
-from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 import msgspec
+from msgspec import Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 
@@ -47,8 +47,7 @@ class AgainstQuery(msgspec.Struct):
     against: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class AuditPages:
+class AuditPages(Struct, frozen=True):
     dashboard: Dashboard
     audits: AuditsEndpoints
 

@@ -3,11 +3,11 @@
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, get_args
 
 import msgspec
+from msgspec import Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 
@@ -50,8 +50,7 @@ class CursorQuery(msgspec.Struct):
     cursor: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class BatchPages:
+class BatchPages(Struct, frozen=True):
     dashboard: Dashboard
     batches: BatchEndpoints
     jobs: JobsEndpoints

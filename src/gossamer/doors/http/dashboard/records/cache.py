@@ -1,10 +1,10 @@
 """The pages of the page cache: find pages, see one, render, warm, and clear."""
 
-from dataclasses import dataclass
 from typing import Final, get_args
 from urllib.parse import urlencode
 
 import msgspec
+from msgspec import Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 
@@ -65,8 +65,7 @@ class ProposedQuery(msgspec.Struct):
     url: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class CachePages:
+class CachePages(Struct, frozen=True):
     dashboard: Dashboard
     cached: CachedPagesEndpoints
     cache: PageCacheEndpoints

@@ -2,13 +2,13 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any, Final
 from urllib.parse import urlencode
 
 import msgspec
+from msgspec import Struct
 from starlette.responses import Response
 
 from gossamer import problems
@@ -47,8 +47,7 @@ class JobListQuery(msgspec.Struct):
     cursor: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class JobPages:
+class JobPages(Struct, frozen=True):
     dashboard: Dashboard
     jobs: JobsEndpoints
     clock: Callable[[], float] = time.time

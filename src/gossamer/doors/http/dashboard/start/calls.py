@@ -4,9 +4,10 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
+
+from msgspec import Struct
 
 from gossamer.doors.http.dashboard.core.form import Form
 from gossamer.doors.http.dashboard.start.schemas import EXAMPLES
@@ -34,8 +35,7 @@ class PlaygroundTask(StrEnum):
     SEARCH = "search"
 
 
-@dataclass(frozen=True, slots=True)
-class ApiCall:
+class ApiCall(Struct, frozen=True):
     """A call of the API."""
 
     task: PlaygroundTask

@@ -1,8 +1,8 @@
 """Health: every service that Gossamer depends on, in plain words."""
 
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
 from starlette.responses import Response
 
 from gossamer.doors.http.api.admin.alerts import AlertQuery, AlertsEndpoints
@@ -18,8 +18,7 @@ from gossamer.state.tenants.tenants import Role
 PATH: Final = "/app/health"
 
 
-@dataclass(frozen=True, slots=True)
-class HealthPages:
+class HealthPages(Struct, frozen=True):
     dashboard: Dashboard
     operations: OperationsEndpoints
     workers: WorkersEndpoints

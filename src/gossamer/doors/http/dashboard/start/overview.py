@@ -1,8 +1,8 @@
 """The overview: what happens here now, and for a fresh installation what to do first."""
 
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
 from starlette.responses import Response
 
 from gossamer.doors.http.api.admin.alerts import AlertQuery, AlertsEndpoints
@@ -20,8 +20,7 @@ PATH: Final = "/app"
 CRAWLS: Final = 8  # running ones that are shown
 
 
-@dataclass(frozen=True, slots=True)
-class OverviewPages:
+class OverviewPages(Struct, frozen=True):
     dashboard: Dashboard
     overviews: OverviewEndpoints
     workers: WorkersEndpoints

@@ -3,10 +3,10 @@
 import asyncio
 from collections.abc import Mapping
 from contextlib import aclosing
-from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 import msgspec
+from msgspec import Struct
 from starlette.responses import Response
 
 from gossamer.doors.http.api.pages.caching import CacheQuery
@@ -57,8 +57,7 @@ class PlaygroundQuery(msgspec.Struct):
     query: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PlaygroundPages:
+class PlaygroundPages(Struct, frozen=True):
     dashboard: Dashboard
     fetching: FetchEndpoints
     capturing: CaptureEndpoints

@@ -2,10 +2,10 @@
 
 import base64
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 from markupsafe import escape
+from msgspec import Struct, field
 
 from gossamer.doors.http.dashboard.core import formats
 from gossamer.doors.http.dashboard.start.calls import ApiCall
@@ -42,8 +42,7 @@ _METADATA_TITLES: Final[Mapping[str, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ShownText:
+class ShownText(Struct, frozen=True):
     """A text that may be too long to show whole."""
 
     text: str
@@ -54,8 +53,7 @@ class ShownText:
         return cls(text[:MAX_SHOWN_CHARS], len(text) > MAX_SHOWN_CHARS)
 
 
-@dataclass(frozen=True, slots=True)
-class ShownFile:
+class ShownFile(Struct, frozen=True):
     """A picture or a PDF, in the page itself."""
 
     name: str
@@ -70,8 +68,7 @@ class ShownFile:
         return cls(name, media_type, len(body), address)
 
 
-@dataclass(frozen=True, slots=True)
-class PlaygroundResult:
+class PlaygroundResult(Struct, frozen=True):
     call: ApiCall
     outcome: str = ""  # of the page
     words: str = ""  # the outcome in a sentence

@@ -1,10 +1,9 @@
 """Search: find words in the pages that were read here."""
 
-from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 from starlette.responses import Response
 
 from gossamer.doors.http.api.pages.caching import CacheQuery
@@ -26,8 +25,7 @@ class SearchPageQuery(msgspec.Struct):
     site: Annotated[str, Meta(max_length=253)] = ""
 
 
-@dataclass(frozen=True, slots=True)
-class SearchPages:
+class SearchPages(Struct, frozen=True):
     dashboard: Dashboard
     searching: SearchEndpoints  # of the index alone: looking at a page asks nobody else
 

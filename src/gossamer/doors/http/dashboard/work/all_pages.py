@@ -1,9 +1,9 @@
 """The pages of all crawls, with filters."""
 
-from dataclasses import dataclass
 from typing import Final
 
 import msgspec
+from msgspec import Struct
 from starlette.responses import Response
 
 from gossamer.doors.http.api.crawl.crawl_pages import AnyPageQuery, CrawlPagesEndpoints
@@ -28,8 +28,7 @@ class AllPagesShown(msgspec.Struct):
     cursor: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class AllPagesPages:
+class AllPagesPages(Struct, frozen=True):
     dashboard: Dashboard
     pages: CrawlPagesEndpoints
 

@@ -1,11 +1,11 @@
 """One crawl: how far it is, what it has stored, what it could not fetch, and how to control it."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
 import msgspec
+from msgspec import Struct
 from starlette.responses import Response
 
 from gossamer.doors.http.api.crawl.crawl_events import CrawlEventsEndpoints
@@ -56,8 +56,7 @@ class CrawlUrlsShown(msgspec.Struct):
     cursor: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class CrawlPages:
+class CrawlPages(Struct, frozen=True):
     dashboard: Dashboard
     crawls: CrawlsEndpoints
     pages: CrawlPagesEndpoints

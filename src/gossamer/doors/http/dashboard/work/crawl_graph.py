@@ -1,11 +1,11 @@
 """The graph of a crawl as a picture, with tables beside it."""
 
 import asyncio
-from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlencode
 
 import msgspec
+from msgspec import Struct
 from starlette.responses import Response
 
 from gossamer.doors.http.api.crawl.crawl_graph import (
@@ -53,8 +53,7 @@ class GraphShown(msgspec.Struct):
     cursor: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class GraphPages:
+class GraphPages(Struct, frozen=True):
     dashboard: Dashboard
     crawls: CrawlsEndpoints
     graphs: CrawlGraphEndpoints

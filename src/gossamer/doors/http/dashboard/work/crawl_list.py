@@ -1,9 +1,9 @@
 """The list of crawls, and the form that starts one."""
 
-from dataclasses import dataclass
 from typing import Final
 
 import msgspec
+from msgspec import Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 
@@ -46,8 +46,7 @@ class NewCrawlQuery(msgspec.Struct):
     url: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class CrawlListPages:
+class CrawlListPages(Struct, frozen=True):
     dashboard: Dashboard
     crawls: CrawlsEndpoints
     previews: CrawlPreviewEndpoints

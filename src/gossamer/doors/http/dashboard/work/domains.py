@@ -1,10 +1,10 @@
 """The hosts that crawls ask: their pace, their robots.txt and their pages."""
 
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
 
 import msgspec
+from msgspec import Struct
 from starlette.responses import Response
 
 from gossamer import problems
@@ -32,8 +32,7 @@ class DomainsShown(msgspec.Struct):
     cursor: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class DomainPages:
+class DomainPages(Struct, frozen=True):
     dashboard: Dashboard
     domains: DomainsEndpoints
     pages: CrawlPagesEndpoints

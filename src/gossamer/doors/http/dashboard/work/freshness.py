@@ -1,9 +1,9 @@
 """How fresh a crawl is and how it is kept so, and the versions of a page with their differences."""
 
-from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 import msgspec
+from msgspec import Struct
 from starlette.responses import Response
 
 from gossamer import problems
@@ -35,8 +35,7 @@ class VersionsShown(msgspec.Struct):
     view: Literal["inline", "side"] = "inline"
 
 
-@dataclass(frozen=True, slots=True)
-class FreshnessPages:
+class FreshnessPages(Struct, frozen=True):
     dashboard: Dashboard
     crawls: CrawlsEndpoints
     pages: CrawlPagesEndpoints

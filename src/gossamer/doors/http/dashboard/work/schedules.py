@@ -1,10 +1,10 @@
 """The pages of schedules: the list, the form that makes one, and one schedule with its history."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
+from msgspec import Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 
@@ -64,8 +64,7 @@ class SchedulesShown(msgspec.Struct):
     cursor: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class SchedulePages:
+class SchedulePages(Struct, frozen=True):
     dashboard: Dashboard
     schedules: SchedulesEndpoints
 

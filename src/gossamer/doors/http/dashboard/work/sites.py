@@ -1,9 +1,9 @@
 """The pages of sites: the list with the form that registers one, and one site with what robots got."""
 
-from dataclasses import dataclass
 from typing import Final
 
 import msgspec
+from msgspec import Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 
@@ -63,8 +63,7 @@ class SitesShown(msgspec.Struct):
     cursor: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class SitePages:
+class SitePages(Struct, frozen=True):
     dashboard: Dashboard
     sites: SitesEndpoints
     rules: SiteRulesEndpoints

@@ -3,10 +3,10 @@
 import base64
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, Literal
 
 import msgspec
+from msgspec import Struct
 from starlette.responses import Response
 
 from gossamer.doors.http.api.crawl.crawl_page_links import LinksInQuery, PageLinksEndpoints, ShownLinksIn
@@ -63,8 +63,7 @@ class PageShown(msgspec.Struct):
     cursor: str = ""  # where that goes on
 
 
-@dataclass(frozen=True, slots=True)
-class StoredPagePages:
+class StoredPagePages(Struct, frozen=True):
     dashboard: Dashboard
     pages: CrawlPagesEndpoints
     page_links: PageLinksEndpoints
@@ -133,8 +132,7 @@ class StoredPagePages:
         ]
 
 
-@dataclass(frozen=True, slots=True)
-class Links:
+class Links(Struct, frozen=True):
     """What a page links to, each address once."""
 
     found: Sequence[Link] = ()

@@ -12,13 +12,12 @@ The text below a field is its description. So a new field of the type is in the 
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, Literal, TypeVar, cast
 
 import msgspec
 from markupsafe import Markup
-from msgspec import NODEFAULT, inspect
+from msgspec import NODEFAULT, Struct, inspect
 
 from gossamer.doors.http.dashboard.core.form import Form
 from gossamer.doors.http.docs.markup import prose
@@ -33,8 +32,7 @@ _HINT: Final = "Correct the field and send the form again."
 _MANY: Final = (inspect.ListType, inspect.VarTupleType, inspect.DictType)
 
 
-@dataclass(frozen=True, slots=True)
-class StructField:
+class StructField(Struct, frozen=True):
     """One field of a type, and the control that sets it."""
 
     name: str  # in the form

@@ -1,9 +1,9 @@
 """The door for clients of Cloudflare Browser Rendering: its own paths, whatever the account."""
 
 import base64
-from dataclasses import dataclass
 from typing import Any, Final
 
+from msgspec import Struct
 from starlette.responses import Response
 
 from gossamer.doors.http.core.dialect import Dialect
@@ -40,8 +40,7 @@ def _success(result: Any, **more: Any) -> Response:
     return answer({"success": True, "result": result, "errors": [], "messages": [], **more})
 
 
-@dataclass(frozen=True, slots=True)
-class CloudflareDoor:
+class CloudflareDoor(Struct, frozen=True):
     relay: Relay
 
     async def content(self, exchange: Exchange, account: str, body: BrowserBody) -> Response:

@@ -1,10 +1,10 @@
 """The door for clients of Browserless: /browserless, with the key as `?token=`."""
 
 import base64
-from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
+from msgspec import Struct
 from starlette.responses import Response
 
 from gossamer.client.transport import Reply
@@ -33,8 +33,7 @@ def _refuse(problem: Problem, _exchange: Exchange) -> Response:
 DIALECT: Final = Dialect("browserless", _refuse, prefixes=("/browserless/",), secret=_token)
 
 
-@dataclass(frozen=True, slots=True)
-class BrowserlessDoor:
+class BrowserlessDoor(Struct, frozen=True):
     relay: Relay
 
     async def content(self, exchange: Exchange, body: BrowserBody) -> Response:

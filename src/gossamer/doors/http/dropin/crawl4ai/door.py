@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import dataclass
 from time import perf_counter
 from typing import Annotated, Any, Final, Literal
 from urllib.parse import quote
@@ -51,8 +50,7 @@ class TokenBody(Struct, kw_only=True):
     email: Annotated[str, Meta(pattern=r"^[\x21-\x7e]{1,300}$")]
 
 
-@dataclass(frozen=True, slots=True)
-class Crawl4aiDoor:
+class Crawl4aiDoor(Struct, frozen=True):
     relay: Relay
 
     async def crawl(self, exchange: Exchange, body: Crawl4aiRequest) -> Response:

@@ -1,10 +1,10 @@
 """The endpoints that Firecrawl's clients call."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
+from msgspec import Struct, field
 from starlette.responses import Response
 
 from gossamer import problems
@@ -46,8 +46,7 @@ SOCKET_SECONDS: Final = 960.0  # for a WebSocket: longer than the stream that it
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 
 
-@dataclass(frozen=True, slots=True)
-class FirecrawlDoor:
+class FirecrawlDoor(Struct, frozen=True):
     relay: Relay
     public_url: str
     least_delay: float
@@ -197,8 +196,7 @@ class FirecrawlDoor:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class JobEndpoints:
+class JobEndpoints(Struct, frozen=True):
     """What clients do with a job that has been started."""
 
     door: FirecrawlDoor

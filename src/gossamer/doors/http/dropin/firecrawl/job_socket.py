@@ -6,10 +6,10 @@ job is over: clients would stop listening before they have all documents.
 
 import asyncio
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
+from msgspec import Struct
 from websockets.frames import CloseCode
 
 from gossamer.client.transport import Call, Reply
@@ -26,8 +26,7 @@ _NO_MESSAGE: Final = (
 _LINES: Final = {"accept": "application/x-ndjson"}
 
 
-@dataclass(frozen=True, slots=True)
-class JobSocket:
+class JobSocket(Struct, frozen=True):
     source: JobSource
     api: RelayedApi
     job: JobId

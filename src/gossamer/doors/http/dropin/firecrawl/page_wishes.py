@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
+
+from msgspec import Struct, field
 
 from gossamer.doors.http.dropin.firecrawl.job_id import FORMATS, Wish
 from gossamer.doors.http.dropin.firecrawl.requests import ScrapeOptions
@@ -18,8 +19,7 @@ _FULL_PAGE: Final = "screenshot@fullPage"  # of v1
 _BASIC_PROXIES: Final = ("basic", "auto")
 
 
-@dataclass(slots=True)
-class PageWishes:
+class PageWishes(Struct):
     """What is asked of a page."""
 
     texts: list[str] = field(default_factory=list)  # formats that a fetched page has

@@ -6,8 +6,9 @@ one. So a start gets an Idempotency-Key of ours, which is forgotten so soon that
 
 import hashlib
 import secrets
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.problems import Unavailable
@@ -16,8 +17,7 @@ from gossamer.state.kv.hot import Hot
 JOIN_SECONDS: Final = 10.0
 
 
-@dataclass(frozen=True, slots=True)
-class JobStarts:
+class JobStarts(Struct, frozen=True):
     hot: Hot
 
     async def headers(self, exchange: Exchange) -> dict[str, str]:

@@ -4,10 +4,10 @@ import hashlib
 import hmac
 from collections.abc import Mapping
 from contextlib import aclosing
-from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
+from msgspec import Struct
 
 from gossamer.doors.http.api.crawl.crawl_page_lines import to_api
 from gossamer.doors.http.api.crawl.crawl_pages import PageQuery
@@ -46,8 +46,7 @@ def _events(asked: Any) -> list[str]:
     return [*asked, WorkEvent.CANCELED.value] if WorkEvent.FAILED.value in asked else list(asked)
 
 
-@dataclass(frozen=True, slots=True)
-class FirecrawlEvents:
+class FirecrawlEvents(Struct, frozen=True):
     """Writes events with the documents that they are about."""
 
     results: CrawlResults

@@ -2,12 +2,12 @@
 
 import base64
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 from starlette.responses import Response
 
@@ -29,8 +29,7 @@ _DATA_URL: Final = "data:image/png;base64,"
 _BARE: Final = ("html", "text")  # alone, they are answered without anything around them
 
 
-@dataclass(frozen=True, slots=True)
-class JinaDoor:
+class JinaDoor(Struct, frozen=True):
     relay: Relay
 
     async def read_page(self, exchange: Exchange, url: str = "") -> Response:

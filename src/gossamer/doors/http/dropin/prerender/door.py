@@ -5,11 +5,12 @@ keeps the scripts of a page still that a browser would show as one of ours. Ther
 key here: a browser that is sent to this door gets no page.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import parse_qsl, quote
 
 import msgspec
+from msgspec import Struct
 from starlette.responses import Response
 
 from gossamer import problems
@@ -62,8 +63,7 @@ class RecacheRequest(msgspec.Struct, rename="camel"):
     urls: list[str] = []
 
 
-@dataclass(frozen=True, slots=True)
-class PrerenderDoor:
+class PrerenderDoor(Struct, frozen=True):
     relay: Relay
     seconds: float  # to wait for a page that is not cached
     mount: str = MOUNT  # empty at the root of a host

@@ -9,10 +9,10 @@ import asyncio
 import gzip
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from html import escape
 from typing import Any, Final
 
+from msgspec import Struct, field
 from starlette.responses import Response
 
 from gossamer import problems
@@ -47,8 +47,7 @@ ROBOT: Final = "x-gossamer-robot"  # names who asks, for the report of the site
 _HIDDEN_FRAGMENT: Final = re.compile(r"#!.")
 
 
-@dataclass(frozen=True, slots=True)
-class PageForRobots:
+class PageForRobots(Struct, frozen=True):
     html: str
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)

@@ -3,10 +3,10 @@
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing, suppress
-from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
+from msgspec import Struct
 
 from gossamer import problems
 from gossamer.client.transport import Call, Reply
@@ -29,8 +29,7 @@ _OF_A_PAGE: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class RelayedPage:
+class RelayedPage(Struct, frozen=True):
     """A page that was read for a door: the answer of `/fetch`, or why there is none."""
 
     url: str  # as it was asked for

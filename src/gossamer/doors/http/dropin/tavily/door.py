@@ -3,10 +3,10 @@
 import asyncio
 from collections.abc import Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Final
 
+from msgspec import Struct
 from starlette.responses import Response
 
 from gossamer.doors.http.core.exchange import Exchange, answer
@@ -37,8 +37,7 @@ _RANGES: Final = {"d": "day", "w": "week", "m": "month", "y": "year"}
 _DAYS: Final = {"day": 1, "week": 7, "month": 31}
 
 
-@dataclass(frozen=True, slots=True)
-class TavilyDoor:
+class TavilyDoor(Struct, frozen=True):
     relay: Relay
 
     async def search(self, exchange: Exchange, body: TavilySearch) -> Response:
