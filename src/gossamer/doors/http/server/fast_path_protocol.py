@@ -5,10 +5,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
-from uvicorn.server import ServerState
-
 from gossamer.doors.http.core.exchange import Handover
 from gossamer.doors.http.server.cycle import request_scope
+from gossamer.doors.http.server.dating import date_fields
 from gossamer.doors.http.server.fast_path import Fallback, FastAnswer, HitFastPath
 from gossamer.doors.http.server.framing import check_head
 from gossamer.doors.http.server.protocol import Protocol
@@ -172,12 +171,12 @@ class WriteBatcher:
 
     def add(self, connection: FastPathProtocol, answer: FastAnswer) -> None:
         if not self._ready:
-            connection.loop.call_soon(self._write, connection.server_state)
+            connection.loop.call_soon(self._write)
         self._ready.append((connection, answer))
 
-    def _write(self, server: ServerState) -> None:
+    def _write(self) -> None:
         ready, self._ready = self._ready, []
-        fields = b"".join([b"%b: %b\r\n" % field for field in server.default_headers])
+        fields = b"".join([b"%b: %b\r\n" % field for field in date_fields()])
         for connection, answer in ready:
             connection.write(answer, fields)
 

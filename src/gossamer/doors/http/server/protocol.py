@@ -11,6 +11,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from gossamer.doors.http.core.exchange import Handover
 from gossamer.doors.http.server import framing
 from gossamer.doors.http.server.cycle import Cycle, connection_scope, request_scope
+from gossamer.doors.http.server.dating import date_fields
 from gossamer.doors.http.server.flow import Flow, LingeringTransport
 from gossamer.doors.http.server.upgrading import Upgrade, is_websocket
 from gossamer.flows.upkeep.stopping import Stopping
@@ -263,7 +264,7 @@ class Protocol(HttpToolsProtocol):
             logger=self.logger,
             access_logger=self.access_logger,
             access_log=False,
-            default_headers=self.server_state.default_headers,
+            default_headers=date_fields(),
             message_event=asyncio.Event(),
             expect_100_continue=self.expect_100_continue,
             keep_alive=keep_alive and not self._stopping.has_begun,
