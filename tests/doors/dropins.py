@@ -69,5 +69,5 @@ async def _serving(fetching: Fetching) -> AsyncIterator[str]:
     try:
         yield f"http://127.0.0.1:{listening.getsockname()[1]}"
     finally:
-        serving.should_exit = True
+        serving.stop()
         await running

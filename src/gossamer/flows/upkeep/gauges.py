@@ -13,7 +13,7 @@ from gossamer.observe.metrics import Metrics
 from gossamer.problems import Unavailable
 
 LOOK_SECONDS: Final = 10.0  # for which the numbers from the database are good enough
-LAG_SECONDS: Final = 0.5  # between two measurements of the event loop
+LAG_SECONDS: Final = 1.0  # between two measurements of the event loop
 
 
 class Gauges:

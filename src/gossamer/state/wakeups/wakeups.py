@@ -1,7 +1,7 @@
 """Wake-ups: tell workers that wait for jobs that there may be some, so that they need not poll.
 
 Within a process they are signals. From other processes they come by LISTEN on PostgreSQL, on a connection
-that is opened again whenever it is lost. On SQLite, a check every 100 ms, or every 250 ms after some quiet
+that is opened again whenever it is lost. On SQLite, a check every 100 ms, or every 500 ms after some quiet
 seconds, sees whether the file was written to, by its status; it runs only while somebody waits. A wake-up is
 a hint: it may come for nothing or, when the connection is lost, not at all, so waiting workers also poll now
 and then.

@@ -10,8 +10,8 @@ from gossamer.state.db.sqlite import SqliteDatabase
 from gossamer.state.wakeups.wakeups import RETRY_SECONDS, Wakeups
 
 EVERY_SECONDS: Final = 0.1
-QUIET_EVERY_SECONDS: Final = 0.25  # when nothing was written for many checks
-QUIET_CHECKS: Final = 100
+QUIET_EVERY_SECONDS: Final = 0.5  # when nothing was written for many checks
+QUIET_CHECKS: Final = 30
 LINGER: Final = 10  # checks after the last waiter has left: most wait again soon
 
 

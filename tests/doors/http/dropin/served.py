@@ -24,5 +24,5 @@ async def at_port(service: Service) -> AsyncIterator[int]:
         try:
             yield listening.getsockname()[1]
         finally:
-            serving.should_exit = serving.force_exit = True
+            serving.stop()
             await task

@@ -13,6 +13,9 @@ its body is read as a body.
 One turn of the event loop does a bounded amount of work: 4 KiB are parsed at a time, which may be hundreds
 of one-byte chunks. A body whose framing is more than 1 MB and a sixteenth of its content is refused.
 
+A GET that comes alone and in one piece, without a body and with nothing to say about its connection, needs
+no parser (`request_shape.read_bare`); its head is checked by the same rules, and it takes the same layers.
+
 The fast path answers a request whose bytes were answered from the hot tier before. Key, limit and edition
 are one question to the hot store, and the answer leaves in one write. Anything unusual takes the ordinary
 path. Both paths use the same `Admission`, `Limits` and `PageCache`, so there is no second place for a

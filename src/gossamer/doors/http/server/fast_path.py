@@ -24,6 +24,7 @@ from gossamer.doors.http.core.exchange import Exchange, Headers, new_request_id
 from gossamer.doors.http.core.repeating import GappedBody, RepeatableAnswer, RepeatableRender
 from gossamer.doors.http.layers.clients import Network, subject
 from gossamer.doors.http.layers.limiting import limit_lines
+from gossamer.doors.http.server.cycle import CLOSING
 from gossamer.doors.http.server.request_shape import (
     OF_CONNECTION,
     PlainRequest,
@@ -32,7 +33,6 @@ from gossamer.doors.http.server.request_shape import (
     read_plain,
     shape_of,
 )
-from gossamer.doors.http.server.sending import CLOSING
 from gossamer.flows.render.serve import RenderService
 from gossamer.flows.tenants.admit import Admission, Caller, key_record
 from gossamer.observe.logs import Log

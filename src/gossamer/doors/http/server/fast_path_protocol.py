@@ -5,14 +5,17 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
-from uvicorn.server import ServerState
-
+from gossamer.doors.http.core.exchange import Handover
+from gossamer.doors.http.server.cycle import request_scope
+from gossamer.doors.http.server.dating import date_fields
 from gossamer.doors.http.server.fast_path import Fallback, FastAnswer, HitFastPath
+from gossamer.doors.http.server.framing import check_head
 from gossamer.doors.http.server.protocol import Protocol
 from gossamer.doors.http.server.request_shape import (
     MAX_REQUEST_BYTES,
     RequestShape,
     awaits_body,
+    read_bare,
     read_plain,
 )
 
@@ -44,7 +47,7 @@ class FastPathProtocol(Protocol):
         if not self._is_alone(data):
             self._take_ordinary_path(data)
         elif data.startswith(b"GET ") and not self._fast_path.has_door(data):
-            self._take_ordinary_path(data, may_repeat=True)
+            self._begin_bare_or_parse(data)
         elif (request := read_plain(data)) is None:
             self._take_ordinary_path(data)
         elif awaits_body(request):
@@ -77,6 +80,20 @@ class FastPathProtocol(Protocol):
         head = self._take_head()
         if head and not self.transport.is_closing():
             self._take_ordinary_path(head)
+
+    def _begin_bare_or_parse(self, data: bytes) -> None:
+        """Most GETs need no parser, which calls back for each part of a head. One that is refused does."""
+        request = read_bare(data)
+        if request is None or check_head("1.1", request.path, request.fields) is not None:
+            self._take_ordinary_path(data, may_repeat=True)
+            return
+        self._unwatch()
+        self.headers, self.expect_100_continue = request.fields, False
+        handover = Handover(on_answer=partial(self._fast_path.prepare, data))
+        scope = request_scope("1.1", "GET", request.path, request.query, request.fields)
+        self.begin(scope, handover, self.transport, keep_alive=True)
+        self.cycle.more_body = False
+        self.cycle.message_event.set()
 
     def _take_ordinary_path(self, data: bytes, *, may_repeat: bool = False) -> None:
         """Parse, and run the layers. A request that was plain and alone may take the fast path next time."""
@@ -154,12 +171,12 @@ class WriteBatcher:
 
     def add(self, connection: FastPathProtocol, answer: FastAnswer) -> None:
         if not self._ready:
-            connection.loop.call_soon(self._write, connection.server_state)
+            connection.loop.call_soon(self._write)
         self._ready.append((connection, answer))
 
-    def _write(self, server: ServerState) -> None:
+    def _write(self) -> None:
         ready, self._ready = self._ready, []
-        fields = b"".join([b"%b: %b\r\n" % field for field in server.default_headers])
+        fields = b"".join([b"%b: %b\r\n" % field for field in date_fields()])
         for connection, answer in ready:
             connection.write(answer, fields)
 

@@ -83,6 +83,12 @@ def too_many_fields() -> Problem:
     return Problem(problems.HEADERS_TOO_LARGE, f"The request has more than {MAX_FIELDS} header fields.")
 
 
+def late(what: str, seconds: float) -> Problem:
+    return Problem(
+        problems.REQUEST_TIMEOUT, f"The request's {what} did not arrive within {seconds:g} seconds."
+    )
+
+
 def _check_host(version: str, hosts: list[bytes]) -> Problem | None:
     if len(hosts) > 1:
         return malformed("The header Host was sent more than once.")

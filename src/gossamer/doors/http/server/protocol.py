@@ -6,13 +6,13 @@ from typing import Any, Final, cast
 
 import httptools
 from starlette.types import Scope
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from gossamer import problems
 from gossamer.doors.http.core.exchange import Handover
 from gossamer.doors.http.server import framing
-from gossamer.doors.http.server.receiving import Flow, RequestReceiver
-from gossamer.doors.http.server.sending import LingeringTransport, OneWrite
+from gossamer.doors.http.server.cycle import Cycle, connection_scope, request_scope
+from gossamer.doors.http.server.dating import date_fields
+from gossamer.doors.http.server.flow import Flow, LingeringTransport
 from gossamer.doors.http.server.upgrading import Upgrade, is_websocket
 from gossamer.flows.upkeep.stopping import Stopping
 from gossamer.problems import Problem
@@ -55,12 +55,14 @@ class Protocol(HttpToolsProtocol):
         self._timer: asyncio.TimerHandle | None = None
         self._rests_since = 0.0
         self._upgrade: Upgrade | None = None  # undecided, or accepted
+        self._scope: Scope = {}  # what all requests of the connection have in common
 
     # The connection.
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self.flow = Flow(transport, self._resume_reading)
+        self._scope = connection_scope(self.server, self.client, self.scheme)
         self._watch(HEAD_SECONDS)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -175,14 +177,14 @@ class Protocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         if self._is_priming:
             return
-        super().on_message_begin()
+        self.url, self.headers, self.expect_100_continue = b"", [], False
         self._in_head = True
         self._head_bytes = self._overhead = self._content = 0
 
     def on_url(self, url: bytes) -> None:
         if self._is_priming:
             return
-        super().on_url(url)
+        self.url += url
         if len(self.url) > framing.MAX_TARGET_BYTES:
             self._refuse(framing.target_too_long())
 
@@ -209,18 +211,21 @@ class Protocol(HttpToolsProtocol):
         if problem is not None:
             self._refuse(problem)
             return
-        self.url = cast("bytes", target)
         self.expect_100_continue = self.expect_100_continue and version == "1.1"
-        is_first = self._idle()
-        super().on_headers_complete()
+        upgrades = (
+            self._idle() and self.parser.should_upgrade() and is_websocket(version, method, self.headers)
+        )
+        parsed = httptools.parse_url(cast("bytes", target))
         self._in_body = True
-        self.cycle.keep_alive = self.cycle.keep_alive and not self._stopping.has_begun
-        if is_first and self.parser.should_upgrade() and is_websocket(version, method, self.headers):
+        if upgrades:
             self._upgrade = Upgrade(self.transport, self._continue_http)
-        self.handover = Handover(may_upgrade=self._upgrade is not None)
-        cast("Scope", self.cycle.scope)[Handover.KEY] = self.handover
-        self.cycle.send = OneWrite(self.cycle, self.handover, self._upgrade)  # type: ignore[method-assign, assignment]
-        self.cycle.receive = RequestReceiver(self.cycle, self._upgrade)  # type: ignore[method-assign]
+        self.begin(
+            request_scope(version, method, parsed.path, parsed.query or b"", self.headers),
+            Handover(may_upgrade=upgrades),
+            self.transport,
+            self._upgrade,
+            keep_alive=version != "1.0" and self.parser.should_keep_alive(),
+        )
 
     def on_body(self, body: bytes) -> None:
         self._overhead -= len(body)
@@ -237,6 +242,40 @@ class Protocol(HttpToolsProtocol):
         self._in_body = False
         self._unwatch()
         super().on_message_complete()
+
+    def begin(
+        self,
+        request: Scope,
+        handover: Handover,
+        transport: asyncio.Transport,
+        upgrade: Upgrade | None = None,
+        *,
+        keep_alive: bool,
+    ) -> None:
+        """Run the application for a request, in turn: after the requests that came before."""
+        self.handover = handover
+        before = self.cycle
+        self.cycle = Cycle(
+            handover,
+            upgrade,
+            scope={**self._scope, **request, Handover.KEY: handover, "state": {}},
+            transport=transport,
+            flow=self.flow,
+            logger=self.logger,
+            access_logger=self.access_logger,
+            access_log=False,
+            default_headers=date_fields(),
+            message_event=asyncio.Event(),
+            expect_100_continue=self.expect_100_continue,
+            keep_alive=keep_alive and not self._stopping.has_begun,
+            on_response=self.on_response_complete,
+        )
+        if before is None or before.response_complete:
+            self._start_asgi_task(self.cycle, self.app)
+            return
+        self.pipeline.appendleft((self.cycle, self.app))
+        if handover.refusal is None:  # what follows a refused head is read, and skipped
+            self.flow.pause_reading()
 
     # Upgrades.
 
@@ -291,14 +330,14 @@ class Protocol(HttpToolsProtocol):
     def _is_late(self) -> None:
         self._timer = None
         if self._in_head:
-            self._refuse(_late("headers", HEAD_SECONDS))
+            self._refuse(framing.late("headers", HEAD_SECONDS))
         elif not self._in_body:  # connected and silent
             self.transport.close()
         elif self._is_arriving():
             self._content_before = self._content
             self._watch(BODY_SECONDS)
         else:
-            self._refuse(_late("body", BODY_SECONDS))
+            self._refuse(framing.late("body", BODY_SECONDS))
 
     def _is_arriving(self) -> bool:
         """Whether the body arrives fast enough, or waits for us."""
@@ -334,47 +373,15 @@ class Protocol(HttpToolsProtocol):
             return
         self.cycle.keep_alive = False
         self.cycle.transport = self._lingering()
-        cast("RequestReceiver", self.cycle.receive).refuse(problem)
+        cast("Cycle", self.cycle).refuse(problem)
 
     def _answer(self, problem: Problem) -> None:
-        """Answer in turn, after the requests that came before."""
-        self.handover = Handover(refusal=problem)
-        scope: dict[str, Any] = {
-            "type": "http",
-            "asgi": {"version": "3.0", "spec_version": "2.3"},
-            "http_version": "1.1",
-            "server": self.server,
-            "client": self.client,
-            "scheme": self.scheme,
-            "method": "GET",
-            "root_path": self.root_path,
-            "path": "/",
-            "raw_path": b"/",
-            "query_string": b"",
-            # Half a head may lack what a proxy would have added.
-            "headers": [] if self._in_head or self.headers is None else self.headers,
-            "state": {},
-            Handover.KEY: self.handover,
-        }
-        before = self.cycle
-        self.cycle = RequestResponseCycle(
-            scope=scope,  # type: ignore[arg-type]
-            transport=self._lingering(),
-            flow=self.flow,
-            logger=self.logger,
-            access_logger=self.access_logger,
-            access_log=False,
-            default_headers=self.server_state.default_headers,
-            message_event=asyncio.Event(),
-            expect_100_continue=False,
-            keep_alive=False,
-            on_response=self.on_response_complete,
-        )
+        # Half a head may lack what a proxy would have added.
+        fields = [] if self._in_head or self.headers is None else self.headers
+        self.expect_100_continue = False
+        scope = request_scope("1.1", "GET", b"/", b"", fields)
+        self.begin(scope, Handover(refusal=problem), self._lingering(), keep_alive=False)
         self.cycle.more_body = False
-        if before is None or before.response_complete:
-            self._start_asgi_task(self.cycle, self.app)
-        else:
-            self.pipeline.appendleft((self.cycle, self.app))
 
     def _lingering(self) -> asyncio.Transport:
         return cast("asyncio.Transport", LingeringTransport(self.transport, self._linger))
@@ -387,9 +394,3 @@ class Protocol(HttpToolsProtocol):
 
     def _idle(self) -> bool:
         return self.cycle is None or self.cycle.response_complete
-
-
-def _late(what: str, seconds: float) -> Problem:
-    return Problem(
-        problems.REQUEST_TIMEOUT, f"The request's {what} did not arrive within {seconds:g} seconds."
-    )

@@ -12,7 +12,7 @@ import re
 from collections.abc import Set
 from typing import Final, NamedTuple
 
-from gossamer.doors.http.server.framing import MAX_FIELDS
+from gossamer.doors.http.server.framing import MAX_FIELDS, Fields
 
 MAX_REQUEST_BYTES: Final = 8_192
 # The fields that the connection reads, before there is an exchange.
@@ -23,6 +23,24 @@ _ON_REQUEST: Final = frozenset({b"expect", b"transfer-encoding", b"upgrade"})
 _FIELD: Final = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]++:[\t -~\x80-\xff]*+\r\n"
 _DOOR: Final = re.compile(rb"[A-Z]+ /[^/? ]*")
 _HEAD: Final = re.compile(rb"(%b)[!-~]* HTTP/1\.1\r\n(?:%b){1,%d}+\r\n" % (_DOOR.pattern, _FIELD, MAX_FIELDS))
+
+# What all parsers of URLs split alike.
+_PATH: Final = rb"/[\w.~!$&'()*+,;=:@%/-]*+"
+_BARE: Final = re.compile(
+    rb"GET (%b)(?:\?([\w.~!$&'()*+,;=:@%%/?-]*+))? HTTP/1\.1\r\n((?:%b){1,%d}+)\r\n"
+    % (_PATH, _FIELD, MAX_FIELDS)
+)
+# The fields that tell a parser where a request ends, or what becomes of its connection.
+_OF_PARSER: Final = (OF_CONNECTION | {b"proxy-connection"}) - {b"host"}
+_KEEP_ALIVE: Final = (b"connection", b"keep-alive")
+
+
+class BareRequest(NamedTuple):
+    """A whole GET without a body, about whose end and connection its fields say nothing."""
+
+    path: bytes
+    query: bytes
+    fields: Fields
 
 
 class PlainRequest(NamedTuple):
@@ -56,6 +74,21 @@ def read_plain(data: bytes) -> PlainRequest | None:
         return None
     line, fields = head[0][:-4].split(b"\r\n", 1)
     return PlainRequest(head[1], line, fields.split(b"\r\n"), data[head.end() :])
+
+
+def read_bare(data: bytes) -> BareRequest | None:
+    head = _BARE.fullmatch(data)
+    if head is None:
+        return None
+    path, query, lines = head.groups(b"")
+    fields = []
+    for line in lines[:-2].split(b"\r\n"):
+        name, _, value = line.partition(b":")
+        field = (name.lower(), value.lstrip(b" \t"))  # as the parser leaves it
+        if field[0] in _OF_PARSER and field != _KEEP_ALIVE:
+            return None
+        fields.append(field)
+    return BareRequest(path, query, fields)
 
 
 def shape_of(request: PlainRequest, names: Set[bytes]) -> RequestShape:
