@@ -3,7 +3,9 @@
 The pages of python3-doc, git-doc and postgresql-doc are indexed by Gossamer on both databases, and by what
 the databases offer themselves: FTS5 with Porter's stems and bm25(), and PostgreSQL's English configuration
 with ts_rank. With `--model local:…`, there is a row for words and meaning together. The questions are in
-`retrieval_questions`: two sets for tuning, and a blind one for judging.
+`retrieval_questions`: two sets for tuning, and a blind one for judging. What is right is counted twice: by
+the pages that were written with each question, and by judgements of all that the contenders found first
+(`retrieval_pool`).
 """
 
 import argparse
@@ -13,7 +15,7 @@ import re
 import sqlite3
 import sys
 import tempfile
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean, median
@@ -24,6 +26,7 @@ from sqlalchemy import text as sql
 from tests.servers.postgres import PostgresServer
 
 from bench.remembered_model import RememberedModel
+from bench.retrieval_pool import pool, read_judgements, write_pool
 from bench.retrieval_questions import FURTHER, JUDGING, TUNING, UNTOUCHED, Asked
 from bench.search_scale import flush
 from bench.table import save, table, this_machine
@@ -52,6 +55,24 @@ LIMIT: Final = 10
 DEFAULT_SIMILARITY: Final = 0.3
 TENANT: Final = "01HZZZZZZZZZZZZZZZZZZZZZZA"
 Ask = Callable[[str], Awaitable[list[str]]]
+Truth = Callable[[Asked], Collection[str]]  # the right pages of a question
+SETS: Final = {"judging": JUDGING, "untouched": UNTOUCHED, "tuning": TUNING, "further": FURTHER}
+JUDGED: Final = read_judgements()
+
+
+def written_pages(asked: Asked) -> Collection[str]:
+    return asked.pages
+
+
+def judged_pages(asked: Asked) -> Collection[str]:
+    return [page for page, helps in JUDGED.get(asked.question, {}).items() if helps]
+
+
+TRUTHS: Final[Mapping[str, Truth]] = {"written": written_pages, "judged": judged_pages}
+TRUTH_NAMES: Final = {
+    "written": "Right pages as written with the questions",
+    "judged": "Pages that help, by the judgements of the pool",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +80,28 @@ class Result:
     """How one contender has answered."""
 
     name: str
-    places: dict[str, int | None]  # of the first right page, by question; None: not among the first ten
+    found: dict[str, list[str]]  # the first ten pages, by question
     milliseconds: list[float]  # of CPU, in this process
     pages_per_second: float
     kilobytes: float  # of a page in the database
 
-    def share(self, asked: Sequence[Asked], most: int) -> float:
-        return mean((self.places[one.question] or 99) <= most for one in asked)
+    def place(self, asked: Asked, truth: Truth) -> int | None:
+        """Where the first right page stands; None: not among the first ten."""
+        right = truth(asked)
+        return next((at for at, page in enumerate(self.found[asked.question], 1) if page in right), None)
 
-    def reciprocal_rank(self, asked: Sequence[Asked]) -> float:
-        return mean(1 / (self.places[one.question] or 10**9) for one in asked)
+    def share(self, asked: Sequence[Asked], truth: Truth, most: int) -> float:
+        return mean((self.place(one, truth) or 99) <= most for one in asked)
+
+    @property
+    def unjudged(self) -> int:
+        """Pages among the first three that nobody has judged."""
+        return sum(
+            page not in JUDGED.get(asked, ()) for asked, pages in self.found.items() for page in pages[:3]
+        )
+
+    def reciprocal_rank(self, asked: Sequence[Asked], truth: Truth) -> float:
+        return mean(1 / (self.place(one, truth) or 10**9) for one in asked)
 
 
 def main() -> None:
@@ -77,6 +110,10 @@ def main() -> None:
     if len(documents) < 1_000:
         sys.exit("bench: please install python3-doc, git-doc and postgresql-doc first")
     results = asyncio.run(_run(documents, options.postgres, options.model))
+    if options.pool:
+        waiting = pool([one.found for one in results], JUDGED)
+        by_page = {one.url.removeprefix(SITE): one for one in documents}
+        options.pool.write_text(write_pool(waiting, by_page))
     if options.show:
         _show(results[0])
     machine = this_machine()
@@ -135,16 +172,15 @@ async def _run(documents: Sequence[IndexedDocument], with_postgres: bool, model:
 async def _measure(
     name: str, ask: Ask, pages: int, seconds: float, size: int, cpu: Callable[[], float] = process_time
 ) -> Result:
-    places: dict[str, int | None] = {}
+    found: dict[str, list[str]] = {}
     times = []
     for asked in (*TUNING, *FURTHER, *JUDGING):
         await ask(asked.question)  # once before, so that caches are warm
         started = cpu()
-        found = await ask(asked.question)
+        urls = await ask(asked.question)
         times.append((cpu() - started) * 1000)
-        right = [at for at, url in enumerate(found, 1) if url.removeprefix(SITE) in asked.pages]
-        places[asked.question] = right[0] if right else None
-    return Result(name, places, times, pages / seconds, size / pages / 1000)
+        found[asked.question] = [url.removeprefix(SITE) for url in urls]
+    return Result(name, found, times, pages / seconds, size / pages / 1000)
 
 
 async def _gossamer(name: str, url: str, documents: Sequence[IndexedDocument]) -> Result:
@@ -246,67 +282,74 @@ async def _tsvector(url: str, documents: Sequence[IndexedDocument]) -> list[Resu
 
 
 def report(machine: str, documents: Sequence[IndexedDocument], results: Sequence[Result]) -> str:
-    columns = [
-        "index",
-        "top 3, judging",
-        "top 3, untouched",
-        "top 3, tuning",
-        "top 3, further tuning",
-        "MRR, judging",
-        "first, judging",
-        "top 10, judging",
-        "CPU ms",
-        "kB a page",
-    ]
-    rows = [
-        [
-            one.name,
-            f"{one.share(JUDGING, 3):.2f}",
-            f"{one.share(UNTOUCHED, 3):.2f}",
-            f"{one.share(TUNING, 3):.2f}",
-            f"{one.share(FURTHER, 3):.2f}",
-            f"{one.reciprocal_rank(JUDGING):.2f}",
-            f"{one.share(JUDGING, 1):.2f}",
-            f"{one.share(JUDGING, 10):.2f}",
-            f"{median(one.milliseconds):.1f}",
-            f"{one.kilobytes:.1f}",
-        ]
-        for one in results
-    ]
     head = (
         f"{len(documents):,} pages, {len(JUDGING)} questions for judging and {len(TUNING) + len(FURTHER)} "
         f"for tuning, {machine}. CPU is the median of this process for one search; "
         f"PostgreSQL's own is not in it. Untouched are the {len(UNTOUCHED)} questions for judging "
-        "that share no right page with one for tuning."
+        "that share no right page with one for tuning, as written."
     )
+    parts = [head]
+    for name, truth in TRUTHS.items():
+        parts += [f"{TRUTH_NAMES[name]}:", _shares(results, truth)]
+    unjudged = sum(one.unjudged for one in results)
+    parts.append(f"Pages among the first three that nobody has judged: {unjudged}.")
+    parts.append(_costs(results))
     speed = "; ".join(
         f"{one.name} {one.pages_per_second:,.0f}" for one in results if one.pages_per_second > 1
     )
-    return f"{head}\n\n{table(columns, rows)}\n\nIndexed pages a second of CPU in this process: {speed}."
+    return "\n\n".join([*parts, f"Indexed pages a second of CPU in this process: {speed}."])
+
+
+def _shares(results: Sequence[Result], truth: Truth) -> str:
+    columns = [
+        "index",
+        *(f"top 3, {name}" for name in SETS),
+        "MRR, judging",
+        "first, judging",
+        "top 10, judging",
+    ]
+    rows = [
+        [
+            one.name,
+            *(f"{one.share(asked, truth, 3):.2f}" for asked in SETS.values()),
+            f"{one.reciprocal_rank(JUDGING, truth):.2f}",
+            f"{one.share(JUDGING, truth, 1):.2f}",
+            f"{one.share(JUDGING, truth, 10):.2f}",
+        ]
+        for one in results
+    ]
+    return table(columns, rows)
+
+
+def _costs(results: Sequence[Result]) -> str:
+    rows = [[one.name, f"{median(one.milliseconds):.1f}", f"{one.kilobytes:.1f}"] for one in results]
+    return table(["index", "CPU ms", "kB a page"], rows)
 
 
 def document(results: Sequence[Result]) -> dict[str, Any]:
     return {
         one.name: {
             "top3": {
-                "judging": one.share(JUDGING, 3),
-                "untouched": one.share(UNTOUCHED, 3),
-                "tuning": one.share(TUNING, 3),
-                "further": one.share(FURTHER, 3),
+                name: {kind: one.share(asked, truth, 3) for kind, asked in SETS.items()}
+                for name, truth in TRUTHS.items()
             },
             "cpu_ms": median(one.milliseconds),
             "kilobytes_per_page": one.kilobytes,
-            "places": {asked.question: one.places[asked.question] for asked in (*TUNING, *FURTHER)},
+            "places": {
+                name: {asked.question: one.place(asked, truth) for asked in (*TUNING, *FURTHER)}
+                for name, truth in TRUTHS.items()
+            },
         }
         for one in results
     }
 
 
 def _show(result: Result) -> None:
-    """The tuning questions that were not answered."""
+    """The tuning questions that were not answered, by the judgements of the pool."""
     for asked in (*TUNING, *FURTHER):
-        if (result.places[asked.question] or 99) > 3:
-            print(result.places[asked.question], asked.question)
+        place = result.place(asked, judged_pages)
+        if (place or 99) > 3:
+            print(place, asked.question)
 
 
 def _options() -> argparse.Namespace:
@@ -314,6 +357,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--no-postgres", dest="postgres", action="store_false", help="only SQLite")
     parser.add_argument("--model", default="", metavar="local:PLACE", help="words and meaning too")
     parser.add_argument("--show", action="store_true", help="list the tuning questions without an answer")
+    parser.add_argument("--pool", type=Path, metavar="FILE", help="write the pages that nobody has judged")
     parser.add_argument("--dry", action="store_true", help="do not save the results")
     return parser.parse_args()
 
