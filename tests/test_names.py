@@ -39,8 +39,8 @@ def test_no_folder_shows_more_than_can_be_seen_at_once() -> None:
 
 
 def test_values_are_structs() -> None:
-    """A dataclass takes fifty times as long to declare and ten times as long to make. It is for what a struct cannot
-    do: keep a field out of `repr`, of the constructor or of comparisons."""
+    """A dataclass takes fifty times as long to declare and ten times as long to make. It is for what a struct
+    cannot do: keep a field out of `repr`, of the constructor or of comparisons."""
     plain = [
         node.name
         for file in SOURCE.rglob("*.py")

@@ -1,9 +1,7 @@
 """Stored pages are read again by the rules of today, or fetched again."""
 
-from dataclasses import asdict
-
 import pytest
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 from sqlalchemy import select, update
 from tests.contract.archive.shelf import HOST, Shelf, answer, step
 from tests.contract.crawl.crawl_ground import NOW, SECOND

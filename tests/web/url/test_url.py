@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import astuple
 from typing import Any
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from msgspec.structs import astuple
 
 from gossamer.problems import INVALID_URL, Problem
 from gossamer.web.url.url import (

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+import msgspec
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
@@ -50,7 +51,7 @@ class PageLooker(Struct, frozen=True):
     obtainer: Obtainer
     browsing: Browsing | None
     parsers: ParserPool
-    clock: Callable[[], float] = field(default=time.time)
+    clock: Callable[[], float] = msgspec.field(default=time.time)
 
     async def check(self, spec: MonitorSpec) -> None:
         """Raises `Problem` for a selector that cannot be used."""

@@ -47,7 +47,9 @@ class Hits(Struct, frozen=True):
 
     hits: Sequence[SearchHit]
     complete: bool = True
-    corrected: Mapping[str, str] = field(default_factory=dict)  # words that were replaced, and by what
+    corrected: Mapping[str, str] = msgspec.field(
+        default_factory=dict
+    )  # words that were replaced, and by what
     near: NearestPages = NOTHING_NEAR  # of our index, found by meaning
 
 
@@ -123,7 +125,9 @@ class SearchResults(Struct, frozen=True):
     results: tuple[Ranked, ...]
     providers: dict[str, Account]
     at: float  # Unix seconds
-    corrected: dict[str, str] = field(default_factory=dict)  # words that our index replaced, and by what
+    corrected: dict[str, str] = msgspec.field(
+        default_factory=dict
+    )  # words that our index replaced, and by what
 
     @property
     def complete(self) -> bool:

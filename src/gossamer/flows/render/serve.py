@@ -12,7 +12,7 @@ also remembered, for `REFUSED_SECONDS` or for `max_age`, and is not tried again 
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import inf
 from typing import Final, NamedTuple
 
@@ -171,7 +171,7 @@ class RenderService:
         """The active job for the page, or a new one, which counts as a render. Raises NoBrowser if no process
         can render. `delay` is in seconds."""
         await self.capacity.demand()
-        new = replace(_new_job(caller, request, key, request_id, priority), delay=delay)
+        new = msgspec.structs.replace(_new_job(caller, request, key, request_id, priority), delay=delay)
         async with self.jobs.database.read() as connection:
             known = await renders.active(connection, key.tenant, [new.idempotency_key or ""])
         for job in known.values():

@@ -4,6 +4,7 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import Final
 
+import msgspec
 from msgspec import Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -36,7 +37,7 @@ class OpenedSession:
 class SignIn(Struct, frozen=True):
     database: Database
     limits: Limits
-    passwords: Passwords = field(default_factory=Passwords)
+    passwords: Passwords = msgspec.field(default_factory=Passwords)
 
     async def by_password(self, email: str, password: str, by: Actor) -> OpenedSession:
         """Unknown, disabled and mistaken are answered alike, after the same work."""

@@ -140,7 +140,7 @@ class NewJob(Struct, frozen=True, kw_only=True):
     kind: str
     tenant_id: str
     payload: Any = None  # whatever msgspec can write as JSON
-    job_id: str = field(default_factory=new_job_id)
+    job_id: str = msgspec.field(default_factory=new_job_id)
     priority: int = 0  # among the jobs of the tenant: smaller is sooner
     max_attempts: int = MAX_ATTEMPTS
     run_at: int | None = None  # not before this time

@@ -62,7 +62,7 @@ class Network(Struct, frozen=True):
     id: str  # CAIP-2
     name: str
     asset: str
-    domain: Mapping[str, str] = field(default_factory=dict)  # of the token, for EIP-712
+    domain: Mapping[str, str] = msgspec.field(default_factory=dict)  # of the token, for EIP-712
     in_version_1: bool = False
 
     @property

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
+import msgspec
 from msgspec import Struct
 
 from gossamer.concurrency.single_flight import SingleFlight
@@ -90,9 +91,9 @@ class _Kept(Struct, frozen=True):
 
 class CrawlGraphs(Struct, frozen=True):
     links: KeptLinks
-    _kept: OrderedDict[str, _Kept] = field(default_factory=OrderedDict)
-    _making: SingleFlight[tuple[object, ...], RankedGraph] = field(default_factory=SingleFlight)
-    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _kept: OrderedDict[str, _Kept] = msgspec.field(default_factory=OrderedDict)
+    _making: SingleFlight[tuple[object, ...], RankedGraph] = msgspec.field(default_factory=SingleFlight)
+    _turn: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
 
     async def get(self, crawl: Crawl) -> RankedGraph:
         now, stamp = asyncio.get_running_loop().time(), (crawl.id, crawl.revision, crawl.counts.pages)

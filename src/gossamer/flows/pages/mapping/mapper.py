@@ -86,7 +86,7 @@ class SiteMapper(Struct, frozen=True):
     parsers: ParserPool
     dialer: Dialer
     cache: Cache
-    clock: Callable[[], float] = field(default=time.time)
+    clock: Callable[[], float] = msgspec.field(default=time.time)
 
     def check(self, request: MapRequest) -> None:
         """Raises `Problem` for a request that cannot be served, before anything is done for it."""

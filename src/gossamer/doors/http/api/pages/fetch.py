@@ -4,7 +4,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Annotated, Final, Literal
 
-from msgspec import UNSET, Meta
+from msgspec import UNSET, Meta, structs
 from starlette.responses import Response
 
 from gossamer import problems
@@ -78,7 +78,7 @@ class FetchEndpoints:
         boundary = self._reader.boundary()
         shown = ReadReply(read, part).to_answer(request, exchange.request_id, boundary, self._reader.clock())
         if isinstance(exchange.repeatable, RepeatableAnswer):
-            exchange.repeatable = replace(
+            exchange.repeatable = structs.replace(
                 exchange.repeatable,
                 boundary=boundary,
                 new_boundary=self._reader.boundary,
