@@ -181,6 +181,8 @@ def _tags(element: Element, addresses: Addresses) -> tuple[str, str]:
         return "<code>", "</code>"
     if tag not in _HTML_TAGS:
         return "", ""
+    if not element.attributes and tag != "img":
+        return f"<{tag}>", "" if tag in _VOID_TAGS else f"</{tag}>"
     written = "".join(f' {name}="{escape(text)}"' for name, text in _attributes(element, addresses))
     if tag == "img" and " src=" not in written:
         return "", ""
