@@ -83,8 +83,10 @@ def extract(
     the page's host."""
     tree = parse(html, include=include, exclude=exclude, unveil=unveil)
     nodes = tree.source.css(f"a[href], area[href], base[href], {METADATA_SELECTOR}")
-    anchors = [node for node in nodes if node.tag in ("a", "area")]
-    said = [node for node in nodes if node.tag not in ("a", "area")]
+    anchors: list[LexborNode] = []
+    said: list[LexborNode] = []
+    for node in nodes:
+        (anchors if node.tag in ("a", "area") else said).append(node)
     addresses = Addresses(url, base_of(said))
     metadata = metadata_of(tree, said, addresses, host_of(url))
     searched = main_content and not include
@@ -180,6 +182,8 @@ def _tags(element: Element, addresses: Addresses) -> tuple[str, str]:
         return "<code>", "</code>"
     if tag not in _HTML_TAGS:
         return "", ""
+    if not element.attributes and tag != "img":
+        return f"<{tag}>", "" if tag in _VOID_TAGS else f"</{tag}>"
     written = "".join(f' {name}="{escape(text)}"' for name, text in _attributes(element, addresses))
     if tag == "img" and " src=" not in written:
         return "", ""

@@ -44,15 +44,14 @@ class Tree(Struct, frozen=True, dict=True):
 
     @cached_property
     def lines(self) -> Lines:
-        found = Lines([], [])
-        for element in self.order:
-            if element.tag == "time" or (
-                element.attributes and not _MARKED_UP.isdisjoint(element.attributes)
-            ):
-                found.marked_up.append(element)
-            if element.hints and 0 < element.text <= MAX_LINE_CHARS:
-                found.named.append(element)
-        return found
+        return Lines(
+            marked_up=[
+                one
+                for one in self.order
+                if one.tag == "time" or (one.attributes and not _MARKED_UP.isdisjoint(one.attributes))
+            ],
+            named=[one for one in self.order if one.hints and 0 < one.text <= MAX_LINE_CHARS],
+        )
 
 
 def parse(

@@ -15,11 +15,13 @@ _LAZY: Final = (
     "data-actualsrc",
     "data-hi-res-src",
 )
-_LAZY_SETS: Final = ("data-srcset", "data-lazy-srcset", "srcset")
+_LAZY_SETS: Final = ("data-srcset", "data-lazy-srcset")
+_MARKED_LAZY: Final = frozenset((*_LAZY, *_LAZY_SETS))
 _NO_PICTURE: Final = re.compile(
     r"(?:^|[/_-])(?:pixel|spacer|blank|transparent|1x1|clear|placeholder|grey|loading)[^/]*\.(?:gif|png|svg)",
     re.I,
 )
+_NUMBER: Final = re.compile(r"[0-9]+")
 _CANDIDATE: Final = re.compile(r"[\s,]*+(\S++)")
 _DESCRIBED: Final = re.compile(r"\s*+(?:([0-9.]++)[wx])?+[^,]*+")
 
@@ -44,13 +46,22 @@ def image_of(element: Element, addresses: Addresses) -> Image | None:
     return None
 
 
-def _references(element: Element) -> list[str]:
-    found = [element.get(name) for name in _LAZY]
-    best = _best(element.get("data-srcset") or element.get("data-lazy-srcset"))
-    found += [best, _best(element.get("srcset")) or element.get("src"), element.get("src")]
+def _references(element: Element) -> Iterator[str]:
+    """Yield the references to the picture, the best first. Most often the first is enough."""
+    return filter(None, map(str.strip, _stated(element)))
+
+
+def _stated(element: Element) -> Iterator[str]:
+    attributes = element.attributes
+    if not _MARKED_LAZY.isdisjoint(attributes):
+        yield from (element.get(name) for name in _LAZY)
+        yield _best(element.get("data-srcset") or element.get("data-lazy-srcset"))
+    if "srcset" in attributes:
+        yield _best(element.get("srcset"))
+    yield element.get("src")
     if element.parent is not None and element.parent.tag == "picture":
-        found += [_best(one.get("srcset") or one.get("data-srcset")) for one in element.parent.elements]
-    return [reference.strip() for reference in found if reference.strip()]
+        for one in element.parent.elements:
+            yield _best(one.get("srcset") or one.get("data-srcset"))
 
 
 def _best(candidates: str) -> str:
@@ -81,5 +92,5 @@ def _number(text: str | None) -> float:
 
 
 def _is_tiny(element: Element) -> bool:
-    sizes = [re.match(r"[0-9]+", element.get(name).strip()) for name in ("width", "height")]
+    sizes = [_NUMBER.match(said) for name in ("width", "height") if (said := element.get(name).strip())]
     return any(size is not None and int(size[0][:6]) <= 2 for size in sizes)

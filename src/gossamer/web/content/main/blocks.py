@@ -116,7 +116,8 @@ def _split(element: Element, in_link: bool) -> list[_Part]:
     after_break = False
     for at, child in enumerate(children):
         if isinstance(child, str):
-            pieces.append(child)
+            if pieces or child != " ":  # a block is stripped
+                pieces.append(child)
             after_break = after_break and child == " "
         elif child.blocks or child.tag in BLOCKS or "-" in child.tag:
             _end_block(parts, pieces, element, begin, at, linked, in_link)

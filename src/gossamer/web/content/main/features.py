@@ -28,6 +28,7 @@ FEATURES: Final = words(
     "in_article"
 )
 _MAX_LENGTH: Final = 400
+_MAX_DESCRIBED: Final = 600  # characters in which the page's description is looked for
 _MAX_ASKING: Final = 240  # characters; longer blocks are not read for what they ask
 _MIN_CHARS: Final = 25  # not in links, of a block that no candidate keeps
 _OPENING_CHARS: Final = 40  # of the page's description
@@ -104,11 +105,11 @@ class _FeatureReader:
     def _text(self, block: TextBlock) -> tuple[float, ...]:
         text, size, tag = block.text, block.size, block.tag
         spoken = text.split()
-        capitals = sum([word[0].isupper() for word in spoken])
+        capitals = sum(map(str.isupper, [word[0] for word in spoken]))
         rights = request = False
+        start = text[:_MAX_DESCRIBED].lower()
         if len(text) < _MAX_ASKING:
-            line = text.lower()
-            rights, request = speaks_of_rights(line), asks_reader(line)
+            rights, request = speaks_of_rights(start), asks_reader(start)
         return (
             size / _MAX_LENGTH if size < _MAX_LENGTH else 1.0,
             not block.linked,
@@ -120,7 +121,7 @@ class _FeatureReader:
             rights,
             request,
             self.twice[text] > 1,
-            bool(self.description) and self.description in text[:600].lower(),
+            bool(self.description) and self.description in start,
             tag in HEADINGS,
             tag == "li",
             tag in ("td", "th"),
@@ -191,17 +192,19 @@ def _contexts(page: PageBlocks, names: Mapping[Element, int]) -> dict[Element, t
     """Return what the names of every element, and of all elements around it, say about it."""
     contexts: dict[Element, tuple[float, ...]] = {}
     for element in page.holders:
-        above = contexts[element.parent] if element.parent is not None else _NOTHING
-        named = element in names or element.tag in _LISTS or element.tag == "article"
-        contexts[element] = _context(element, names.get(element, 0), above, page) if named else above
+        context = contexts[element.parent] if element.parent is not None else _NOTHING
+        if kinds := names.get(element):
+            context = _named(kinds, 1 - page.share(element), context)
+        if element.tag in _LISTS:
+            context = (*context[:_IN_LIST], 1.0, context[_IN_ARTICLE])
+        elif element.tag == "article":
+            context = (*context[:_IN_ARTICLE], 1.0)
+        contexts[element] = context
     return contexts
 
 
-def _context(element: Element, kinds: int, above: tuple[float, ...], page: PageBlocks) -> tuple[float, ...]:
-    gate = 1 - page.share(element)
+def _named(kinds: int, gate: float, above: tuple[float, ...]) -> tuple[float, ...]:
     found = [
         gate if kinds & kind and seen < gate else seen for kind, seen in zip(_KINDS, above, strict=False)
     ]
-    found.append(1.0 if element.tag in _LISTS else above[_IN_LIST])
-    found.append(1.0 if element.tag == "article" else above[_IN_ARTICLE])
-    return tuple(found)
+    return (*found, above[_IN_LIST], above[_IN_ARTICLE])

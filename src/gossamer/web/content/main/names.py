@@ -1,5 +1,6 @@
 """What an element is called, by its tag, role, class and id."""
 
+from functools import lru_cache
 from typing import Final
 
 from gossamer.web.content.main.blocks import PageBlocks
@@ -39,6 +40,7 @@ def _flags(element: Element) -> int:
     return flags
 
 
+@lru_cache(maxsize=1024)
 def _flags_of_role(tag: str, role: str) -> int:
     if not has_boilerplate_role(tag, role):
         return 0

@@ -32,7 +32,11 @@ class Element:
         self.attributes = attributes
         self.children: list[Element | str] = []
         self.parent = parent
-        self.hints = _hints(attributes) if attributes else ""  # class and id
+        # Class and id, which hint at its purpose.
+        if "id" in attributes:
+            self.hints = _join(attributes.get("class"), attributes["id"])
+        else:
+            self.hints = attributes.get("class") or ""
         self.blocks = False  # it contains a block-level element
         self.text = 0  # characters of text inside, without surrounding white space
         self.linked = 0  # of these, inside links
@@ -52,8 +56,11 @@ class Element:
         while waiting:
             element = waiting.pop()
             yield element
-            if element.children:
-                waiting += [child for child in element.children[::-1] if not isinstance(child, str)]
+            children = element.children
+            if len(children) > 1:
+                waiting += [child for child in reversed(children) if not isinstance(child, str)]
+            elif children and not isinstance(only := children[0], str):
+                waiting.append(only)
 
     def find(self, *tags: str) -> "Element | None":
         return next((one for one in self.walk() if one.tag in tags and one is not self), None)
@@ -93,9 +100,5 @@ class Element:
         return any(one.tag in tags for one in self.above())
 
 
-def _hints(attributes: dict[str, str | None]) -> str:
-    """Return class and id, which hint at the purpose of an element."""
-    if "id" not in attributes:
-        return attributes.get("class") or ""
-    classes, name = attributes.get("class"), attributes["id"]
+def _join(classes: str | None, name: str | None) -> str:
     return f"{classes} {name}" if classes and name else classes or name or ""

@@ -91,12 +91,17 @@ class TreeBuilder:
         begun = element.tag not in BLOCKS  # a block does not show the white space that it begins with
         child = node.first_child
         while child is not None:
+            if child.is_empty_text_node and not verbatim:  # as most texts, which only indent the markup
+                if begun and kept:
+                    children.append(" ")
+                child = child.next
+                continue
             tag = child.tag or ""
-            start = len(order)
             found: Element | str | None = None
             if tag == "-text":
                 found = child.text_content if kept else None
             elif tag not in ignored:
+                start = len(order)
                 found = self._element(child, tag, element, depth, verbatim, kept)
             if found is None:
                 pass
@@ -205,15 +210,18 @@ def _flat_text(node: LexborNode) -> str:
 def _is_hidden(element: Element, *, strict: bool) -> bool:
     """Whether the page hides this element. With `strict`, doubtful elements count as hidden."""
     attributes = element.attributes
-    hints = attributes.get("class") or ""
     if not _HIDING.isdisjoint(attributes):
         style = attributes.get("style") or ""
         styled_away = style != "" and _is_styled_away(element, style, strict=strict)
-        if (styled_away and "math" not in hints) or not _MARKED_HIDDEN.isdisjoint(attributes):
+        if (styled_away and "math" not in element.get("class")) or not _MARKED_HIDDEN.isdisjoint(attributes):
             return _is_really_hidden(element, styled_away=styled_away, strict=strict)
     if element.text < _MAX_READER_CHARS:
-        return element.tag == "button" or (hints != "" and _is_screen_reader_only(hints))
-    return strict and hints != "" and _is_screen_reader_only(hints)
+        if element.tag == "button":
+            return True
+    elif not strict:
+        return False
+    named = attributes.get("class")
+    return bool(named) and _is_screen_reader_only(named)
 
 
 def _is_styled_away(element: Element, style: str, *, strict: bool) -> bool:
