@@ -1,7 +1,7 @@
 """A leased host: the lease as this process sees it, and how the host is doing."""
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from gossamer.flows.crawl.politeness.pace import HostPace
 from gossamer.state.crawl.hosts import LEASE_MS, HostLease, Release
@@ -20,6 +20,7 @@ class HeldHost:
     leave: bool = False  # another worker should have it
     released: bool = False
     lost: bool = False
+    waiting: dict[int, int] = field(default_factory=dict)  # keys of URLs in results that wait; their depths
 
     @classmethod
     def new(cls, lease: HostLease, since: float, usual_delay: float) -> "HeldHost":
