@@ -145,6 +145,17 @@ def test_what_is_known_is_not_found_again_until_it_is_forgotten() -> None:
     assert urls(cleared) == ["http://127.0.0.1/a"]  # whoever was taken after that knows nothing of before
 
 
+def test_what_earlier_results_found_is_not_found_again_unless_the_way_is_shorter() -> None:
+    gather, crawl = processor(), plan()
+    first = gather.process(task(depth=2), crawl, page('<a href="/a">'), OPEN, 0.0)
+    waiting = dict.fromkeys(first.keys, 3)
+    body = '<a href="/a"><a href="/b">'
+    again = gather.process(task(depth=2), crawl, page(body), OPEN, 0.0, waiting=waiting)
+    assert urls(again) == ["http://127.0.0.1/b"]
+    shorter = gather.process(task(depth=1), crawl, page(body), OPEN, 0.0, waiting=waiting)
+    assert {new.url: new.depth for new in shorter.urls} == {"http://127.0.0.1/a": 2, "http://127.0.0.1/b": 2}
+
+
 @pytest.mark.parametrize("traps", ["auto", "off"])
 def test_another_spelling_of_a_page_that_is_written_is_not_written_again(traps: str) -> None:
     known = KnownUrls()

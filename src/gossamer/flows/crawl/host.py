@@ -307,7 +307,9 @@ class HostCrawl:
     async def _process(self, task: CrawlTask, plan: CrawlPlan, page: Page, rules: Rules) -> Visited:
         parts = self._parts
         if is_quick_here(task, page):
-            return parts.processor.process(task, plan, page, rules.robots, parts.randomness())
+            return parts.processor.process(
+                task, plan, page, rules.robots, parts.randomness(), waiting=self._held.waiting
+            )
         try:
             async with self._parsing:
                 found = await parts.parser.parse(task, page, plan.spec.max_urls_per_page)
@@ -315,7 +317,16 @@ class HostCrawl:
             raise
         except Problem as problem:
             return unreadable(task, plan, page, problem)
-        gathered = partial(parts.processor.process, task, plan, page, rules.robots, parts.randomness(), found)
+        gathered = partial(
+            parts.processor.process,
+            task,
+            plan,
+            page,
+            rules.robots,
+            parts.randomness(),
+            found,
+            waiting=self._held.waiting,
+        )
         return gathered() if isinstance(found, PageParts) else await asyncio.to_thread(gathered)
 
     def _rest(self, seconds: float) -> None:

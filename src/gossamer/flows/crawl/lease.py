@@ -2,7 +2,7 @@
 
 import asyncio
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from gossamer.flows.crawl.politeness.pace import HostPace
 from gossamer.state.crawl.hosts import LEASE_MS, HostLease, Release
@@ -20,6 +20,7 @@ class HeldHost(Struct, eq=False):
     leave: bool = False  # another worker should have it
     released: bool = False
     lost: bool = False
+    waiting: dict[int, int] = field(default_factory=dict)  # keys of URLs in results that wait; their depths
 
     @classmethod
     def new(cls, lease: HostLease, since: float, usual_delay: float) -> "HeldHost":

@@ -1,8 +1,10 @@
 """The writer: gathers the results of all hosts and writes them in batches.
 
 Bodies come first, as one blob; then rows, links and states in one transaction, which writes a host's part
-only if its lease is held. While the database is away, the batch is kept and tried again. What is gathered
-meanwhile is bounded: callers wait for room.
+only if its lease is held. The results of a lease are written in the order in which they came, and none after
+one that could not be: so a page need not name URLs again that an earlier page of its host has found. While
+the database is away, the batch is kept and tried again. What is gathered meanwhile is bounded: callers wait
+for room.
 """
 
 import asyncio
@@ -84,6 +86,7 @@ class Writer:
         self._soon = asyncio.Event()
         self._room = asyncio.Event()
         self._room.set()
+        self._writing = asyncio.Lock()
 
     def put(self, held: HeldHost, visited: Visited) -> None:
         batch = self._gathered.get(held.host)
@@ -93,6 +96,7 @@ class Writer:
             loop = asyncio.get_running_loop()
             batch = self._gathered[held.host] = HostBatch(held, loop.create_future())
         batch.visited.append(visited)
+        held.waiting.update(dict.fromkeys(visited.keys, visited.task.depth + 1))
         self._pages += 1
         self._bytes += sum(len(part.body) for part in (visited.page, visited.picture) if part is not None)
         self._some.set()
@@ -120,13 +124,13 @@ class Writer:
         while True:
             await self._some.wait()
             await self._linger()
-            await self._write(self._take())
+            await self._write()
 
     async def close(self) -> None:
         if self._gathered:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(CLOSE_SECONDS):
-                    await self._write(self._take())
+                    await self._write()
         for batch in (*self._gathered.values(), *self._under_way.values()):
             if not batch.written.done():
                 batch.written.set_result(False)
@@ -149,16 +153,17 @@ class Writer:
         self._room.set()
         return list(self._under_way.values())
 
-    async def _write(self, batches: list[HostBatch]) -> None:
-        standing: set[str] = set()
-        try:
-            standing = await self._write_all(batches)
-        except Exception as error:  # noqa: BLE001 - the next batch may succeed; these leases run out
-            self._log.error("crawl_write_failed", "a batch could not be written", cause=error)
-        finally:
-            self._under_way = {}
-            for batch in batches:
-                self._end(batch, stands=batch.held.host in standing)
+    async def _write(self) -> None:
+        async with self._writing:
+            batches, standing = self._take(), set[str]()
+            try:
+                standing = await self._write_all([batch for batch in batches if not batch.held.lost])
+            except Exception as error:  # noqa: BLE001 - the next batch may succeed; these leases run out
+                self._log.error("crawl_write_failed", "a batch could not be written", cause=error)
+            finally:
+                self._under_way = {}
+                for batch in batches:
+                    self._end(batch, stands=batch.held.host in standing)
 
     async def _write_all(self, batches: Sequence[HostBatch]) -> set[str]:
         visits = [one for batch in batches for one in batch.visited]
@@ -203,7 +208,10 @@ class Writer:
                 if visited.plan.traps is not None:
                     visited.plan.traps.forget(batch.held.host)
         else:
-            self._known.add(key for visited in batch.visited for key in visited.keys)
+            keys = {key for visited in batch.visited for key in visited.keys}
+            self._known.add(keys)
+            for key in keys:
+                batch.held.waiting.pop(key, None)
         if not batch.written.done():
             batch.written.set_result(stands)
 

@@ -144,7 +144,7 @@ class _MarkedText(NamedTuple):
         written = shown.encode("utf-8", "replace")
         solid = written.translate(None, WHITE_SPACE)
         text = shown if len(solid) >= LONG_TEXT else _joined(shown)
-        return cls(text, sha256(solid or body).hexdigest(), fingerprint_of(written))
+        return cls(text, sha256(solid or body).hexdigest(), fingerprint_of(shown, written))
 
 
 class _ViewHead(Struct):

@@ -31,9 +31,12 @@ MAX_BYTES: Final = 10 * MAX_WORDS  # the same for texts with longer words
 _BITS: Final = 128
 _MIX: Final = 0x4F1BBCDD  # below 2^31, so that no sum leaves its 64 bits
 _SPARE: Final = 3  # times the sample is taken first, because pairs repeat
-_SPACES: Final = bytes.maketrans(b"\t\n\v\f\r", b"     ")
-_FIRST_PAIR: Final = re.compile(rb" ((?:[pd]|[\xc3-\xdf][\x80\x9c\xb4\xbf])[^ ]*+) ++(?=([^ ]++))")
-_FIRST_CHARACTERS: Final = re.compile(rb"[\xe3-\xe9][\x80-\xbf][\x80-\x87](?:[\xe3-\xe9][\x80-\xbf]{2}){2}")
+_OTHER_SPACES: Final = (b"\t", b"\n", b"\v", b"\f", b"\r")
+_FIRST_PAIR: Final = re.compile(  # the first set passes over most words, which is cheaper than two choices
+    rb" (?=[pd\xc3-\xdf])((?:[pd]|[\xc3-\xdf][\x80\x9c\xb4\xbf])[^ ]*+) ++(?=([^ ]++))"
+)
+_FIRST_UNSPACED: Final = "".join(chr(code) for code in range(0x3000, 0xA000) if code & 0x3F < 8)
+_FIRST_CHARACTERS: Final = re.compile(f"[{_FIRST_UNSPACED}][\u3000-\u9fff]{{2}}")
 _NOT_UNSPACED: Final = bytes(
     {*range(256)} - {0xE0, 0xE1, *range(0xE3, 0xEA), 0xF0}
 )  # no such character begins so
@@ -47,16 +50,24 @@ _MAX_CHAIN: Final = 200  # texts with the same band that are compared
 
 def fingerprint(text: str) -> str:
     """32 hexadecimal digits; empty for a text without words."""
-    return fingerprint_of(text.encode("utf-8", "replace"))
+    return fingerprint_of(text, text.encode("utf-8", "replace"))
 
 
-def fingerprint_of(text: bytes) -> str:
-    """The same of a text in UTF-8."""
-    spaced = b" " + text[:MAX_BYTES].translate(_SPACES)
-    has_unspaced = bool(spaced.translate(None, _NOT_UNSPACED))
-    first = {_mix(*pair) for pair in _FIRST_PAIR.findall(spaced)}
+def fingerprint_of(text: str, written: bytes) -> str:
+    """The same, of a text that was written in UTF-8 already."""
+    if len(written) > MAX_BYTES:
+        written = written[:MAX_BYTES]
+        text = written.decode("utf-8", "ignore")
+    spaced = b" " + written
+    for other in _OTHER_SPACES:
+        spaced = spaced.replace(other, b" ")
+    has_unspaced = bool(written.translate(None, _NOT_UNSPACED))
+    first = {
+        crc32(word) * _MIX + crc32(following) & 0xFFFFFFFF for word, following in _FIRST_PAIR.findall(spaced)
+    }
     if has_unspaced:
-        first.update(map(crc32, _FIRST_CHARACTERS.findall(spaced)))
+        characters = " ".join(_FIRST_CHARACTERS.findall(text))
+        first.update(map(crc32, characters.encode().split()))
     sample = sorted(first)[:SAMPLE]
     if len(sample) < SAMPLE:
         words = _words(spaced, has_unspaced=has_unspaced)
@@ -132,10 +143,6 @@ class Neighbours:
 def _are_near(one: int, other: int) -> bool:
     """Whether at most a quarter of the bits set in either are not set in both."""
     return 4 * (one ^ other).bit_count() <= (one | other).bit_count()
-
-
-def _mix(word: bytes, following: bytes) -> int:
-    return crc32(word) * _MIX + crc32(following) & 0xFFFFFFFF
 
 
 def _words(spaced: bytes, *, has_unspaced: bool) -> list[bytes]:

@@ -189,7 +189,12 @@ def shared_url(url: Url, tracking: Tracking = TRACKING) -> Url:
 
 def is_tracked(url: Url, tracking: Tracking = TRACKING) -> bool:
     """Whether a URL has tracking parameters."""
-    return any(_name(piece) in tracking for piece in url.query.split("&"))
+    return bool(url.query) and _is_tracked(url.query, tracking)
+
+
+@lru_cache(maxsize=4096)  # the links of a site are tracked in the same few ways
+def _is_tracked(query: str, tracking: Tracking) -> bool:
+    return any(_name(piece) in tracking for piece in query.split("&"))
 
 
 def cache_form(url: Url, tracking: Tracking = TRACKING) -> str:
@@ -202,12 +207,17 @@ def cache_form(url: Url, tracking: Tracking = TRACKING) -> str:
 
 def crawl_form(url: Url, tracking: Tracking = TRACKING, *, keep_slash: bool = True) -> str:
     """Return the form with sorted parameters, minimal percent-encoding, and no fragment or tracking."""
-    pairs = sorted(_pairs(url.query, tracking), key=lambda pair: (_code_units(pair[0]), _code_units(pair[1])))
-    query = "&".join(f"{_sparsely_encode(name)}={_sparsely_encode(value)}" for name, value in pairs)
+    query = _crawl_query(url.query, tracking) if url.query else ""
     path = _safely_decode(url.path)
     if not keep_slash:
         path = path.rstrip("/") or "/"
     return _assemble(url.scheme, url.host, url.port, path, query)
+
+
+@lru_cache(maxsize=4096)
+def _crawl_query(query: str, tracking: Tracking) -> str:
+    pairs = sorted(_pairs(query, tracking), key=lambda pair: (_code_units(pair[0]), _code_units(pair[1])))
+    return "&".join(f"{_sparsely_encode(name)}={_sparsely_encode(value)}" for name, value in pairs)
 
 
 def audit_form(url: Url) -> str:

@@ -7,7 +7,7 @@ sitemap.
 """
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import ClassVar, Final, NamedTuple
 
 from msgspec import Struct
@@ -132,11 +132,13 @@ class PageProcessor:
         rules: Robots,
         randomness: float,
         found: ParsedPage | None = None,
+        waiting: Mapping[int, int] | None = None,
     ) -> Visited:
-        """What an answer means to its crawl; `found` is the parsed page, if it was parsed elsewhere."""
+        """What an answer means to its crawl; `found` is the parsed page, if it was parsed elsewhere. URLs in
+        `waiting` are written before this, or this is not written either: their keys and depths."""
         if is_to_be_tried_again(task, page.status):
             return again(task, plan, f"status_{page.status}", randomness)
-        visited = Visited(task, plan, answer=page if plan.spec.keeps_fresh else None)
+        visited = Visited(task, plan, answer=page if plan.spec.keeps_fresh else None, waiting=waiting or {})
         if page.status == NOT_MODIFIED and task.known is not None:
             return visited
         if is_transient_status(page.status):
@@ -237,7 +239,9 @@ class PageProcessor:
         salt = plan.salt_of(visited.task)
         mark = salt ^ discovery.mark
         keyed = {hash(text) ^ mark: text for text in found} if discovery.hops <= MAX_HOPS else {}
-        unknown, wanted = self._known.unknown(keyed.keys() - keys), dict[int, NewLink]()
+        waiting, wanted = visited.waiting, dict[int, NewLink]()
+        unknown = self._known.unknown(keyed.keys() - keys)
+        unknown = {key for key in unknown if waiting.get(key, ENDLESS) > discovery.depth}
         for key, text in keyed.items() if unknown else ():
             if key not in unknown:
                 continue

@@ -8,7 +8,7 @@ when that host may be asked. What is tried again:
     anything else           never: it is what the page is
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Final
 
@@ -65,6 +65,7 @@ class Visited(Struct):
     visit: PageVisit | None = None  # and what that means
     hints: list[PageHint] = field(default_factory=list)  # what a sitemap says of pages on its host
     keys: list[int] = field(default_factory=list)  # by which the URLs are known once they are written
+    waiting: Mapping[int, int] = field(default_factory=dict)  # keys of results that are written before this
 
     @property
     def needs_script(self) -> bool:
