@@ -71,7 +71,7 @@ class Parts:
 
     def alone(self) -> "Parts":
         """Without a model."""
-        return dataclasses.replace(self, extractor=dataclasses.replace(self.extractor, model=None))
+        return dataclasses.replace(self, extractor=replace(self.extractor, model=None))
 
 
 @pytest.fixture(scope="module")

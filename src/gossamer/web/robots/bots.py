@@ -1,9 +1,7 @@
 """Bots: those of AI companies, by what they do with a page, then search engines and link previews."""
 
 from enum import StrEnum
-from typing import Final
-
-from msgspec import Struct
+from typing import Final, NamedTuple
 
 
 class Purpose(StrEnum):
@@ -12,13 +10,13 @@ class Purpose(StrEnum):
     TRAINING = "training"  # collects training data for models
 
 
-class Bot(Struct, frozen=True):
+class Bot(NamedTuple):
     token: str  # as in its User-Agent and in robots.txt; letters, digits, - and _ only
     operator: str
     purpose: Purpose
 
 
-class Robot(Struct, frozen=True):
+class Robot(NamedTuple):
     token: str
     operator: str
 
