@@ -26,6 +26,7 @@ from bench.scale.frontier import (
 )
 from bench.scale.plan import Assumptions, Plan, make_plan
 from bench.scale.politeness import DAY, HostGroup, crawl, days_until, zipf
+from bench.scale.processes import speedup
 from bench.scale.storage import PAGE, Number, Text, Tree, missing, packed
 
 from gossamer.state.crawl.crawls import Crawls
@@ -240,6 +241,17 @@ def test_counts_in_words() -> None:
         "12 million",
         "40 billion",
     ]
+
+
+@pytest.mark.parametrize("servers", [1, 4])
+@pytest.mark.parametrize("shared", [0.0, 0.1, 0.4, 1.0])
+def test_processes_bring_as_much_as_the_database_lets_them(shared: float, servers: int) -> None:
+    speeds = [speedup(number, 1 - shared, shared, servers) for number in (1, 2, 4, 8, 64)]
+    assert speeds[0] == pytest.approx(1)
+    assert speeds == pytest.approx(sorted(speeds))
+    assert speeds[-1] <= (servers / shared if shared else 64) + 1e-9
+    if not shared:
+        assert speeds == pytest.approx([1, 2, 4, 8, 64])
 
 
 # The document.

@@ -23,6 +23,7 @@ from bench.scale.frontier import (
 )
 from bench.scale.plan import Assumptions, database_seconds, make_plan, share_on_disk, simulate
 from bench.scale.politeness import days_until
+from bench.scale.processes import PROCESSES, speedup
 from bench.table import table
 
 DOCUMENT: Final = Path(__file__).parents[2] / "docs" / "scale.md"
@@ -49,6 +50,7 @@ def make_tables(costs: Costs, assumed: Assumptions, pages: Sequence[float] = PAG
         "machines": _machines(costs, assumed, pages),
         "frontier": _frontier(costs, assumed),
         "fit": _fit(costs),
+        "processes": _processes(costs, assumed),
         "politeness": _politeness(assumed, pages),
         "engines": _engines(costs, assumed),
     }
@@ -179,6 +181,18 @@ def _politeness(assumed: Assumptions, pages: Sequence[float]) -> str:
             days = [f"{days_until(progress, share):,.2f}" for share in SHARES]
             rows.append([count(each), name, *days])
     return table(["pages", "of a host at most", *(f"{share:.0%} after" for share in SHARES)], rows)
+
+
+def _processes(costs: Costs, assumed: Assumptions) -> str:
+    rows = []
+    for each in costs.shared:
+        servers = assumed.database_cores if each.database else 1
+        shared = each.database or each.page * assumed.sqlite_share
+        predicted = [speedup(number, each.page - shared, shared, servers) for number in PROCESSES]
+        cells = [f"{each.page * 1000:.2f} ms", f"{shared * 1000:.2f} ms", f"{each.second:.2f}"]
+        rows.append([each.name, *cells, *(f"{value:.2f}" for value in predicted[1:])])
+    columns = ["database", "a page", "of it shared", "two, measured", *(str(one) for one in PROCESSES[1:])]
+    return table(columns, rows)
 
 
 def _engines(costs: Costs, assumed: Assumptions) -> str:

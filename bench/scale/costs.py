@@ -1,12 +1,13 @@
 """What was measured: the costs of one page, read from `bench/results`."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean, median
 from typing import Any, Self
 
+from bench.crawl_contenders import SECOND
 from bench.table import RESULTS
 
 
@@ -23,6 +24,18 @@ class FrontierRow:
 
 
 @dataclass(frozen=True, slots=True)
+class SharedDatabase:
+    """A database that the processes of a crawl share, as `scripts/bench crawl` measured it."""
+
+    name: str
+    page: float  # CPU seconds of a page, in one process and in the database
+    database: float  # of these, in the database's own processes; SQLite has none
+    second: (
+        float  # times that two processes are as fast as one, on two cores that the crawled servers use too
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Costs:
     """CPU in seconds on a core of the machine that measured; bytes as stored."""
 
@@ -33,6 +46,7 @@ class Costs:
     search: float  # a question, the mean of all kinds
     hit: float  # answer from the hot tier
     frontier: tuple[FrontierRow, ...]
+    shared: tuple[SharedDatabase, ...]
 
     @classmethod
     def measured(cls, results: Path = RESULTS) -> Self:
@@ -53,7 +67,21 @@ class Costs:
                 FrontierRow(**{name: row[name] for name in names})
                 for row in _rows(results, "frontier", "rates")
             ),
+            shared=tuple(_shared_databases(sites)),
         )
+
+
+def _shared_databases(sites: Sequence[Any]) -> Iterator[SharedDatabase]:
+    """Of the sites where both sizes were measured, the one with the largest pages, which comes last."""
+    for name, (first, second) in SECOND.items():
+        for site in reversed(sites):
+            rows = {row["name"]: row for row in site["rows"]}
+            if first in rows and second in rows:
+                alone = rows[first]
+                database = median(one["database"] / one["pages"] for one in alone["rounds"])
+                speed = rows[second]["rate"] / alone["rate"]
+                yield SharedDatabase(name, alone["cpu_per_1000"] / 1000, database, speed)
+                break
 
 
 def _largest_index(found: Mapping[str, Any]) -> Any:

@@ -39,6 +39,7 @@ class Assumptions:
     database_gb: float = _assume(512, "memory of the largest database machine")
     for_indexes: float = _assume(0.75, "share of its memory that holds indexes")
     partition_gb: float = _assume(16, "indexes of one partition at most")
+    sqlite_share: float = _assume(0.05, "of a crawled page's CPU, in SQLite's one writer; from a profile")
     sqlite_gb: float = _assume(75, "size up to which a SQLite file is convenient to copy and to repair")
     disk_gb: float = _assume(2_000, "disk of one machine")
     wal_bytes: float = _assume(500e6, "of WAL that a database writes, ships and replays in a second")
