@@ -1,6 +1,5 @@
 """nginx in front of a server, as operators run it: it keeps its connections, and passes requests on."""
 
-import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,19 +23,9 @@ def proxying(target: Server, home: Path, *, ready: str, cores: str | None = None
 
 
 def _configuration(home: Path, target: str, port: int) -> str:
-    temporary = "\n".join(
-        f"    {kind}_temp_path {home}/{kind};"
-        for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-    )
-    user = "user root;\n" if os.geteuid() == 0 else ""
-    return f"""{user}daemon off;
-worker_processes 1;
-pid {home}/nginx.pid;
-events {{ worker_connections 1024; }}
-http {{
+    return f"""{servers.nginx_start(home)}
     access_log off;
     keepalive_requests 1000000000;
-{temporary}
     upstream server {{
         server {target};
         keepalive 64;

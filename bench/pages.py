@@ -1,7 +1,6 @@
 """Real pages to read: documentation that is installed on this machine, served by nginx on loopback."""
 
 import gzip
-import os
 import random
 import shutil
 import urllib.request
@@ -104,23 +103,13 @@ def _put(file: Path, body: bytes) -> None:
 
 
 def _configuration(home: Path, root: Path, port: int) -> str:
-    temporary = "\n".join(
-        f"    {kind}_temp_path {home}/{kind};"
-        for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-    )
-    user = "user root;\n" if os.geteuid() == 0 else ""
-    return f"""{user}daemon off;
-worker_processes 1;
-pid {home}/nginx.pid;
-events {{ worker_connections 1024; }}
-http {{
+    return f"""{servers.nginx_start(home)}
     access_log off;
     default_type text/html;
     charset utf-8;
     gzip_static on;
     keepalive_requests 1000000000;
     keepalive_timeout 1h;  # a contender waits for its turn with its connections open
-{temporary}
     server {{
         listen 127.0.0.1:{port};
         root {root};

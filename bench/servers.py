@@ -144,7 +144,8 @@ def valkey() -> Iterator[str]:
         yield str(server.connection_url)
 
 
-def _nginx_configuration(home: Path, port: int, access_log: bool) -> str:
+def nginx_start(home: Path) -> str:
+    """How the configuration of each nginx begins, which writes below `home` alone; `http` is open."""
     scratch = "\n".join(
         f"    {kind}_temp_path {home}/{kind};"
         for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
@@ -155,10 +156,14 @@ worker_processes 1;
 pid {home}/nginx.pid;
 events {{ worker_connections 1024; }}
 http {{
+{scratch}"""
+
+
+def _nginx_configuration(home: Path, port: int, access_log: bool) -> str:
+    return f"""{nginx_start(home)}
     access_log {f"{home}/access.log" if access_log else "off"};
     default_type application/json;
     keepalive_requests 1000000000;
-{scratch}
     server {{
         listen 127.0.0.1:{port};
         root {home};

@@ -1,7 +1,6 @@
 """Sixteen pages that need their JavaScript, served by nginx on loopback."""
 
 import json
-import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -141,17 +140,8 @@ def _link_manual(root: Path) -> list[str]:
 
 
 def _configuration(home: Path, root: Path, port: int) -> str:
-    temporary = "\n".join(
-        f"    {kind}_temp_path {home}/{kind};"
-        for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-    )
     types = "\n".join(f"        {media} {endings};" for media, endings in TYPES.items())
-    user = "user root;\n" if os.geteuid() == 0 else ""
-    return f"""{user}daemon off;
-worker_processes 1;
-pid {home}/nginx.pid;
-events {{ worker_connections 1024; }}
-http {{
+    return f"""{servers.nginx_start(home)}
     access_log off;
     default_type application/json;
     types {{
@@ -163,7 +153,6 @@ http {{
     gzip_static on;
     add_header Content-Security-Policy "{NOTHING_FOREIGN}";
     keepalive_requests 1000000000;
-{temporary}
     server {{
         listen 127.0.0.1:{port};
         root {root};
