@@ -6,6 +6,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, closing, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
@@ -18,6 +19,7 @@ from gossamer.observe.traces import span
 from gossamer.problems import Damaged, Unavailable
 from gossamer.state.db.database import MAX_WAITING, SCANS, Connections, Database
 from gossamer.state.db.slots import Slots
+from gossamer.state.db.sqlite_driver import SqliteDriver
 from gossamer.state.db.sqlite_single import SqliteSingleStatement
 from gossamer.state.db.sqlite_transactions import SqliteTransactions, T, Work
 
@@ -73,6 +75,15 @@ class SqliteRow(sqlite3.Row):
 class _Connection(sqlite3.Connection):
     """Rolls back when it is closed in the middle of a transaction, as when a use is cancelled. SQLite's own
     would keep the lock until the collector has found the last statement."""
+
+    def __init__(self, *given: Any, pragmas: Sequence[str], **options: Any) -> None:
+        super().__init__(*given, **options)
+        try:
+            for pragma in pragmas:
+                self.execute(f"PRAGMA {pragma}")
+        except BaseException:
+            self.close()
+            raise
 
     def close(self) -> None:
         with suppress(sqlite3.Error):
@@ -175,43 +186,39 @@ class SqliteDatabase(Database):
                 "timeout": _POLL_SECONDS,
                 "isolation_level": None,
                 "check_same_thread": False,  # it is interrupted by another
-                "factory": _Connection,
+                "factory": partial(_Connection, pragmas=_WRITING),
             },
             poolclass=QueuePool,
             pool_size=1,
             max_overflow=0,
         )
-        event.listen(engine, "connect", _pragmas(_WRITING))
         event.listen(engine, "begin", lambda begun: self._begin_immediate(begun.exec_driver_sql))
         return engine
 
     def _engine(self, connections: int, busy: float, *pragmas: str, **options: Any) -> AsyncEngine:
-        engine = create_async_engine(
+        return create_async_engine(
             URL.create("sqlite+aiosqlite", database=str(self._path)),
-            connect_args={"timeout": busy, "isolation_level": None, "factory": _Connection},
+            module=SqliteDriver(),
+            connect_args={
+                "timeout": busy,
+                "isolation_level": None,
+                "factory": partial(_Connection, pragmas=pragmas),
+            },
             pool_size=connections,
             max_overflow=0,
             pool_timeout=None,  # waiting ends with the deadline of the use
             **options,
         )
-        event.listen(engine.sync_engine, "connect", _pragmas(pragmas))
-        return engine
 
     def _open_single(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(
+        connection = _Connection(
             self._path,
             timeout=_POLL_SECONDS,
             isolation_level=None,
             check_same_thread=False,  # it is interrupted by another
-            factory=_Connection,
+            pragmas=_WRITING,
         )
         connection.row_factory = SqliteRow
-        try:
-            for pragma in _WRITING:
-                connection.execute(f"PRAGMA {pragma}")
-        except BaseException:
-            connection.close()
-            raise
         return connection
 
     def _begin_immediate(self, execute: Callable[[str], object]) -> None:
@@ -269,18 +276,6 @@ class SqliteDatabase(Database):
         if code is None or code not in _AWAY or (code == sqlite3.SQLITE_READONLY and not writing):
             return None
         return Unavailable("database", _AWAY[code])
-
-
-def _pragmas(pragmas: Sequence[str]) -> Callable[[Any, Any], None]:
-    """Sets up each new connection."""
-
-    def set_up(connection: Any, _record: Any) -> None:
-        cursor = connection.cursor()
-        for pragma in pragmas:
-            cursor.execute(f"PRAGMA {pragma}")
-        cursor.close()
-
-    return set_up
 
 
 async def _interrupt(driver: Any) -> None:
