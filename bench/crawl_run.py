@@ -20,6 +20,7 @@ from bench.servers import ROOT, Cores
 
 LONGEST: Final = 1_800.0  # seconds of one crawl
 LOOK_SECONDS: Final = 0.05
+MEMORY_LOOKS: Final = 10  # it costs milliseconds, so only at each tenth look
 PROCESSES: Final = "GOSSAMER_BENCH_PROCESSES"
 DATABASE: Final = "GOSSAMER_BENCH_DATABASE"
 LITTLE: Final = 0.05  # CPU seconds; a process that had used less at the first request has not started up
@@ -33,7 +34,7 @@ class Round:
     requests: int
     seconds: float  # from the first request to the end
     cpu: float  # of the contender
-    peak: int  # bytes, of all its processes
+    peak: int  # bytes, of all its processes together; what they share is counted once
     cores: int = 1  # that it had
     startup: tuple[float, ...] = ()  # CPU of each of its processes up to the first request
     database: float = 0.0  # CPU of a database server
@@ -70,7 +71,8 @@ class Watch:
     def look(self) -> None:
         self.used.append(usage.cpu_by_process(self.pid))
         self.times.append(time.time())
-        self.peak = max(self.peak, usage.peak_bytes(self.pid))
+        if len(self.times) % MEMORY_LOOKS == 1:
+            self.peak = max(self.peak, usage.held_bytes(self.pid))
 
     def at(self, moment: float) -> dict[int, float]:
         """What each had used at that time; in between two looks, in proportion."""
