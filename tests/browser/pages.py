@@ -27,6 +27,12 @@ COMPLETE = {
         f" await new Promise((go) => setTimeout(go, 80)); }} out.textContent = {SAID} }})()"
     ),
     "timers": script(f"setTimeout(() => setTimeout(() => out.textContent = {SAID}, 400), 400)"),
+    "never-idle": script(
+        "const busy = new MessageChannel(), go = () => busy.port2.postMessage(0);"
+        "const work = () => { for (const end = performance.now() + 5; performance.now() < end;); };"
+        "busy.port1.onmessage = () => { work(); go() };"
+        f"go(); requestIdleCallback(() => {{ busy.port1.close(); out.textContent = {SAID} }})"
+    ),
     "worker": script(
         "const worker = "
         + _WORKER.format("setTimeout(() => postMessage(1), 300)")

@@ -67,6 +67,12 @@ async def test_a_shell_that_fills_itself_after_a_while_is_waited_for(
     assert rendered.awaited is None
 
 
+async def test_an_idle_callback_that_was_cancelled_is_not_waited_for(pool: Pool, site: Site) -> None:
+    page = script("cancelIdleCallback(requestIdleCallback(() => {}))", "<div id=root></div>")
+    rendered = await pool.visit(site.url(say(page)), timeout=6)
+    assert rendered.awaited is None
+
+
 @pytest.mark.parametrize(
     ("name", "awaited"),
     [

@@ -42,6 +42,7 @@ BOUNDS: Final = {
     "restless": 3000,
     "soon": 1000,
     "tick": 20,
+    "latest": 200,  # that an idle callback runs, idle or not
     "replaced": 10,  # times
     "deepest": 3,  # timers set by timers
     "words": 40,  # letters; an element with this many is already filled

@@ -1,7 +1,7 @@
 // Runs in the page's own world before any of its scripts, and reports facts that are known only there: pending
 // work, the value of `prerenderReady`, and errors. It answers an event whose name the page does not know. A page
 // that manipulates the answer harms only its own rendering.
-(name, answer, { soon, long, deepest, words, most, longest }) => {
+(name, answer, { soon, long, latest, deepest, words, most, longest }) => {
   if (window.top !== window) return;
   const { stringify } = JSON;
   const Reply = CustomEvent;
@@ -9,7 +9,7 @@
   const pending = new Set(); // timers that may add content
   const coming = new Set(); // those of them to wait for, and workers that have sent nothing yet
   const due = new Map(); // timers of any length, with the time when they run; an empty page waits for these too
-  const pulses = new Set(); // intervals, and timers that set each other endlessly
+  const pulses = new Set(); // intervals, and timers and idle callbacks that set each other endlessly
   const observed = new Map(); // the observed elements of each IntersectionObserver
   const errors = [];
   let depth = 0; // of timers set by timers; beyond a few they count as a pulse
@@ -64,12 +64,14 @@
       return timer;
     },
   });
+  const nameIdle = (handle) => `idle ${handle}`; // timers have the same numbers
+  // While frames run on command, or a page is busy, the browser may find no idle time for seconds.
   wrap(window, "requestIdleCallback", {
-    apply(original, self, [callback, ...rest]) {
+    apply(original, self, [callback, asked, ...rest]) {
+      const options = { ...asked, timeout: Math.min(asked?.timeout || latest, latest) };
       const own = depth;
-      const idle = {};
       const called = function (...given) {
-        coming.delete(idle);
+        forget(idle);
         depth = own + 1;
         try {
           return Reflect.apply(callback, this, given);
@@ -77,8 +79,16 @@
           depth = 0;
         }
       };
-      if (own < deepest) coming.add(idle);
-      return Reflect.apply(original, self, [called, ...rest]);
+      const handle = Reflect.apply(original, self, [called, options, ...rest]);
+      const idle = nameIdle(handle);
+      (own < deepest ? coming : pulses).add(idle);
+      return handle;
+    },
+  });
+  wrap(window, "cancelIdleCallback", {
+    apply(original, self, given) {
+      forget(nameIdle(given[0]));
+      return Reflect.apply(original, self, given);
     },
   });
   const clearing = {

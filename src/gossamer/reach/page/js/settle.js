@@ -56,6 +56,7 @@ async (name, answer, { selector, calm, plain, immediate, ...bounds }) => {
   const began = now();
   let worked = began; // when the page last blocked its thread
   let looked = -Infinity;
+  let moved = -Infinity; // when an animation was last seen: its end is an event, which comes with the next frame
   for (;;) {
     if (selector !== null) {
       if (document.querySelector(selector)) return "selector";
@@ -70,7 +71,9 @@ async (name, answer, { selector, calm, plain, immediate, ...bounds }) => {
           looked = now();
         }
         const still = now() - Math.max(watch.changed, began);
-        const enough = calm && state.pending === false && !moving() ? bounds.short : bounds.long;
+        if (moving()) moved = now();
+        const resting = calm && state.pending === false && now() - moved >= bounds.short;
+        const enough = resting ? bounds.short : bounds.long;
         const awaited = state.coming && now() - began < bounds.patience;
         if (still >= enough && !awaited) return "quiet";
         if (now() - worked >= bounds.restless) return "restless";
