@@ -21,8 +21,8 @@ from sqlalchemy.dialects.sqlite.aiosqlite import (
 from sqlalchemy.util.concurrency import await_
 
 
-class _Answer(Struct):
-    """Of a statement; its cursor is closed."""
+class _StatementAnswer(Struct):
+    """Of a statement. It stands in for the cursor, which is closed."""
 
     description: Any = None
     rowcount: int = -1
@@ -31,24 +31,24 @@ class _Answer(Struct):
     rows: Sequence[Any] = ()
 
 
-class _Connection(aiosqlite.Connection):
-    async def ask(self, statement: str, parameters: Any, *, many: bool = False) -> _Answer:
+class _OneTripConnection(aiosqlite.Connection):
+    async def ask(self, statement: str, parameters: Any, *, many: bool = False) -> _StatementAnswer:
         run = self._conn.executemany if many else self._conn.execute
-        answer: _Answer = await self._execute(_ask, run, statement, parameters)  # type: ignore[no-untyped-call]
+        answer: _StatementAnswer = await self._execute(_ask, run, statement, parameters)  # type: ignore[no-untyped-call]
         return answer
 
 
-def _ask(run: Any, statement: str, parameters: Any) -> _Answer:
+def _ask(run: Any, statement: str, parameters: Any) -> _StatementAnswer:
     with closing(run(statement, parameters)) as cursor:
         rows = cursor.fetchall() if cursor.description else ()
-        return _Answer(cursor.description, cursor.rowcount, cursor.lastrowid, rows=rows)
+        return _StatementAnswer(cursor.description, cursor.rowcount, cursor.lastrowid, rows=rows)
 
 
 class _AdaptedCursor(AsyncAdapt_aiosqlite_cursor):
     __slots__ = ()
 
     def _make_new_cursor(self, connection: Any) -> Any:
-        return _Answer()
+        return _StatementAnswer()
 
     def _aenter_cursor(self, cursor: Any) -> Any:
         return cursor
@@ -60,7 +60,7 @@ class _AdaptedCursor(AsyncAdapt_aiosqlite_cursor):
         await self._ask(operation, seq_of_parameters, many=True)
 
     async def _ask(self, statement: str, parameters: Any, *, many: bool = False) -> None:
-        connection = cast(_Connection, self._connection)
+        connection = cast(_OneTripConnection, self._connection)
         async with self._adapt_connection._execute_mutex:
             answer = await connection.ask(statement, parameters, many=many)
         self._cursor, self._rows = cast(Any, answer), deque(answer.rows)
@@ -83,8 +83,6 @@ class SqliteDriver(AsyncAdapt_aiosqlite_dbapi):
         super().__init__(cast(Any, aiosqlite), cast(Any, sqlite3))
 
     def connect(self, *given: Any, **options: Any) -> _AdaptedConnection:
-        connection = _Connection(partial(sqlite3.connect, *given, **options), iter_chunk_size=0)
-        connection._thread.daemon = (
-            True  # as in SQLAlchemy's: a process that is told to end does not wait for it
-        )
+        connection = _OneTripConnection(partial(sqlite3.connect, *given, **options), iter_chunk_size=0)
+        connection._thread.daemon = True  # as SQLAlchemy has it: a process ends without it
         return _AdaptedConnection(self, await_(connection))  # type: ignore[arg-type]
