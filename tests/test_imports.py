@@ -25,7 +25,7 @@ CASES: Final = {
     ),
     "a server": (
         "gossamer.app, gossamer.doors.cli.serve",
-        ("mcp", "openpyxl", "mammoth", "anthropic", "numpy"),
+        ("mcp", "openpyxl", "mammoth", "anthropic", "numpy", "pypdfium2", "snowballstemmer"),
     ),
 }
 

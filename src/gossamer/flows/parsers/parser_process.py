@@ -30,7 +30,7 @@ from gossamer.web.content.recurring import BlockSketch, sketch
 from gossamer.web.crawl.crawl_view import outlined_text_of
 from gossamer.web.crawl.parts import PageParts, take_apart
 from gossamer.web.documents.kind import is_html
-from gossamer.web.documents.pdf.scans import Recognise
+from gossamer.web.documents.pdf.pdf_document import Recognise
 from gossamer.web.extract.extraction import Extraction, extract_data
 from gossamer.web.extract.schema.schema import Json
 from gossamer.web.html.links import Link

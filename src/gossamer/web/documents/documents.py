@@ -19,8 +19,7 @@ from gossamer.web.documents import data, feeds
 from gossamer.web.documents.feeds import Feed, FeedEntry
 from gossamer.web.documents.kind import ContentKind, kind_of
 from gossamer.web.documents.office.office import convert_office
-from gossamer.web.documents.pdf.pdf import Pdf, read_pdf
-from gossamer.web.documents.pdf.scans import Recognise
+from gossamer.web.documents.pdf.pdf_document import Pdf, Recognise
 from gossamer.web.html.links import Addresses, Link
 from gossamer.web.markdown.fences import fence
 from gossamer.web.pages.page import Page
@@ -285,6 +284,8 @@ _NOT_A_TITLE: Final = re.compile(
 
 
 def _read_pdf(page: Page, recognise: Recognise | None) -> Document:
+    from gossamer.web.documents.pdf.pdf import read_pdf  # only a reader that meets a PDF loads its engine
+
     pdf = read_pdf(page.body, recognise=recognise)
     document = Document(
         kind=ContentKind.PDF,

@@ -11,7 +11,7 @@ from gossamer.web.content.plain import plain_text
 from gossamer.web.documents import data
 from gossamer.web.documents.documents import path_of
 from gossamer.web.documents.kind import ContentKind, kind_of
-from gossamer.web.documents.pdf.scans import Recognise
+from gossamer.web.documents.pdf.pdf_document import Recognise
 from gossamer.web.extract.record import Leaf, Record
 from gossamer.web.extract.schema.coercion import ValueReader
 from gossamer.web.extract.sources import json_ld, microdata, rdfa

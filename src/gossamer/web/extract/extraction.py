@@ -6,7 +6,7 @@ from msgspec import Struct
 from selectolax.lexbor import LexborNode
 
 from gossamer.web.documents.kind import ContentKind
-from gossamer.web.documents.pdf.scans import Recognise
+from gossamer.web.documents.pdf.pdf_document import Recognise
 from gossamer.web.extract.evidence import PageEvidence, gather_evidence
 from gossamer.web.extract.found_value import (
     FoundValue,

@@ -11,7 +11,7 @@ from gossamer.web.content.content_warning import ContentWarning
 from gossamer.web.content.section_picker import brief_of
 from gossamer.web.documents import documents
 from gossamer.web.documents.kind import ContentKind, kind_of
-from gossamer.web.documents.pdf.scans import Recognise
+from gossamer.web.documents.pdf.pdf_document import Recognise
 from gossamer.web.html.links import Link
 from gossamer.web.html.metadata import Metadata
 from gossamer.web.html.resources import Resource

@@ -9,8 +9,6 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-import snowballstemmer
-
 from gossamer.web.html.vocabulary import read_sections
 
 STOP_WORDS: Final[Mapping[str, frozenset[str]]] = {
@@ -46,6 +44,8 @@ class StemCache(dict[str, str]):
 
     def __init__(self, language: str) -> None:
         super().__init__()
+        import snowballstemmer  # it is large, and only what indexes or searches needs it
+
         self._stem: Any = snowballstemmer.stemmer(_STEMMERS[language]).stemWord
         self._spell = _SPELLINGS.get(language, str)
 

@@ -27,7 +27,8 @@ from gossamer.web.documents.pdf.blocks import plain_markdown, study, write_markd
 from gossamer.web.documents.pdf.bombs import is_bomb
 from gossamer.web.documents.pdf.fragments import PdfPageLayout, clean, read_layout
 from gossamer.web.documents.pdf.layout import remove_running
-from gossamer.web.documents.pdf.scans import Recognise, is_scanned, picture_of
+from gossamer.web.documents.pdf.pdf_document import Pdf, Recognise
+from gossamer.web.documents.pdf.scans import is_scanned, picture_of
 
 MAX_PAGES: Final = 1000
 MAX_TEXT_CHARS: Final = 2_000_000
@@ -36,19 +37,6 @@ MAX_LAYOUT_SECONDS: Final = 2.0  # of CPU time, for all pages
 MAX_FRAGMENTS: Final = 150_000
 MAX_SCANNED_PAGES: Final = 50
 _PASSWORD: Final = 4  # FPDF_ERR_PASSWORD
-
-
-class Pdf(Struct, frozen=True):
-    title: str
-    author: str
-    subject: str
-    created: str  # ISO 8601
-    page_count: int
-    pages: tuple[str, ...]  # the text of each page that was read
-    markdown: tuple[str, ...]  # the same by its layout
-    complete: bool
-    scanned: int = 0  # pages that are pictures, and were not recognised
-    recognised: int = 0  # pages that are pictures, and were
 
 
 def read_pdf(

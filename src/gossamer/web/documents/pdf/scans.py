@@ -1,7 +1,7 @@
 """Scans: pages that are pictures, as pictures for an engine that recognises text."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
@@ -14,9 +14,6 @@ MAX_PIXELS: Final = 6_000_000  # of the picture of a page; a larger page is draw
 MAX_IMAGE_PIXELS: Final = 64_000_000  # of all images on a page, which are unpacked to draw it
 MAX_OBJECTS: Final = 10_000  # of a page; others are not looked at
 MAX_NESTED: Final = 3  # forms around an image
-
-# Takes a picture of a page, as PGM. Returns the text on it; None if it could not be recognised.
-Recognise = Callable[[bytes], str | None]
 
 
 def is_scanned(page: pypdfium2.PdfPage) -> bool:

@@ -7,12 +7,14 @@ backtracking, so lookaround and back references are refused. References are neve
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-import jsonschema_rs
 from msgspec import Struct
 
 from gossamer.problems import UNPROCESSABLE_ENTITY, Problem
+
+if TYPE_CHECKING:
+    import jsonschema_rs
 
 MAX_SCHEMA_CHARS: Final = 64_000
 MAX_SCHEMA_DEPTH: Final = 40  # levels of JSON
@@ -62,7 +64,7 @@ class Schema(Struct, frozen=True, dict=True):
     document: Json
 
     @cached_property
-    def _validator(self) -> jsonschema_rs.Validator:
+    def _validator(self) -> "jsonschema_rs.Validator":
         return _validator(self.document)
 
     def failures(self, data: Any) -> "Iterator[SchemaFailure]":
@@ -83,6 +85,8 @@ class SchemaFailure(Struct, frozen=True):
 
 def read(given: Json) -> Schema:
     """Check a schema and expand its references; the `Problem` it raises names the faulty place."""
+    import jsonschema_rs  # it is large, and only requests with a schema need it
+
     _refuse_excess(given)
     draft = given.get("$schema", "")
     if not isinstance(draft, str) or draft.rstrip("#") not in _DRAFTS:
@@ -114,7 +118,9 @@ def pointer(path: "tuple[str | int, ...] | list[str | int]") -> str:
     return "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in path)
 
 
-def _validator(document: Json) -> jsonschema_rs.Validator:
+def _validator(document: Json) -> "jsonschema_rs.Validator":
+    import jsonschema_rs  # as in `read`
+
     try:
         return jsonschema_rs.validator_for(
             document,
@@ -130,7 +136,7 @@ def _validator(document: Json) -> jsonschema_rs.Validator:
         raise refusal(str(error).partition("\n")[0][:300], ()) from None
 
 
-def _describe(error: jsonschema_rs.ValidationError) -> str:
+def _describe(error: "jsonschema_rs.ValidationError") -> str:
     if "pattern" in error.instance_path or "patternProperties" in error.instance_path:
         return (
             "the pattern is no regular expression, or one with lookaround, back references or too many states"
