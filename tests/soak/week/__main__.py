@@ -45,6 +45,7 @@ from tests.soak.week.week_outcome import WeekOutcome
 SETTLE_SECONDS: Final = 60.0
 LOOK_SECONDS: Final = 0.15
 DAY_HOURS: Final = 24
+PAST_MIDNIGHT: Final = 0.25  # hours; a day ends when nothing is planned, or seconds would decide what is in it
 MAX_REFUSALS: Final = 10
 ON_TIME_SECONDS: Final = 1.0  # after a planned time, the clock stands there
 RETRY_SECONDS: Final = 300.0  # after the end; the monitors look again later
@@ -187,7 +188,7 @@ class Week:
     async def _live(self) -> None:
         clock, began = self._on.clock, BEGAN.timestamp()
         for day in range(1, self._days + 1):
-            end = began + day * DAY_HOURS * HOUR
+            end = began + (day * DAY_HOURS + PAST_MIDNIGHT) * HOUR
             while (moment := await self._stores.find_next(clock.now())) is not None and moment <= end:
                 self._steps += 1
                 await self._go_to(moment)
@@ -228,7 +229,7 @@ class Week:
     # Judging.
 
     async def _judge(self) -> int:
-        hours = self._days * DAY_HOURS
+        hours = self._days * DAY_HOURS + PAST_MIDNIGHT
         for receiver in self._receivers[:2]:
             for monitor in MONITORS:
                 self.complaints += judge_told(monitor, self._monitors[monitor.name], receiver, hours)
