@@ -27,7 +27,6 @@ async def crawl(seeds: Seeds, store: Store) -> None:
             min_concurrency=AT_ONCE, desired_concurrency=AT_ONCE, max_concurrency=AT_ONCE
         ),
         respect_robots_txt_file=True,
-        max_request_retries=0,
         configure_logging=False,
         status_message_logging_interval=timedelta(hours=1),
     )
