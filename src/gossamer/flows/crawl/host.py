@@ -14,8 +14,9 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, field
 
+from gossamer.concurrency.loop_turns import LoopTurns
 from gossamer.flows.crawl.content import PagePicture
 from gossamer.flows.crawl.frontier_batcher import FrontierBatcher
 from gossamer.flows.crawl.lease import HeldHost
@@ -46,6 +47,7 @@ AGAIN_SECONDS: Final = 0.25  # until the database is tried again
 DEFECT_SECONDS: Final = 15.0  # until a host is tried again after a defect of ours
 REST_SECONDS: Final = 3600.0  # for a host whose robots.txt cannot be had
 MAX_URLS: Final = 2_000  # that are written with their page or sitemap; more than that are written before it
+PAGES_A_TURN: Final = 4  # that are processed before anything else is heard
 
 Waiting = deque[tuple[CrawlTask, CrawlPlan]]
 
@@ -64,6 +66,7 @@ class CrawlParts(Struct, frozen=True):
     writer: Writer
     log: Log
     randomness: Callable[[], float] = random.random
+    turns: LoopTurns = field(default_factory=lambda: LoopTurns(PAGES_A_TURN))
 
 
 class HostCrawl:
@@ -307,6 +310,7 @@ class HostCrawl:
     async def _process(self, task: CrawlTask, plan: CrawlPlan, page: Page, rules: Rules) -> Visited:
         parts = self._parts
         if is_quick_here(task, page):
+            await parts.turns.take()
             return parts.processor.process(
                 task, plan, page, rules.robots, parts.randomness(), waiting=self._held.waiting
             )
