@@ -45,7 +45,7 @@ from tests.soak.week.week_outcome import WeekOutcome
 SETTLE_SECONDS: Final = 60.0
 LOOK_SECONDS: Final = 0.15
 DAY_HOURS: Final = 24
-PAST_MIDNIGHT: Final = 0.25  # hours; a day ends when nothing is planned, or seconds would decide what is in it
+PAST_MIDNIGHT: Final = 0.25  # hours, where nothing is planned; else seconds would decide what is in a day
 MAX_REFUSALS: Final = 10
 ON_TIME_SECONDS: Final = 1.0  # after a planned time, the clock stands there
 RETRY_SECONDS: Final = 300.0  # after the end; the monitors look again later
