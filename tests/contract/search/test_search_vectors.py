@@ -22,6 +22,7 @@ from gossamer.state.db.database import Database, open_database
 from gossamer.state.operations import duties
 from gossamer.state.search.search_document import IndexedDocument, SearchQuery
 from gossamer.state.search.search_index import Matches, SearchIndex
+from gossamer.state.search.search_rows import MAX_EMBEDDED
 from gossamer.state.search.search_vectors import SearchVectors
 from gossamer.state.tenants.tenants import PUBLIC
 from gossamer.web.search.question import Question
@@ -161,7 +162,7 @@ async def test_another_model_embeds_all_pages_again(
     renamed = Bench(database, api, model="another")
     assert await renamed.indexer.embed_waiting() == 3
     assert await renamed.find("doctors") == ["health"]
-    assert await bench.vectors.count("another/32/2") == (3, 3)
+    assert await bench.vectors.count("another/32/3") == (3, 3)
     await wider.model.close()
     await renamed.model.close()
 
@@ -179,7 +180,7 @@ async def test_one_process_at_a_time_embeds(bench: Bench, api: EmbeddingsApi, da
 async def test_long_pages_have_a_bounded_number_of_vectors(bench: Bench, api: EmbeddingsApi) -> None:
     await bench.note([page("long", "word " * 18_000 + "physicians")])
     await bench.indexer.embed_waiting()
-    assert len(api.texts) == 1 + 8  # with the probe
+    assert len(api.texts) == 1 + MAX_EMBEDDED  # with the probe
     assert all(len(request["input"]) <= 32 for request in api.requests)
     assert await bench.find("word") == ["long"]
 

@@ -33,7 +33,7 @@ from gossamer.web.search.passages import Passage, passages_of
 from gossamer.web.search.terms import Standing, standings
 
 MAX_DELETED_PAGES: Final = 500  # in one statement
-MAX_EMBEDDED: Final = 8  # passages of a page that have vectors
+MAX_EMBEDDED: Final = 24  # passages of a page that have vectors
 
 IsTooLong = Callable[[DBAPIError], bool]
 

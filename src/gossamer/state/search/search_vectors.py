@@ -20,7 +20,7 @@ from gossamer.state.search.search_rows import FoundRow
 from gossamer.web.search.vectors import NearestPages, NearestPassage, Vector
 
 MAX_NEAR: Final = 100  # pages that a question is compared with by their words too
-_PASSAGES: Final = 2  # grows whenever passages are cut or chosen in another way
+_PASSAGES: Final = 3  # grows whenever passages are cut or chosen in another way
 SERVICE: Final = "search by meaning"
 NO_PGVECTOR: Final = (
     "PostgreSQL needs the extension pgvector 0.7 or newer; install it, and run CREATE EXTENSION vector"

@@ -14,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.search.search_document import SearchQuery
 from gossamer.state.search.search_index_sqlite import to_filter
+from gossamer.state.search.search_rows import MAX_EMBEDDED
 from gossamer.web.search.vectors import NearestPassage, Vector
 
 MAX_COMPARED_BYTES: Final = 256_000_000  # of vectors, newest pages first; a second or two
@@ -59,7 +60,7 @@ async def nearest(
             "other": query.tenants[-1],
             "since": query.since,
             "space": space,
-            "most": max(1, CHUNK_BYTES // (16 * len(vector))),
+            "most": max(1, CHUNK_BYTES // (MAX_EMBEDDED * len(vector))),
         }
         rows = (await connection.execute(_NEWEST, parameters)).all()
         if not rows:
