@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.observe.logs import MAX_LINE_BYTES, MAX_TEXT_CHARS, Log, install
+from gossamer.observe.log_lines import MAX_LINE_BYTES, MAX_TEXT_CHARS
+from gossamer.observe.logs import Log, install
 from gossamer.observe.redaction import REDACTED
 
 NOON = 1_764_417_600.0  # 2025-11-29T12:00:00Z

@@ -7,29 +7,30 @@ libraries look like ours.
 
 import logging
 import os
-import re
 import stat
 import sys
 import time
-import traceback
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
-from functools import lru_cache
 from select import PIPE_BUF
 from typing import Any, Final, TextIO
 
-import msgspec
-
-from gossamer.observe.redaction import redact, redact_values
+from gossamer.observe.log_lines import (
+    GAP,
+    MAX_LINE_BYTES,
+    REQUEST_LINE,
+    Fields,
+    encode,
+    json_text,
+    request_fields,
+    safe_fields,
+    safe_text,
+    to_json,
+    to_readable,
+    traceback_text,
+)
 
 LEVELS: Final = {"debug": 10, "info": 20, "warning": 30, "error": 40}
-MAX_TEXT_CHARS: Final = 8 * 1024
-MAX_LINE_BYTES: Final = 64 * 1024
-MAX_DEPTH: Final = 8
-MAX_ITEMS: Final = 100
-
-Fields = dict[str, Any]
-
 _request_id: ContextVar[str] = ContextVar("request_id", default="")
 
 
@@ -104,25 +105,25 @@ class Log:
             return
         at, duration = self._timestamp(), round(duration, 3)
         if not self._readable and not fields:
-            form = _REQUEST_LINE % (
+            form = REQUEST_LINE % (
                 at.encode(),
                 b"error" if status >= 500 else b"info",
                 request_id.encode(),
-                _json_text(endpoint),
-                _json_text(method),
+                json_text(endpoint),
+                json_text(method),
                 status,
                 duration,
-                _encode(cache_hit),
-                _json_text(payment_network),
-                _json_text(payment_amount),
-                _json_text(error),
-                _json_text(client),
-                _json_text(caller),
+                encode(cache_hit),
+                json_text(payment_network),
+                json_text(payment_amount),
+                json_text(error),
+                json_text(client),
+                json_text(caller),
             )
             if len(form) <= MAX_LINE_BYTES:
                 self._hold(form)
                 return
-        line = _request(
+        line = request_fields(
             at,
             request_id,
             duration,
@@ -140,8 +141,8 @@ class Log:
 
     def requests(self, *, status: int, **common: Any) -> Callable[[str, float, str], None]:
         """A function that logs requests which differ only in their id, duration and client."""
-        gaps = (_GAP, _GAP, _GAP)
-        form = b"" if self._readable else _json(_request(*gaps, status=status, client=_GAP, **common))
+        gaps = (GAP, GAP, GAP)
+        form = b"" if self._readable else to_json(request_fields(*gaps, status=status, client=GAP, **common))
         parts = form.split(b"\0")
         if len(parts) != 5 or not self._logs_status(status):
             return lambda request_id, duration, client: self.request(
@@ -151,7 +152,7 @@ class Log:
 
         def write_line(request_id: str, duration: float, client: str) -> None:
             at = self._timestamp().encode()
-            self._hold(form % (at, request_id.encode(), round(duration, 3), _json_text(client)))
+            self._hold(form % (at, request_id.encode(), round(duration, 3), json_text(client)))
 
         return write_line
 
@@ -178,11 +179,11 @@ class Log:
         line = {
             "timestamp": self._timestamp(),
             "level": level,
-            "event": _text(event),
-            "message": _text(message),
+            "event": safe_text(event),
+            "message": safe_text(message),
         }
         if cause is not None:
-            line["exception"] = _traceback(cause)
+            line["exception"] = traceback_text(cause)
         self._emit(line, fields)
 
     def _timestamp(self) -> str:
@@ -199,8 +200,8 @@ class Log:
     def _emit(self, line: Fields, fields: Mapping[str, Any]) -> None:
         try:
             if fields:
-                line = {**line, **_bound(redact_values(_plain(fields))), **line}
-            encoded = _readable(line) if self._readable else _json(line)
+                line = {**line, **safe_fields(fields), **line}
+            encoded = to_readable(line) if self._readable else to_json(line)
         except (ValueError, RecursionError):  # a value cannot be encoded
             self.dropped += 1
         else:
@@ -293,159 +294,3 @@ def _unblock(descriptor: int) -> int:
         return os.open(f"/proc/self/fd/{descriptor}", os.O_WRONLY | os.O_NONBLOCK)
     except OSError:
         return descriptor
-
-
-# Make values safe to log.
-
-
-def _request(
-    timestamp: object,
-    request_id: object,
-    duration: object,
-    *,
-    endpoint: str,
-    method: str,
-    status: int,
-    cache_hit: bool | None = None,
-    payment_network: str | None = None,
-    payment_amount: str | None = None,
-    error: str | None = None,
-    client: str | msgspec.Raw | None = None,
-    caller: str | None = None,
-) -> Fields:
-    return {
-        "timestamp": timestamp,
-        "level": "error" if status >= 500 else "info",
-        "event": "request",
-        "requestId": request_id,
-        "endpoint": _familiar(endpoint),
-        "method": _familiar(method),
-        "status": status,
-        "duration": duration,
-        "cacheHit": cache_hit,
-        "paymentNetwork": payment_network and _familiar(payment_network),
-        "paymentAmount": payment_amount and _familiar(payment_amount),
-        "error": error and _familiar(error),
-        "client": _familiar(client) if client and isinstance(client, str) else client,
-        "caller": caller and _familiar(caller),
-    }
-
-
-def _text(text: str) -> str:
-    """Redacted, bounded, and valid Unicode."""
-    return _cut(redact(_valid(_head(text))))
-
-
-_familiar = lru_cache(maxsize=4096)(_text)  # for values that most requests share
-
-
-def _head(text: str, longest: int = 4 * MAX_TEXT_CHARS) -> str:
-    """More than is logged, so that redaction sees whole secrets; cut at the end of a word."""
-    if len(text) <= longest:
-        return text
-    head = text[:longest]
-    return head.rpartition(" ")[0] or head
-
-
-def _valid(text: str) -> str:
-    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= MAX_TEXT_CHARS else text[: MAX_TEXT_CHARS - 1] + "…"
-
-
-def _traceback(cause: BaseException) -> str:
-    formatted = "".join(traceback.format_exception(cause, limit=-30))
-    text = redact(_valid(_head(formatted, 16 * MAX_TEXT_CHARS)))
-    if len(text) > MAX_TEXT_CHARS:  # the outermost frame is at the start, the exception at the end
-        text = f"{text[: MAX_TEXT_CHARS // 4]}\n…\n{text[-MAX_TEXT_CHARS // 2 :]}"
-    return text
-
-
-def _plain(value: Any, depth: int = 0) -> Any:
-    """The value as JSON types, in bounded size and depth."""
-    if value is None or isinstance(value, bool | float):
-        return value
-    if isinstance(value, int):
-        return int(value) if -(2**63) <= value < 2**63 else str(int(value))
-    if isinstance(value, bytes):
-        value = value.decode("utf-8", "backslashreplace")
-    if isinstance(value, str):
-        return _valid(_head(value[:]))
-    if depth < MAX_DEPTH and isinstance(value, Mapping):
-        items = list(value.items())[:MAX_ITEMS]
-        return {str(_plain(key, MAX_DEPTH)): _plain(item, depth + 1) for key, item in items}
-    if depth < MAX_DEPTH and isinstance(value, list | tuple | set | frozenset):
-        return [_plain(item, depth + 1) for item in list(value)[:MAX_ITEMS]]
-    try:
-        return _plain(f"{type(value).__name__}: {value}" if isinstance(value, BaseException) else str(value))
-    except Exception:  # noqa: BLE001 - a value whose __str__ fails must not stop the caller
-        return f"<{type(value).__name__}>"
-
-
-def _bound(value: Any) -> Any:
-    if isinstance(value, str):
-        return _cut(value)
-    if isinstance(value, dict):
-        return {_cut(key): _bound(item) for key, item in value.items()}
-    return [_bound(item) for item in value] if isinstance(value, list) else value
-
-
-# Format a line.
-
-_GAP: Final = msgspec.Raw(b"\0")  # never part of valid JSON
-_encode: Final = msgspec.json.Encoder().encode
-# Characters that JSON does not escape, but that end a line, control a terminal or reverse text.
-_UNSAFE: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff]")
-
-
-# What `_request` and `_json` make, for the one line that every request writes.
-_REQUEST_LINE: Final = (
-    b'{"timestamp":"%b","level":"%b","event":"request","requestId":"%b","endpoint":%b,"method":%b,"status":%d'
-    b',"duration":%a,"cacheHit":%b,"paymentNetwork":%b,"paymentAmount":%b,"error":%b,"client":%b,"caller":%b}\n'
-)
-
-
-@lru_cache(maxsize=4096)
-def _json_text(text: str | None) -> bytes:
-    return _escaped(_encode(text and _text(text)))
-
-
-def _json(line: Fields) -> bytes:
-    encoded = _encode(line)
-    if len(encoded) > MAX_LINE_BYTES:
-        kept = {
-            name: line[name]
-            for name in ("timestamp", "level", "event", "requestId", "message")
-            if name in line
-        }
-        encoded = _encode({**kept, "truncated": len(encoded)})
-    return _escaped(encoded)
-
-
-def _escaped(encoded: bytes) -> bytes:
-    if encoded.isascii() and b"\x7f" not in encoded:
-        return encoded
-    return _escape(encoded.decode()).encode()
-
-
-def _escape(text: str) -> str:
-    return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
-
-
-def _readable(line: Fields) -> bytes:
-    fields = {name: value for name, value in line.items() if value is not None and value != ""}
-    moment, level, event = fields.pop("timestamp")[11:-1], fields.pop("level").upper(), fields.pop("event")
-    message, exception = fields.pop("message", ""), fields.pop("exception", "")
-    if event == "request":
-        message = "{method} {endpoint} {status} {duration} ms".format(**fields)
-        for name in ("method", "endpoint", "status", "duration"):
-            del fields[name]
-    rest = " ".join(f"{name}={_format_value(value)}" for name, value in fields.items())
-    first = "  ".join(part for part in (f"{moment} {level:7} {event}", message, rest) if part)
-    return "\n    ".join(_escape(part) for part in (first, *exception.splitlines())).encode()
-
-
-def _format_value(value: Any) -> str:
-    return value if isinstance(value, str) and re.fullmatch(r"[^\s\"=]+", value) else _encode(value).decode()
