@@ -72,7 +72,7 @@ def main() -> None:
 
 
 def _measured(name: str, options: argparse.Namespace) -> dict[str, Any]:
-    pages = _pages(Path(glob(SITES[name])[0]).resolve(), options.pages)
+    pages = read_pages(Path(glob(SITES[name])[0]).resolve(), options.pages)
     visits, parsing = _best(options.rounds, lambda: _visit(pages))
     plain, without = _best(options.rounds, lambda: _packed(visits, _without_links))
     linked, with_links = _best(options.rounds, lambda: _packed(visits, _with_links))
@@ -95,7 +95,7 @@ def _measured(name: str, options: argparse.Namespace) -> dict[str, Any]:
                                      "withLinks": whole, "cpuMs": cpu, "cpuMsForLinks": extra}}  # fmt: skip
 
 
-def _pages(folder: Path, most: int) -> list[Page]:
+def read_pages(folder: Path, most: int) -> list[Page]:
     files = sorted(folder.rglob("*.html"), key=lambda file: hash_of(file.name))[:most]
     return [
         Page(
