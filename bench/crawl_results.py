@@ -83,12 +83,15 @@ def saved() -> list[SiteResult]:
 
 
 def merge(old: Sequence[SiteResult], new: Sequence[SiteResult]) -> list[SiteResult]:
-    """The new results, with the old ones of their sites as earlier runs; other sites stay as they were."""
+    """The new results, with the old ones of their sites as earlier runs; other sites stay as they were.
+
+    Sites of many hosts come last, by the size of their pages.
+    """
     known = {one.name: one for one in old}
     for one in new:
         earlier = known[one.name].earlier() if one.name in known else ()
         known[one.name] = replace(one, before=earlier)
-    return list(known.values())
+    return sorted(known.values(), key=lambda one: (one.name[0].isdigit(), one.name))
 
 
 def keep(machine: Machine, results: Sequence[SiteResult]) -> None:
