@@ -33,7 +33,6 @@ SHORT_TURN: Final = 5.0  # while another crawl has no host at all
 MAX_REQUESTS: Final = 64  # over all hosts: more would only wait for this process
 STOP_SECONDS: Final = 3.0
 TICK: Final = 1.0
-SHARING_TICK: Final = 0.2  # while there are hosts to share, and others to share them with
 # A crawl makes many objects without cycles: collecting less often saves a tenth of the time.
 GC_THRESHOLDS: Final = (10_000, 20, 20)
 PAUSES: Final = (0.25, 0.5)
@@ -127,7 +126,7 @@ class CrawlWorker:
         return len(leases)
 
     async def _wait(self, stopped: asyncio.Task[bool], failures: int) -> None:
-        pause = PAUSES[min(failures, len(PAUSES)) - 1] if failures else min(IDLE_SECONDS, self._tick)
+        pause = PAUSES[min(failures, len(PAUSES)) - 1] if failures else IDLE_SECONDS
         freed = asyncio.create_task(self._freed.wait())
         await asyncio.wait([stopped, freed], timeout=pause, return_when=asyncio.FIRST_COMPLETED)
         freed.cancel()
@@ -199,7 +198,7 @@ class CrawlWorker:
                 self._log.error("crawl_failed", "keeping leases went wrong", cause=error)
             self._let_go()
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(self._tick):
+                async with asyncio.timeout(TICK):
                     await self._idle.wait()
             self._idle.clear()
 
@@ -220,11 +219,6 @@ class CrawlWorker:
                 task.cancel()
 
     # Sharing.
-
-    @property
-    def _tick(self) -> float:
-        """How soon to look again at what changes by itself."""
-        return SHARING_TICK if self._tasks and self._workers > 1 else TICK
 
     def _has_changed(self) -> bool:
         """Whether the number of hosts has changed so much that others should know."""
