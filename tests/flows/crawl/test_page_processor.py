@@ -286,7 +286,7 @@ def test_what_may_not_be_rendered_now_is_put_off_until_it_may_and_no_attempt() -
     visited = put_off(task(), plan(), LimitStatus(daily, "tenant", tally))
     assert (visited.end, visited.reason, visited.pause) == (VisitEnd.AGAIN, "render_limit", 100.5)
     assert not visited.counts
-    none = put_off(task(), plan(), LimitStatus(daily, "tenant", tally._replace(reset_at=900.0)))
+    none = put_off(task(), plan(), LimitStatus(daily, "tenant", replace(tally, reset_at=900.0)))
     assert none.pause > 0
 
 

@@ -16,7 +16,7 @@ HAND_OVER_SECONDS: Final = 5.0  # in which woken callers fetch what they waited 
 FENCE_SECONDS: Final = 120.0  # in which nothing can bring a dropped edition of a page back
 
 
-class Window(NamedTuple):
+class Window(Struct, frozen=True):
     """A sliding window to be counted in: at most `limit` units in any `seconds`.
 
     `key` and `seconds` name it: the same key may be counted by the minute and by the hour.
@@ -28,7 +28,7 @@ class Window(NamedTuple):
     cost: int = 1  # 0 looks without counting, and never blocks another window
 
 
-class Tally(NamedTuple):
+class Tally(Struct, frozen=True):
     """The state of a window after it was asked."""
 
     allowed: bool  # there was room in this one; the unit was counted if all had room

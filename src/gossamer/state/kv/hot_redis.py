@@ -18,18 +18,19 @@ import math
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from importlib import resources
 from typing import Any, Final, cast
 
 from gossamer.problems import Unavailable
 from gossamer.state.kv.hot import FENCE_SECONDS, Claim, HitFacts, HitQuestion, HotServer, Tally, Window
-from gossamer.state.kv.resp import DEADLINE, LuaScript, RespClient, ServerError, pack
+from gossamer.state.kv.resp import DEADLINE, LuaCall, LuaScript, RespClient, ServerError, pack
 from gossamer.state.kv.resp_address import Address, Part
 
 RUNNING: Final = b"r"
 DONE: Final = b"d"
 TOUCH_SECONDS: Final = 1.0  # between two notes that a page is in use
+MAX_PREPARED: Final = 4_096  # questions that are kept as they are sent: callers come again
 HOLDER_BYTES: Final = 64  # enough of a claim's value to tell one holder from the next
 BEYOND: Final = 1_000  # milliseconds that a window outlives its last unit
 BEYOND_GIVEN_TIME: Final = 3_600_000  # the same where the caller's clock is used instead of the server's
@@ -57,6 +58,7 @@ class RedisHot:
             f"{prefix}:pages:{part}" for part in ("recency", "sizes", "bytes", "tick", "editions")
         )
         self._take = _script("take")
+        self._ask_take = lru_cache(MAX_PREPARED)(lambda *windows: self._prepare_take(windows))
         self._renew, self._settle, self._release = _script("renew"), _script("settle"), _script("release")
         self._keep_page, self._drop_page = _script("keep_page"), _script("drop_page")
         self._touch_page = _script("touch_page")
@@ -77,10 +79,12 @@ class RedisHot:
     async def take(self, windows: Sequence[Window], *, now: float | None = None) -> list[Tally]:
         if not windows:
             return []
-        counted, stamp, *counts = await self._client.run(
-            self._take, self._windows(windows), _arguments(windows, now)
-        )
+        call = self._ask_take(*windows) if now is None else self._prepare_take(windows, now)
+        counted, stamp, *counts = await self._client.run_prepared(call)
         return _tallies(windows, counted, stamp, counts)
+
+    def _prepare_take(self, windows: Sequence[Window], now: float | None = None) -> LuaCall:
+        return LuaCall.of(self._take, self._windows(windows), _arguments(windows, now))
 
     def hit_question(self, windows: Sequence[Window], key: str, page: str, start: int) -> HitQuestion:
         keys = [*self._windows(windows), f"{self._prefix}:key:{key}", f"{self._prefix}:page:{page}"]

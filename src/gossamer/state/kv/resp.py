@@ -69,6 +69,19 @@ class LuaScript(Struct, frozen=True):
         return ("EVALSHA", self.digest, len(keys), *keys, *arguments)
 
 
+class LuaCall(Struct, frozen=True):
+    """A script with what it is called with, as it is sent."""
+
+    script: LuaScript
+    keys: Sequence[Part]
+    arguments: Sequence[Part]
+    packed: bytes
+
+    @classmethod
+    def of(cls, script: LuaScript, keys: Sequence[Part], arguments: Sequence[Part]) -> Self:
+        return cls(script, keys, arguments, pack(*script.command(keys, arguments)))
+
+
 class RespConnection(asyncio.Protocol):
     def __init__(
         self, loop: asyncio.AbstractEventLoop, deadline: float, hear: Callable[[bytes, bytes], None]
@@ -151,25 +164,21 @@ class RespConnection(asyncio.Protocol):
             while (reply := self._reader.gets()) is not NOTHING and self.why is None:
                 if type(reply) is hiredis.PushNotification and reply[0] == b"message":
                     self._hear(reply[1], reply[2])
+                elif not self.outstanding:
+                    raise hiredis.ProtocolError("a reply to no command")
                 else:
                     # In RESP3 the answer to SUBSCRIBE is a push too, and stands in the same order.
-                    self._answer(reply)
+                    future = self.outstanding.popleft()
+                    self._answered += 1
+                    if future is not None and not future.done():
+                        if isinstance(reply, Exception):
+                            future.set_exception(reply)
+                        else:
+                            future.set_result(reply)
         except hiredis.ProtocolError:
             self.end("its replies make no sense")
         while self._due and self._due[0][0] <= self._answered:
             self._due.popleft()
-
-    def _answer(self, reply: Any) -> None:
-        if not self.outstanding:
-            raise hiredis.ProtocolError("a reply to no command")
-        future = self.outstanding.popleft()
-        self._answered += 1
-        if future is None or future.done():
-            return
-        if isinstance(reply, Exception):
-            future.set_exception(reply)
-        else:
-            future.set_result(reply)
 
     def _refusal(self, text: str) -> Exception:
         code = text.partition(" ")[0]
@@ -247,12 +256,16 @@ class RespClient:
             connection.post(pack(*command), None)
 
     async def run(self, script: LuaScript, keys: Sequence[Part], arguments: Sequence[Part] = ()) -> Any:
+        return await self.run_prepared(LuaCall.of(script, keys, arguments))
+
+    async def run_prepared(self, call: LuaCall) -> Any:
         try:
-            return await self.call(*script.command(keys, arguments))
+            return await self.ask(call.packed)
         except ServerError as error:
             if error.code != "NOSCRIPT":
                 raise
-        return await self.call("EVAL", script.text, len(keys), *keys, *arguments)  # which also loads it
+        # By its text, which also loads it.
+        return await self.call("EVAL", call.script.text, len(call.keys), *call.keys, *call.arguments)
 
     # Channels.
 

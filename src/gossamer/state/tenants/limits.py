@@ -4,9 +4,11 @@ Requests are counted in Hot, so that all processes share the count. If Hot is un
 by itself, so an outage neither blocks requests nor lifts the limits.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Final, NamedTuple
+from functools import lru_cache
+from typing import Final
 
 from msgspec import Struct
 
@@ -37,7 +39,7 @@ class Policy(Struct, frozen=True):
         return f"GOSSAMER_LIMIT_{self.name.replace('-', '_').upper()}"
 
 
-class LimitStatus(NamedTuple):
+class LimitStatus(Struct, frozen=True):
     """The state of one subject's count under a policy."""
 
     policy: Policy
@@ -45,6 +47,7 @@ class LimitStatus(NamedTuple):
     tally: Tally
 
 
+MAX_WINDOWS: Final = 4_096  # of policies and subjects that are kept in mind
 _SEND_A_KEY: Final = "Send an API key: it is allowed more."
 _USE_THE_CACHE: Final = "Answers from a cache are not counted here: send `cache`, or a larger `maxAge`."
 _ASK_LESS: Final = "Follow a job by its events instead of asking again and again. A higher tier allows more."
@@ -98,13 +101,26 @@ class Limits:
         self._local = MemoryHot()
         self._log = log
         self._degraded = False
+        self._window = lru_cache(MAX_WINDOWS)(self._make_window)
 
     async def take(self, asks: Sequence[tuple[str, str]], *, cost: int = 1) -> list[LimitStatus]:
         """Count `cost` for each (policy, subject), or nothing if one is full; a cost of 0 only looks."""
-        return self._statuses(asks, await self._tallies(self.windows(asks, cost=cost)))
+        windows = [self._window(name, subject, cost) for name, subject in asks]
+        try:
+            tallies = await self._hot.take(windows)
+        except Unavailable as away:
+            self._set_degraded(degraded=True, why=away.detail)
+            tallies = await self._local.take(windows)
+        else:
+            if self._degraded:
+                self._set_degraded(degraded=False)
+        return self._statuses(asks, tallies)
 
-    def windows(self, asks: Sequence[tuple[str, str]], *, cost: int = 1) -> list[Window]:
-        return [self.table[name].window(subject, cost) for name, subject in asks]
+    def windows(self, asks: Sequence[tuple[str, str]]) -> list[Window]:
+        return [self._window(name, subject, 1) for name, subject in asks]
+
+    def _make_window(self, name: str, subject: str, cost: int) -> Window:
+        return self.table[name].window(subject, cost)
 
     def to_statuses(self, asks: Sequence[tuple[str, str]], tallies: Sequence[Tally]) -> list[LimitStatus]:
         """The statuses for tallies that the caller got from Hot itself."""
@@ -112,10 +128,11 @@ class Limits:
         return self._statuses(asks, tallies)
 
     def _statuses(self, asks: Sequence[tuple[str, str]], tallies: Sequence[Tally]) -> list[LimitStatus]:
-        return [
-            LimitStatus(self.table[name], subject, tally)
-            for (name, subject), tally in zip(asks, tallies, strict=True)
-        ]
+        return list(map(self._status, asks, tallies))
+
+    def _status(self, ask: tuple[str, str], tally: Tally) -> LimitStatus:
+        name, subject = ask
+        return LimitStatus(self.table[name], subject, tally)
 
     async def restore(self, name: str, subject: str, used: int, at: float) -> None:
         """Count units that were lost with Hot, as of the time at which they were used."""
@@ -129,15 +146,6 @@ class Limits:
             await self._hot.give_back(window, status.tally.stamp)
         except Unavailable:
             await self._local.give_back(window, status.tally.stamp)
-
-    async def _tallies(self, windows: Sequence[Window]) -> list[Tally]:
-        try:
-            tallies = await self._hot.take(windows)
-        except Unavailable as away:
-            self._set_degraded(degraded=True, why=away.detail)
-            return await self._local.take(windows)
-        self._set_degraded(degraded=False)
-        return tallies
 
     def _set_degraded(self, *, degraded: bool, why: str = "") -> None:
         if degraded == self._degraded:
@@ -160,7 +168,7 @@ def tightest(statuses: Sequence[LimitStatus]) -> LimitStatus:
 
 def seconds_to_wait(tally: Tally) -> int:
     """Whole seconds, rounded up, by the clock of the store that counted."""
-    return max(0, int(-(-(tally.reset_at - tally.stamp / 1_000_000) // 1)))
+    return max(0, math.ceil(tally.reset_at - tally.stamp / 1_000_000))
 
 
 def limit_problem(status: LimitStatus, upgrade_url: str | None) -> Problem:

@@ -6,14 +6,16 @@ could not save, it calls `exchange.admit_work`: the request is then counted as w
 caller with no work left is still served from the cache.
 """
 
+import math
 from collections.abc import Awaitable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import TypeVar
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gossamer.doors.http.core.exchange import Exchange, Headers
 from gossamer.doors.http.layers.failure_backoff import FailurePauses
+from gossamer.flows.pages.caching import admit_always
 from gossamer.flows.pay.quotes import UNPAID
 from gossamer.flows.render.serve import LimitReached
 from gossamer.observe.logs import Log
@@ -23,7 +25,6 @@ from gossamer.state.tenants.backoff import FailureHistory
 from gossamer.state.tenants.limits import (
     Limits,
     LimitStatus,
-    Policy,
     limit_problem,
     seconds_to_wait,
     tightest,
@@ -57,23 +58,26 @@ class Limiting:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         exchange: Exchange = scope["exchange"]
-        counts = not exchange.route or exchange.route.counted
+        route = exchange.route
+        counts = route is None or route.counted
         # A request with a price is counted once it is known whether it is paid; see `paying`.
         pays = self._paying and _is_priced(exchange)
         cost = 1 if counts and not pays else 0
-        asks = [(UNPAID, exchange.client)] if pays else _asks(exchange)
+        is_control = _is_control(exchange)
+        own = (UNPAID, exchange.client) if pays else _own(exchange, is_control=is_control)
+        asks = [own] if pays or route is None else [own, *((name, own[1]) for name in route.policies)]
         # Asked together with the limits; the subject of the first limit is the caller.
-        watched = counts and self._pauses.is_on and not _is_control(exchange)
-        asked = self._pauses.ask(asks[0][1]) if watched else None
+        watched = counts and self._pauses.is_on and not is_control
+        asked = self._pauses.ask(own[1]) if watched else None
         statuses = list(exchange.handover.limit_statuses) or await self._limits.take(asks, cost=cost)
-        past = await self._pauses.recall(asks[0][1], asked) if watched else None
+        past = await self._pauses.recall(own[1], asked) if watched else None
         exchange.limit_statuses = statuses
         status = tightest(statuses)
         exchange.headers.extend(limit_headers(status, statuses))
         if cost and not status.tally.allowed:
             raise self._refuse(status, exchange)
-        app = self.app if past is None else self._pauses.around(self.app, asks[0][1], past)
-        if exchange.route is None or exchange.route.peek is None:
+        app = self.app if past is None else self._pauses.around(self.app, own[1], past)
+        if route is None or route.peek is None:
             await app(scope, receive, send)
         else:
             await self._admit(app, past, scope, receive, send)
@@ -97,6 +101,8 @@ class Limiting:
             if not exchange.answered:
                 await counted.settle()
             raise
+        finally:
+            exchange.admit_work = admit_always
 
     async def _admit_work(self, counted: "Counted", past: FailureHistory | None) -> None:
         if counted.is_work:
@@ -182,21 +188,15 @@ def _is_priced(exchange: Exchange) -> bool:
     return exchange.route is not None and bool(exchange.route.price) and exchange.caller.role is Role.NOBODY
 
 
-def _asks(exchange: Exchange) -> list[tuple[str, str]]:
-    """The policies that this request counts under, each with its subject."""
-    own = _own(exchange)
-    return [own, *((name, own[1]) for name in (exchange.route.policies if exchange.route else ()))]
-
-
-def _own(exchange: Exchange) -> tuple[str, str]:
-    """The policy of this kind of request; if a cache may answer, that of a hit."""
+def _own(exchange: Exchange, *, is_control: bool) -> tuple[str, str]:
+    """The policy of this kind of request, with its subject; if a cache may answer, that of a hit."""
     caller = exchange.caller
     if caller.role is Role.NOBODY:
         reads = exchange.method in ("GET", "HEAD", "OPTIONS")
         return "anonymous-read" if reads else "anonymous-post", exchange.client
     if exchange.route is not None and exchange.route.peek is not None:
         return caller.hits
-    return caller.control if _is_control(exchange) else caller.work
+    return caller.control if is_control else caller.work
 
 
 def _is_control(exchange: Exchange) -> bool:
@@ -207,17 +207,22 @@ def _is_control(exchange: Exchange) -> bool:
 def limit_headers(status: LimitStatus, statuses: Sequence[LimitStatus]) -> Headers:
     """X-RateLimit-* report the tightest policy; the IETF fields list all policies that applied."""
     tally = status.tally
+    policies, left = [], []
+    for one in statuses:
+        policies.append(_policy(one.policy.name, one.tally.limit, one.policy.rate.seconds))
+        left.append(_left(one))
     return [
         (b"x-ratelimit-limit", b"%d" % tally.limit),
         (b"x-ratelimit-remaining", b"%d" % tally.remaining),
-        (b"x-ratelimit-reset", b"%d" % -(-tally.reset_at // 1)),
-        (b"ratelimit-policy", b", ".join([_policy(s.policy, s.tally.limit) for s in statuses])),
-        (b"ratelimit", _left(statuses)),
+        (b"x-ratelimit-reset", b"%d" % math.ceil(tally.reset_at)),
+        (b"ratelimit-policy", b", ".join(policies)),
+        (b"ratelimit", b", ".join(left)),
     ]
 
 
-def _policy(policy: Policy, limit: int) -> bytes:
-    return b'"%b";q=%d;w=%d' % (policy.name.encode(), limit, policy.rate.seconds)
+@lru_cache
+def _policy(name: str, limit: int, seconds: int) -> bytes:
+    return b'"%b";q=%d;w=%d' % (name.encode(), limit, seconds)
 
 
 def limit_lines(status: LimitStatus, statuses: Sequence[LimitStatus]) -> bytes:
@@ -225,10 +230,10 @@ def limit_lines(status: LimitStatus, statuses: Sequence[LimitStatus]) -> bytes:
     tally = status.tally
     return (
         b"x-ratelimit-limit: %d\r\nx-ratelimit-remaining: %d\r\nx-ratelimit-reset: %d\r\nratelimit: %b\r\n"
-        % (tally.limit, tally.remaining, -(-tally.reset_at // 1), _left(statuses))
+        % (tally.limit, tally.remaining, math.ceil(tally.reset_at), b", ".join(map(_left, statuses)))
     )
 
 
-def _left(statuses: Sequence[LimitStatus]) -> bytes:
-    parts = [f'"{s.policy.name}";r={s.tally.remaining};t={seconds_to_wait(s.tally)}' for s in statuses]
-    return ", ".join(parts).encode()
+def _left(status: LimitStatus) -> bytes:
+    tally = status.tally
+    return b'"%b";r=%d;t=%d' % (status.policy.name.encode(), tally.remaining, seconds_to_wait(tally))
