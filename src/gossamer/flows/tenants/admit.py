@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -83,39 +83,44 @@ class Admission:
     async def identify(self, secret: str) -> Caller:
         """The caller behind an API key. The same work is done whether the key is known or not."""
         digest = tenants.key_hash(secret)
-        key = await self._find(digest)
-        known = hmac.compare_digest(key.hash if key else _UNKNOWN_HASH, digest)
-        if key is None or not known:
+        try:
+            kept = await self._hot.get(key_record(digest))
+        except Unavailable:
+            found = _held(await self._look_up(digest))
+        else:
+            found = _decode(kept) if kept is not None else _held(await self._look_up_once(digest))
+        known = hmac.compare_digest(found.key.hash if found else _UNKNOWN_HASH, digest)
+        if found is None or not known:
             raise unauthorized("The API key is not valid.")
+        key = found.key
         if key.disabled_at is not None:
             raise Problem(problems.KEY_DISABLED, f"The API key {key.prefix} is disabled.")
-        if self._is_over(key.expires_at):
+        if key.expires_at is not None and self._is_over(key.expires_at):
             raise Problem(
                 problems.KEY_DISABLED,
                 f"The API key {key.prefix} has expired.",
                 details={"reason": "expired"},
             )
         self._used.add(key.id)
-        return key_holder(key)
+        return found.holder
 
     def recall(self, key_record: bytes) -> Caller | None:
         """The caller behind a key of which Hot has this record, if the key is good."""
-        caller, expires_at = _decode_caller(key_record)
-        return None if self._is_over(expires_at) else self._use(caller)
+        return self._use(_decode(key_record))
 
     async def look_up(self, secret_hash: str) -> Caller | None:
         """The caller behind a key that Hot does not have."""
-        key = await self._look_up_once(secret_hash)
-        return None if key is None or self._is_over(key.expires_at) else self._use(_if_good(key))
+        return self._use(_held(await self._look_up_once(secret_hash)))
 
     def _is_over(self, expires_at: int | None) -> bool:
         """At every use: a key that was looked up before may have expired since."""
         return expires_at is not None and self._clock() * 1000 >= expires_at
 
-    def _use(self, caller: Caller | None) -> Caller | None:
-        if caller is not None:
-            self._used.add(caller.key_id)
-        return caller
+    def _use(self, found: "_HeldKey | None") -> Caller | None:
+        if found is None or found.key.disabled_at is not None or self._is_over(found.key.expires_at):
+            return None
+        self._used.add(found.key.id)
+        return found.holder
 
     def take_used(self) -> set[str]:
         """The keys that were used since the last call."""
@@ -130,13 +135,6 @@ class Admission:
         except Unavailable:
             return  # the old record expires within KEY_SECONDS
 
-    async def _find(self, digest: str) -> Key | None:
-        try:
-            kept = await self._hot.get(key_record(digest))
-        except Unavailable:
-            return await self._look_up(digest)
-        return _decode(kept) if kept is not None else await self._look_up_once(digest)
-
     async def _look_up_once(self, digest: str) -> Key | None:
         """Concurrent requests with the same key share one database lookup."""
         return await self._looking.share(digest, lambda: self._look_up_to_keep(digest))
@@ -150,7 +148,8 @@ class Admission:
                 raise
             # During an outage of the database, known callers are still served from the cache.
             await self._hot.put(key_record(digest), kept, KEY_SECONDS, only_new=True)
-            return _decode(kept)
+            found = _decode(kept)
+            return found and found.key
         await self._keep(digest, key)
         return key
 
@@ -173,29 +172,22 @@ def unauthorized(detail: str) -> Problem:
     return Problem(problems.UNAUTHORIZED, detail, hint=_HINT, headers={"WWW-Authenticate": "Bearer"})
 
 
-@lru_cache(maxsize=4096)
-def _decode(kept: bytes) -> Key | None:
-    return msgspec.msgpack.decode(kept, type=Key | None)
+class _HeldKey(NamedTuple):
+    key: Key
+    holder: Caller
 
 
 @lru_cache(maxsize=4096)
-def _decode_caller(kept: bytes) -> tuple[Caller | None, int | None]:
-    """The caller behind a key, and until when it is one."""
-    key = _decode(kept)
-    return _if_good(key), key.expires_at if key else None
+def _decode(kept: bytes) -> _HeldKey | None:
+    return _held(msgspec.msgpack.decode(kept, type=Key | None))
 
 
-def _if_good(key: Key | None) -> Caller | None:
-    return None if key is None or key.disabled_at is not None else key_holder(key)
+def _held(key: Key | None) -> _HeldKey | None:
+    return None if key is None else _HeldKey(key, key_holder(key))
 
 
 def key_holder(key: Key) -> Caller:
-    return _key_holder(key.role, key.id, key.tenant_id, key.tier, key.prefix)
-
-
-@lru_cache(maxsize=4096)
-def _key_holder(role: Role, key_id: str, tenant_id: str, tier: Tier, name: str) -> Caller:
-    return Caller(role, key_id, tenant_id, tier, name, Via.KEY)
+    return Caller(key.role, key.id, key.tenant_id, key.tier, key.prefix, Via.KEY)
 
 
 def _last_record(secret_hash: str) -> str:

@@ -30,11 +30,11 @@ class Role(Enum):
     USER = "user"
     ADMIN = "admin"
 
+    def __init__(self, _: str) -> None:
+        self._rank = len(type(self).__members__)
+
     def may(self, needed: "Role") -> bool:
-        return _RANK[self] >= _RANK[needed]
-
-
-_RANK: Final = {role: rank for rank, role in enumerate(Role)}
+        return self._rank >= needed._rank
 
 
 class Tier(StrEnum):
