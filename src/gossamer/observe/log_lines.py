@@ -96,11 +96,23 @@ encode: Final = msgspec.json.Encoder().encode
 _UNSAFE: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff]")
 
 
-# What `request_fields` and `to_json` make, for the one line that every request writes.
+# What `request_fields` and `to_json` make, for the one line that every request writes. Most of it is the same
+# for many requests: what was asked, and what came of it for whom.
 REQUEST_LINE: Final = (
-    b'{"timestamp":"%b","level":"%b","event":"request","requestId":"%b","endpoint":%b,"method":%b,"status":%d'
-    b',"duration":%a,"cacheHit":%b,"paymentNetwork":%b,"paymentAmount":%b,"error":%b,"client":%b,"caller":%b}\n'
+    b'{"timestamp":"%b","level":"%b","event":"request","requestId":"%b",%b,"duration":%.3f,%b}\n'
 )
+_ASKED: Final = b'"endpoint":%b,"method":%b,"status":%d'
+_ANSWERED: Final = b'"cacheHit":%b,"paymentNetwork":%b,"paymentAmount":%b,"error":%b,"client":%b,"caller":%b'
+
+
+@lru_cache(maxsize=4096)
+def request_asked(endpoint: str, method: str, status: int) -> bytes:
+    return _ASKED % (json_text(endpoint), json_text(method), status)
+
+
+@lru_cache(maxsize=4096)
+def request_answered(cache_hit: bool | None, *texts: str | None) -> bytes:
+    return _ANSWERED % (encode(cache_hit), *map(json_text, texts))
 
 
 def request_fields(

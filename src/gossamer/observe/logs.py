@@ -10,8 +10,10 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import lru_cache
 from select import PIPE_BUF
 from typing import Any, Final, TextIO
 
@@ -20,8 +22,9 @@ from gossamer.observe.log_lines import (
     MAX_LINE_BYTES,
     REQUEST_LINE,
     Fields,
-    encode,
     json_text,
+    request_answered,
+    request_asked,
     request_fields,
     safe_fields,
     safe_text,
@@ -33,20 +36,19 @@ from gossamer.observe.log_lines import (
 LEVELS: Final = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 _request_id: ContextVar[str] = ContextVar("request_id", default="")
 
+# What follows is work for this request, so that log lines can name it, until the mark is taken off again.
+mark_request: Final = _request_id.set
+unmark_request: Final = _request_id.reset
 
-class concerning:  # noqa: N801  (used as a function; written as a class because every request pays for it)
-    """Mark everything in the block as work for this request, so that log lines can name it."""
 
-    __slots__ = ("_before", "_id")
-
-    def __init__(self, request_id: str) -> None:
-        self._id = request_id
-
-    def __enter__(self) -> None:
-        self._before = _request_id.set(self._id)
-
-    def __exit__(self, *_: object) -> None:
-        _request_id.reset(self._before)
+@contextmanager
+def concerning(request_id: str) -> Iterator[None]:
+    """Mark everything in the block as work for this request."""
+    before = mark_request(request_id)
+    try:
+        yield
+    finally:
+        unmark_request(before)
 
 
 def current_request() -> str:
@@ -72,7 +74,7 @@ class Log:
         self._clock = clock
         self._write = _writer(stream)
         self._readable = log_format == "text" or (log_format == "auto" and stream.isatty())
-        self._second = (-1, "")
+        self._moment, self._moment_text = -1, ""
         self._call_soon: Callable[[Callable[[], None]], object] | None = None
         self._held: list[bytes] = []  # lines of requests, until the end of this turn of the event loop
         # Hears of every error that has a cause: these are the defects that nothing else has handled.
@@ -103,22 +105,15 @@ class Log:
         """Log an answered request. `duration` is in milliseconds, `endpoint` is the route's template."""
         if not self._logs_status(status):
             return
-        at, duration = self._timestamp(), round(duration, 3)
+        at = self._timestamp()
         if not self._readable and not fields:
             form = REQUEST_LINE % (
                 at.encode(),
                 b"error" if status >= 500 else b"info",
                 request_id.encode(),
-                json_text(endpoint),
-                json_text(method),
-                status,
+                request_asked(endpoint, method, status),
                 duration,
-                encode(cache_hit),
-                json_text(payment_network),
-                json_text(payment_amount),
-                json_text(error),
-                json_text(client),
-                json_text(caller),
+                request_answered(cache_hit, payment_network, payment_amount, error, client, caller),
             )
             if len(form) <= MAX_LINE_BYTES:
                 self._hold(form)
@@ -126,7 +121,7 @@ class Log:
         line = request_fields(
             at,
             request_id,
-            duration,
+            round(duration, 3),
             endpoint=endpoint,
             method=method,
             status=status,
@@ -148,11 +143,11 @@ class Log:
             return lambda request_id, duration, client: self.request(
                 request_id=request_id, duration=duration, client=client, status=status, **common
             )
-        form = b'%b"%%b"%b"%%b"%b%%a%b%%b%b\n' % tuple(part.replace(b"%", b"%%") for part in parts)
+        form = b'%b"%%b"%b"%%b"%b%%.3f%b%%b%b\n' % tuple(part.replace(b"%", b"%%") for part in parts)
 
         def write_line(request_id: str, duration: float, client: str) -> None:
             at = self._timestamp().encode()
-            self._hold(form % (at, request_id.encode(), round(duration, 3), json_text(client)))
+            self._hold(form % (at, request_id.encode(), duration, json_text(client)))
 
         return write_line
 
@@ -187,12 +182,10 @@ class Log:
         self._emit(line, fields)
 
     def _timestamp(self) -> str:
-        second, millisecond = divmod(int(self._clock() * 1000), 1000)
-        known, text = self._second
-        if second != known:
-            text = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
-            self._second = (second, text)
-        return f"{text}.{millisecond:03}Z"
+        moment = int(self._clock() * 1000)
+        if moment != self._moment:  # many requests are answered in the same millisecond
+            self._moment, self._moment_text = moment, _iso(moment)
+        return self._moment_text
 
     def _logs_status(self, status: int) -> bool:
         return status >= 500 or (self._access and self._least <= LEVELS["info"])
@@ -245,6 +238,16 @@ def install(
     root.setLevel(logging.INFO if level == "debug" else max(LEVELS[level], logging.WARNING))
     logging.captureWarnings(True)
     return log
+
+
+def _iso(milliseconds: int) -> str:
+    second, millisecond = divmod(milliseconds, 1000)
+    return f"{_iso_second(second)}.{millisecond:03}Z"
+
+
+@lru_cache(maxsize=1)
+def _iso_second(second: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
 
 
 class _Handler(logging.Handler):
