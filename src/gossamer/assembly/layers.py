@@ -71,6 +71,7 @@ def asgi(service: "Service", more: Iterable[Route] = ()) -> ASGIApp:
     async def show_problem(problem: Problem, exchange: Exchange) -> Response | None:
         return await dashboard.problem_page(problem, exchange) or await pages.not_found(problem, exchange)
 
+    cross_origin = [partial(CrossOrigin, origins=settings.cors_origins)] if settings.cors_origins else []
     paying = [paying_layer(service, service.payments)] if service.payments is not None else []
     problem_documents = partial(
         Problems, public_url=settings.public_url, page=show_problem, log=log, metrics=metrics
@@ -83,7 +84,7 @@ def asgi(service: "Service", more: Iterable[Route] = ()) -> ASGIApp:
             max_body=settings.max_request_bytes,
             https=cookie.https,
         ),
-        partial(CrossOrigin, origins=settings.cors_origins),
+        *cross_origin,
         problem_documents,
         partial(Clients, trusted=settings.trusted_proxies),
         partial(Routing, router=Router([*shown, *shown_pages])),

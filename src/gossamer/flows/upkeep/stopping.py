@@ -26,25 +26,26 @@ class Stage(IntEnum):
 class Stopping:
     def __init__(self) -> None:
         self.stage = Stage.RUNNING
+        self.has_begun = False
         self.draining = asyncio.Event()  # for workers and other background work
-
-    @property
-    def has_begun(self) -> bool:
-        return self.stage > Stage.RUNNING
 
     @property
     def is_cutting(self) -> bool:
         return self.stage is Stage.CUTTING
 
     def leave(self) -> None:
-        self.stage = max(self.stage, Stage.LEAVING)
+        self._enter(Stage.LEAVING)
 
     def drain(self) -> None:
-        self.stage = max(self.stage, Stage.DRAINING)
+        self._enter(Stage.DRAINING)
         self.draining.set()
 
     def cut(self) -> None:
-        self.stage = Stage.CUTTING
+        self._enter(Stage.CUTTING)
+
+    def _enter(self, stage: Stage) -> None:
+        self.stage = max(self.stage, stage)
+        self.has_begun = True
 
     def problem(self) -> Problem:
         return Problem(

@@ -101,11 +101,15 @@ class Route:
     parameters: Mapping[str, str] = field(default_factory=dict)  # help for each path and query parameter
     body_type: type | None = field(init=False)
     query_type: type | None = field(init=False)
+    is_ours: bool = field(init=False)  # a part of our own API
+    is_control: bool = field(init=False)
 
     def __post_init__(self) -> None:
         hints = _type_hints(getattr(self.handler, "__func__", self.handler))
         object.__setattr__(self, "body_type", hints.get("body"))
         object.__setattr__(self, "query_type", hints.get("query"))
+        object.__setattr__(self, "is_ours", not self.page and self.dialect is None)
+        object.__setattr__(self, "is_control", self.control or (self.method == "GET" and not self.price))
         if not self.is_ours:
             return
         if self.answers is None and hints["return"] is not Response:
@@ -116,17 +120,10 @@ class Route:
         if expected != set(path_parameters(self.path)):
             raise TypeError(f"{self.method} {self.path}: the handler takes {sorted(expected)}")
 
-    @property
-    def is_ours(self) -> bool:
-        """Whether it is a part of our own API."""
-        return not self.page and self.dialect is None
-
-    @property
-    def is_control(self) -> bool:
-        return self.control or (self.method == "GET" and not self.price)
-
     async def run(self, exchange: Exchange) -> Response:
-        result = await self.handler(exchange, **await self.arguments(exchange))
+        takes_none = self.query_type is None and self.body_type is None and not exchange.scope["query_string"]
+        arguments = exchange.parameters if takes_none else await self.arguments(exchange)
+        result = await self.handler(exchange, **arguments)
         return result if isinstance(result, Response) else answer(result, self.status)
 
     async def arguments(self, exchange: Exchange) -> dict[str, Any]:
@@ -172,11 +169,12 @@ class Router:
         for route in self.routes:
             by_host.setdefault(route.host, []).append(route)
         self._tables = {host: _RouteTable(own) for host, own in by_host.items()}
+        self._only = self._tables[""] if len(by_host) == 1 else None  # as nearly always
 
     def find(self, exchange: Exchange) -> None:
         """Put the route into the exchange, or the problem that there is none."""
-        table = self._table(exchange)
-        methods = table.methods(exchange)
+        table = self._only or self._table(exchange)
+        methods = table.exact.get(exchange.path) or table.match(exchange)
         if methods is None:
             exchange.dialect = table.dialect(exchange.path)
             exchange.denial = Problem(
@@ -196,10 +194,11 @@ class Router:
             )
         else:
             exchange.dialect = exchange.route.dialect
-            exchange.max_body = max(exchange.max_body, exchange.route.max_body_bytes)
+            if exchange.route.max_body_bytes > exchange.max_body:
+                exchange.max_body = exchange.route.max_body_bytes
 
     def _table(self, exchange: Exchange) -> "_RouteTable":
-        if len(self._tables) == 1 or exchange.handover.is_in_process:
+        if exchange.handover.is_in_process:
             return self._tables[""]
         host = (exchange.header(b"host") or "").partition(":")[0].lower()
         return self._tables.get(host) or self._tables[""]
@@ -209,7 +208,7 @@ class _RouteTable:
     """Finds exact paths by one lookup, and paths with parameters by their patterns."""
 
     def __init__(self, routes: list[Route]) -> None:
-        self._exact: dict[str, dict[str, Route]] = {}
+        self.exact: dict[str, dict[str, Route]] = {}
         self._patterns: list[tuple[re.Pattern[str], dict[str, Route]]] = []
         spoken = dict.fromkeys(route.dialect for route in routes if route.dialect is not None)
         self._dialects = {prefix: dialect for dialect in spoken for prefix in dialect.prefixes}
@@ -220,16 +219,14 @@ class _RouteTable:
             if path_parameters(path):
                 self._patterns.append((_pattern(path), methods))
             else:
-                self._exact[path] = methods
+                self.exact[path] = methods
 
     def dialect(self, path: str) -> Dialect | None:
         found = (dialect for prefix, dialect in self._dialects.items() if path.startswith(prefix))
         return next(found, None)
 
-    def methods(self, exchange: Exchange) -> dict[str, Route] | None:
-        exact = self._exact.get(exchange.path)
-        if exact is not None:
-            return exact
+    def match(self, exchange: Exchange) -> dict[str, Route] | None:
+        """The routes of a path with parameters."""
         if "\0" in exchange.path:
             return None  # no path contains it
         for pattern, methods in self._patterns:
@@ -260,13 +257,12 @@ async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
     except Replay as replay:
         response = replay.response
     else:
-        if exchange.route.is_ours:
-            _refuse_bare_error(response)
+        if response.status_code >= 400 and exchange.route.is_ours:
+            raise _bare_error(response.status_code)
     await response(scope, receive, send)
 
 
-def _refuse_bare_error(response: Response) -> None:
-    """Handlers raise errors. If one returns an error all the same, turn it into its problem."""
-    if response.status_code >= 400:
-        kind = problems.BY_STATUS.get(response.status_code, problems.INTERNAL_ERROR)
-        raise Problem(kind, kind.detail)
+def _bare_error(status: int) -> Problem:
+    """Handlers raise errors. If one returns an error all the same, this is its problem."""
+    kind = problems.BY_STATUS.get(status, problems.INTERNAL_ERROR)
+    return Problem(kind, kind.detail)

@@ -28,13 +28,11 @@ class Clients(Struct, frozen=True):
             await self.app(scope, receive, send)
             return
         peer = scope["client"][0] if scope.get("client") else ""
-        exchange.client = subject(peer, self._forwarded(scope), self.trusted)
+        exchange.client = subject(peer, self._forwarded(scope) if self.trusted else "", self.trusted)
         await self.app(scope, receive, send)
 
     def _forwarded(self, scope: Scope) -> str:
         """Every proxy appends: several fields are one list."""
-        if not self.trusted:
-            return ""
         values = [value for name, value in scope["headers"] if name == b"x-forwarded-for"]
         return b",".join(values).decode("latin-1")
 

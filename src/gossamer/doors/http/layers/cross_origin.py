@@ -39,7 +39,7 @@ class CrossOrigin:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         exchange: Exchange = scope["exchange"]
-        origin = exchange.header(b"origin") if self._origins else None
+        origin = exchange.header(b"origin")
         if origin is None or not self._origins & {origin, "*"}:
             await self.app(scope, receive, send)
             return

@@ -5,7 +5,7 @@ deadline, so one timer looks at all that are running, a few times a second.
 """
 
 import asyncio
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct, field
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -20,25 +20,22 @@ OWNERS_SECONDS: Final = LONGEST_TIMEOUT / 1000 + 30
 LOOK_SECONDS: Final = 0.05  # between two looks for requests that are late
 
 
-class Deadline:
+class Deadline(Struct, eq=False):
     """Of one request: cancels its task, as `asyncio.timeout` does."""
 
-    __slots__ = ("_cancelling", "_has_cancelled", "_task", "at")
-
-    def __init__(self, task: "asyncio.Task[object]", at: float) -> None:
-        self.at = at  # by the clock of the event loop
-        self._has_cancelled = False
-        self._task = task
-        self._cancelling = task.cancelling()
+    task: "asyncio.Task[Any]"
+    at: float  # by the clock of the event loop
+    cancelling: int  # requests to cancel the task that came before
+    has_cancelled: bool = False
 
     def cancel(self) -> None:
-        self._has_cancelled = True
-        self._task.cancel()
+        self.has_cancelled = True
+        self.task.cancel()
 
     def end(self) -> bool:
         """Whether this deadline alone has cancelled the task. It is asked once: then the task goes on."""
-        has_cancelled, self._has_cancelled = self._has_cancelled, False
-        return has_cancelled and self._task.uncancel() <= self._cancelling
+        has_cancelled, self.has_cancelled = self.has_cancelled, False
+        return has_cancelled and self.task.uncancel() <= self.cancelling
 
 
 class RunningDeadlines:
@@ -49,10 +46,10 @@ class RunningDeadlines:
         self._timer: asyncio.TimerHandle | None = None
 
     def start(self, seconds: float) -> Deadline:
-        task = asyncio.current_task()
+        loop = asyncio.get_running_loop()
+        task = asyncio.current_task(loop)
         assert task is not None  # noqa: S101  (a coroutine runs in one)
-        loop = task.get_loop()
-        deadline = Deadline(task, loop.time() + seconds)
+        deadline = Deadline(task, loop.time() + seconds, task.cancelling())
         self._running.add(deadline)
         if self._timer is None:
             self._timer = loop.call_later(LOOK_SECONDS, self._look, loop)
@@ -60,7 +57,7 @@ class RunningDeadlines:
 
     def end(self, deadline: Deadline) -> bool:
         self._running.discard(deadline)
-        return deadline.end()
+        return deadline.has_cancelled and deadline.end()
 
     def _look(self, loop: asyncio.AbstractEventLoop) -> None:
         now = loop.time()

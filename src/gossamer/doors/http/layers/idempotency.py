@@ -135,7 +135,7 @@ class Idempotency(Struct, frozen=True):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         exchange: Exchange = scope["exchange"]
-        key = await _find_key(exchange)
+        key = await _find_key(exchange) if exchange.method == "POST" else None
         if key is None:
             await self.app(scope, receive, send)
             return
@@ -223,7 +223,7 @@ class Idempotency(Struct, frozen=True):
 async def _find_key(exchange: Exchange) -> str | None:
     """The Idempotency-Key of a POST. A form of the dashboard has it in a field, so a double click is one."""
     route = exchange.route
-    if exchange.method != "POST" or route is None or not route.idempotent:
+    if route is None or not route.idempotent:
         return None
     if route.page:
         return (await read_form(exchange)).get(FORM_FIELD) or None
