@@ -1,13 +1,18 @@
 """Cycle: one request of a connection and its answer, as the application receives and sends them."""
 
+import asyncio
+import logging
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import unquote
 
 from starlette.types import Message, Scope
+from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 
 from gossamer.doors.http.core.exchange import Handover
+from gossamer.doors.http.server.dating import date_fields, date_line
 from gossamer.doors.http.server.framing import Fields
 from gossamer.doors.http.server.upgrading import SWITCHING, SwitchedSender, Upgrade
 from gossamer.problems import Problem
@@ -22,15 +27,53 @@ class Cycle(RequestResponseCycle):
     A faulty or late body raises its problem where it is read.
     """
 
+    # What most requests never change, and so is the class's.
+    access_log = disconnected = response_started = response_complete = False
+    more_body = True
+    chunked_encoding: bool | None = None
+    expected_content_length = 0
     _head: Message | None = None  # of an answer, until its body comes
     _problem: Problem | None = None
     _switched: SwitchedSender | None = None
+    _arrival: asyncio.Event | None = None
 
-    def __init__(self, handover: Handover, upgrade: Upgrade | None = None, **of_connection: Any) -> None:
-        super().__init__(**of_connection)
+    def __init__(
+        self,
+        scope: Scope,
+        handover: Handover,
+        transport: asyncio.Transport,
+        flow: FlowControl,
+        logger: logging.Logger,
+        on_response: Callable[[], None],
+        upgrade: Upgrade | None = None,
+        *,
+        awaits_continue: bool,
+        keep_alive: bool,
+    ) -> None:
+        # Not uvicorn's own, which sets all of this for every request.
+        self.scope = scope  # type: ignore[assignment]
+        self.transport = transport
+        self.flow = flow
+        self.logger = logger
+        self.on_response = on_response
+        self.keep_alive = keep_alive
+        self.waiting_for_100_continue = awaits_continue
+        self.body = bytearray()
         self._handover = handover
         self._upgrade = upgrade
-        self._is_undecided = upgrade is not None
+
+    @property
+    def default_headers(self) -> Fields:  # type: ignore[override]
+        return date_fields()
+
+    @property
+    def message_event(self) -> asyncio.Event:  # type: ignore[override]
+        """Made for whoever waits: most requests have come completely."""
+        if self._arrival is None:
+            self._arrival = asyncio.Event()
+            if not self.more_body:
+                self._arrival.set()
+        return self._arrival
 
     # Receiving.
 
@@ -49,10 +92,7 @@ class Cycle(RequestResponseCycle):
     # Sending.
 
     async def send(self, message: Any) -> None:
-        if self._switched is not None:
-            await self._switched.send(message)
-            return
-        if self._is_undecided and await self._decide(message):
+        if self._upgrade is not None and await self._switch(self._upgrade, message):
             return
         head, self._head = self._head, None
         if head is None:
@@ -71,14 +111,16 @@ class Cycle(RequestResponseCycle):
             return
         await super().send(message)
 
-    async def _decide(self, message: Message) -> bool:
-        """Whether the answer, which begins now, accepts the upgrade."""
-        self._is_undecided = False
-        assert self._upgrade is not None  # noqa: S101  (only an upgrade can be undecided)
+    async def _switch(self, upgrade: Upgrade, message: Message) -> bool:
+        """Whether the message is of another protocol, which the answer has accepted, or accepts now."""
+        if self._switched is not None:
+            await self._switched.send(message)
+            return True
         if message.get("status") != SWITCHING:
-            self._upgrade.decline()
+            self._upgrade = None
+            upgrade.decline()
             return False
-        self._upgrade.accepted = True
+        upgrade.accepted = True
         self._switched = SwitchedSender(self)
         await self._switched.start(message)
         return True
@@ -94,12 +136,12 @@ class Cycle(RequestResponseCycle):
         self.response_started = self.response_complete = True
         self.waiting_for_100_continue = False
         own = head["headers"] if self.keep_alive else [*head["headers"], CLOSING]
-        headers = [*self.default_headers, *own]
-        lines = b"\r\n".join(map(b": ".join, headers))
-        if lines.count(b"\n") != len(headers) - 1 or b"\0" in lines:
+        lines = b"\r\n".join(map(b": ".join, own))
+        if lines.count(b"\n") != len(own) - 1 or b"\0" in lines:
             raise RuntimeError("a header of the answer contains a line break")
-        self.transport.write(b"%b%b\r\n\r\n%b" % (STATUS_LINE[head["status"]], lines, body))
-        self.message_event.set()
+        self.transport.write(b"%b%b%b\r\n\r\n%b" % (STATUS_LINE[head["status"]], date_line(), lines, body))
+        if self._arrival is not None:
+            self._arrival.set()
         if not self.keep_alive:
             self.transport.close()
         if self._handover.on_answer is not None and self._handover.exchange is not None:
@@ -116,16 +158,19 @@ def connection_scope(
     return {"type": "http", "asgi": asgi, "root_path": "", **common}
 
 
-def request_scope(version: str, method: str, raw_path: bytes, query: bytes, fields: Fields) -> Scope:
-    """The part that is the request's own."""
+def request_scope(
+    common: Scope, version: str, method: str, raw_path: bytes, query: bytes, fields: Fields
+) -> Scope:
     path = raw_path.decode("ascii")
     return {
+        **common,
         "http_version": version,
         "method": method,
         "path": unquote(path) if "%" in path else path,
         "raw_path": raw_path,
         "query_string": query,
         "headers": fields,
+        "state": {},
     }
 
 
@@ -134,4 +179,4 @@ def _is_whole(head: Message, message: Message, method: str) -> bool:
 
 
 def _has_length(message: Message) -> bool:
-    return any(name == b"content-length" for name, _ in message["headers"])
+    return b"content-length" in dict(message["headers"])

@@ -9,9 +9,18 @@ from gossamer.doors.http.server.framing import Fields
 
 def date_fields() -> Fields:
     """The fields that every answer begins with."""
-    return _made_at(int(time.time()))
+    return [(b"date", _date_at(int(time.time())))]
+
+
+def date_line() -> bytes:
+    """The same as they are sent."""
+    return _line_at(int(time.time()))
 
 
 @lru_cache(maxsize=1)
-def _made_at(second: int) -> Fields:
-    return [(b"date", formatdate(second, usegmt=True).encode())]
+def _line_at(second: int) -> bytes:
+    return b"date: %b\r\n" % _date_at(second)
+
+
+def _date_at(second: int) -> bytes:
+    return formatdate(second, usegmt=True).encode()

@@ -7,9 +7,8 @@ from typing import Any, Final
 
 from gossamer.doors.http.core.exchange import Handover
 from gossamer.doors.http.server.cycle import request_scope
-from gossamer.doors.http.server.dating import date_fields
+from gossamer.doors.http.server.dating import date_line
 from gossamer.doors.http.server.fast_path import Fallback, FastAnswer, HitFastPath
-from gossamer.doors.http.server.framing import check_head
 from gossamer.doors.http.server.protocol import Protocol
 from gossamer.doors.http.server.request_shape import (
     MAX_REQUEST_BYTES,
@@ -84,16 +83,16 @@ class FastPathProtocol(Protocol):
     def _begin_bare_or_parse(self, data: bytes) -> None:
         """Most GETs need no parser, which calls back for each part of a head. One that is refused does."""
         request = read_bare(data)
-        if request is None or check_head("1.1", request.path, request.fields) is not None:
+        if request is None:
             self._take_ordinary_path(data, may_repeat=True)
             return
         self._unwatch()
-        self.headers, self.expect_100_continue = request.fields, False
+        path, query, self.headers = request
+        self.expect_100_continue = False
         handover = Handover(on_answer=partial(self._fast_path.prepare, data))
-        scope = request_scope("1.1", "GET", request.path, request.query, request.fields)
+        scope = request_scope(self.common, "1.1", "GET", path, query, self.headers)
         self.begin(scope, handover, self.transport, keep_alive=True)
         self.cycle.more_body = False
-        self.cycle.message_event.set()
 
     def _take_ordinary_path(self, data: bytes, *, may_repeat: bool = False) -> None:
         """Parse, and run the layers. A request that was plain and alone may take the fast path next time."""
@@ -176,7 +175,7 @@ class WriteBatcher:
 
     def _write(self) -> None:
         ready, self._ready = self._ready, []
-        fields = b"".join([b"%b: %b\r\n" % field for field in date_fields()])
+        fields = date_line()
         for connection, answer in ready:
             connection.write(answer, fields)
 

@@ -63,6 +63,10 @@ def body_framing(fields: Fields) -> bytes | None:
     return None
 
 
+def is_host(value: bytes) -> bool:
+    return _HOST.fullmatch(value.strip(b" \t")) is not None
+
+
 def is_overhead_too_large(overhead: int, content: int) -> bool:
     return overhead > MAX_OVERHEAD_BYTES + content // OVERHEAD_SHARE
 
@@ -94,7 +98,7 @@ def _check_host(version: str, hosts: list[bytes]) -> Problem | None:
         return malformed("The header Host was sent more than once.")
     if not hosts and version == "1.1":
         return malformed("The header Host is missing.")
-    if hosts and not _HOST.fullmatch(hosts[0].strip(b" \t")):
+    if hosts and not is_host(hosts[0]):
         return malformed("The header Host is not a host name.")
     return None
 

@@ -11,7 +11,6 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from gossamer.doors.http.core.exchange import Handover
 from gossamer.doors.http.server import framing
 from gossamer.doors.http.server.cycle import Cycle, connection_scope, request_scope
-from gossamer.doors.http.server.dating import date_fields
 from gossamer.doors.http.server.flow import Flow, LingeringTransport
 from gossamer.doors.http.server.upgrading import Upgrade, is_websocket
 from gossamer.flows.upkeep.stopping import Stopping
@@ -55,14 +54,14 @@ class Protocol(HttpToolsProtocol):
         self._timer: asyncio.TimerHandle | None = None
         self._rests_since = 0.0
         self._upgrade: Upgrade | None = None  # undecided, or accepted
-        self._scope: Scope = {}  # what all requests of the connection have in common
+        self.common: Scope = {}  # what the scopes of all requests of the connection have in common
 
     # The connection.
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self.flow = Flow(transport, self._resume_reading)
-        self._scope = connection_scope(self.server, self.client, self.scheme)
+        self.common = connection_scope(self.server, self.client, self.scheme)
         self._watch(HEAD_SECONDS)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -220,7 +219,7 @@ class Protocol(HttpToolsProtocol):
         if upgrades:
             self._upgrade = Upgrade(self.transport, self._continue_http)
         self.begin(
-            request_scope(version, method, parsed.path, parsed.query or b"", self.headers),
+            request_scope(self.common, version, method, parsed.path, parsed.query or b"", self.headers),
             Handover(may_upgrade=upgrades),
             self.transport,
             self._upgrade,
@@ -245,7 +244,7 @@ class Protocol(HttpToolsProtocol):
 
     def begin(
         self,
-        request: Scope,
+        scope: Scope,
         handover: Handover,
         transport: asyncio.Transport,
         upgrade: Upgrade | None = None,
@@ -253,22 +252,18 @@ class Protocol(HttpToolsProtocol):
         keep_alive: bool,
     ) -> None:
         """Run the application for a request, in turn: after the requests that came before."""
-        self.handover = handover
+        self.handover = scope[Handover.KEY] = handover
         before = self.cycle
         self.cycle = Cycle(
+            scope,
             handover,
+            transport,
+            self.flow,
+            self.logger,
+            self.on_response_complete,
             upgrade,
-            scope={**self._scope, **request, Handover.KEY: handover, "state": {}},
-            transport=transport,
-            flow=self.flow,
-            logger=self.logger,
-            access_logger=self.access_logger,
-            access_log=False,
-            default_headers=date_fields(),
-            message_event=asyncio.Event(),
-            expect_100_continue=self.expect_100_continue,
+            awaits_continue=self.expect_100_continue,
             keep_alive=keep_alive and not self._stopping.has_begun,
-            on_response=self.on_response_complete,
         )
         if before is None or before.response_complete:
             self._start_asgi_task(self.cycle, self.app)
@@ -379,7 +374,7 @@ class Protocol(HttpToolsProtocol):
         # Half a head may lack what a proxy would have added.
         fields = [] if self._in_head or self.headers is None else self.headers
         self.expect_100_continue = False
-        scope = request_scope("1.1", "GET", b"/", b"", fields)
+        scope = request_scope(self.common, "1.1", "GET", b"/", b"", fields)
         self.begin(scope, Handover(refusal=problem), self._lingering(), keep_alive=False)
         self.cycle.more_body = False
 

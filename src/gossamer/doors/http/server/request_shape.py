@@ -12,7 +12,7 @@ import re
 from collections.abc import Set
 from typing import Final, NamedTuple
 
-from gossamer.doors.http.server.framing import MAX_FIELDS, Fields
+from gossamer.doors.http.server.framing import MAX_FIELDS, Fields, is_host
 
 MAX_REQUEST_BYTES: Final = 8_192
 # The fields that the connection reads, before there is an exchange.
@@ -30,13 +30,14 @@ _BARE: Final = re.compile(
     rb"GET (%b)(?:\?([\w.~!$&'()*+,;=:@%%/?-]*+))? HTTP/1\.1\r\n((?:%b){1,%d}+)\r\n"
     % (_PATH, _FIELD, MAX_FIELDS)
 )
-# The fields that tell a parser where a request ends, or what becomes of its connection.
-_OF_PARSER: Final = (OF_CONNECTION | {b"proxy-connection"}) - {b"host"}
+_PARTS: Final = re.compile(rb"([^:]+):[\t ]*([^\r]*)\r\n")  # of a line of fields, as the parser leaves them
+# The fields that tell a parser where a request ends, what becomes of its connection, or whom it is for.
+_OF_PARSER: Final = OF_CONNECTION | {b"proxy-connection"}
 _KEEP_ALIVE: Final = (b"connection", b"keep-alive")
 
 
 class BareRequest(NamedTuple):
-    """A whole GET without a body, about whose end and connection its fields say nothing."""
+    """A whole GET without a body, for one host, about whose end and connection its fields say nothing."""
 
     path: bytes
     query: bytes
@@ -77,17 +78,16 @@ def read_plain(data: bytes) -> PlainRequest | None:
 
 
 def read_bare(data: bytes) -> BareRequest | None:
+    """The request, if these bytes are a bare one, of at most `MAX_REQUEST_BYTES`. Its form leaves open nothing
+    that `framing.check_head` judges but the host."""
     head = _BARE.fullmatch(data)
     if head is None:
         return None
     path, query, lines = head.groups(b"")
-    fields = []
-    for line in lines[:-2].split(b"\r\n"):
-        name, _, value = line.partition(b":")
-        field = (name.lower(), value.lstrip(b" \t"))  # as the parser leaves it
-        if field[0] in _OF_PARSER and field != _KEEP_ALIVE:
-            return None
-        fields.append(field)
+    fields = [(name.lower(), value) for name, value in _PARTS.findall(lines)]
+    telling = [field for field in fields if field[0] in _OF_PARSER and field != _KEEP_ALIVE]
+    if len(telling) != 1 or telling[0][0] != b"host" or not is_host(telling[0][1]):
+        return None
     return BareRequest(path, query, fields)
 
 
