@@ -39,11 +39,12 @@ class InProcess(Struct, frozen=True):
 
         scope = self._scope(call)
         await self.app(scope, _receiving(call), keep)
+        exchange = scope.pop(Exchange.KEY, None)
         if not messages:
             raise RuntimeError(f"{call.method} {call.path} got no answer")
         body = b"".join(message.get("body", b"") for message in messages[1:])
         if self.outer is not None:
-            self.outer.relayed = scope[Handover.KEY].exchange
+            self.outer.relayed = exchange
         return Reply(messages[0]["status"], _joined(messages[0]["headers"]), body)
 
     @asynccontextmanager
@@ -52,9 +53,11 @@ class InProcess(Struct, frozen=True):
         messages: asyncio.Queue[Message | None] = asyncio.Queue(_WAITING_PIECES)
 
         async def run() -> None:
+            scope = self._scope(call)
             try:
-                await self.app(self._scope(call), _receiving(call), messages.put)
+                await self.app(scope, _receiving(call), messages.put)
             finally:
+                scope.pop(Exchange.KEY, None)
                 await messages.put(None)
 
         working = asyncio.create_task(run())

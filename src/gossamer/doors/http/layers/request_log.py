@@ -1,14 +1,15 @@
 """Gives every request an id and its standard headers, logs it in one line, and counts it."""
 
 import time
+from collections.abc import Awaitable
 from typing import Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gossamer.doors.http.core.exchange import ClientGone, Exchange, Headers
-from gossamer.observe.logs import Log, concerning
+from gossamer.observe import traces
+from gossamer.observe.logs import Log, mark_request, unmark_request
 from gossamer.observe.metrics import Metrics
-from gossamer.observe.traces import request_span
 
 _DEFAULT_HEADERS: Final = (
     (b"cache-control", b"no-store"),
@@ -32,37 +33,42 @@ class RequestLog:
         self._defaults = [*_DEFAULT_HEADERS, _HSTS] if https else list(_DEFAULT_HEADERS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        exchange = scope["exchange"] = Exchange(scope, receive, self._max_body)
+        exchange = scope[Exchange.KEY] = Exchange(scope, receive, self._max_body)
 
-        async def reply(message: Message) -> None:
+        def reply(message: Message) -> Awaitable[None]:
             if message["type"] == "http.response.start":
                 exchange.answered = True
                 if exchange.on_answer is not None:
-                    exchange.on_answer()
+                    exchange.on_answer(exchange)
                 exchange.status = message["status"]
                 message["headers"] = self._headers(message["headers"], exchange)
-            await send(message)
+            return send(message)
 
+        before = mark_request(exchange.request_id)
         try:
-            with (
-                concerning(exchange.request_id),
-                request_span(exchange.request_id, scope["headers"]) as span,
-            ):
-                try:
-                    await self.app(scope, receive, reply)
-                finally:
-                    span.describe(exchange.method, exchange.endpoint, exchange.status)
+            if traces.are_on():
+                await self._trace(exchange, receive, reply)
+            else:
+                await self.app(scope, receive, reply)
         except ClientGone:
             exchange.error = "CLIENT_GONE"
         finally:
+            unmark_request(before)
             self._record(exchange)
+
+    async def _trace(self, exchange: Exchange, receive: Receive, send: Send) -> None:
+        with traces.request_span(exchange.request_id, exchange.scope["headers"]) as span:
+            try:
+                await self.app(exchange.scope, receive, send)
+            finally:
+                span.describe(exchange.method, exchange.endpoint, exchange.status)
 
     def _headers(self, own: Headers, exchange: Exchange) -> Headers:
         if exchange.dialect is not None and not exchange.dialect.adds_headers:
             return own
-        names = {name for name, _ in own}
+        names = dict(own)
         defaults = self._defaults
-        if not names.isdisjoint(_DEFAULT_NAMES):
+        if not _DEFAULT_NAMES.isdisjoint(names):
             defaults = [default for default in defaults if default[0] not in names]
         return [
             *own,
@@ -74,12 +80,13 @@ class RequestLog:
 
     def _record(self, exchange: Exchange) -> None:
         seconds = time.perf_counter() - exchange.started
-        self._metrics.request(exchange.endpoint, exchange.method, exchange.status, seconds)
+        template = exchange.endpoint
+        self._metrics.request(template, exchange.method, exchange.status, seconds)
         if exchange.handover.caller is not None:  # the program that called has the answer, or the error
             return
         self._log.request(
             request_id=exchange.request_id,
-            endpoint=_shown_path(exchange),
+            endpoint=template if exchange.route and exchange.route.has_secret_path else exchange.path,
             method=exchange.method,
             status=exchange.status,
             duration=seconds * 1000,
@@ -90,8 +97,3 @@ class RequestLog:
             client=exchange.client,
             caller=exchange.caller.name,
         )
-
-
-def _shown_path(exchange: Exchange) -> str:
-    """Of a route whose path has a secret in it, only the template."""
-    return exchange.endpoint if exchange.route and exchange.route.has_secret_path else exchange.path

@@ -4,8 +4,6 @@ Without it, a server that falls behind keeps all callers waiting until their dea
 counts until its answer begins, so that streams do not count. Health and metrics are always answered.
 """
 
-from functools import partial
-
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gossamer.doors.http.core.exchange import Exchange
@@ -28,7 +26,7 @@ class Shedding:
         if len(self._in_progress) >= self._max_requests:
             why = f"{self._max_requests} requests are in progress already"
             raise Busy("server", why, retry_after=RETRY_SECONDS)
-        exchange.on_answer = partial(self._in_progress.discard, exchange)
+        exchange.on_answer = self._in_progress.discard
         self._in_progress.add(exchange)
         try:
             await self.app(scope, receive, send)

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import Callable
-from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import unquote
 
@@ -11,13 +10,15 @@ from starlette.types import Message, Scope
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 
-from gossamer.doors.http.core.exchange import Handover
+from gossamer.doors.http.core.exchange import Exchange, Handover
 from gossamer.doors.http.server.dating import date_fields, date_line
 from gossamer.doors.http.server.framing import Fields
 from gossamer.doors.http.server.upgrading import SWITCHING, SwitchedSender, Upgrade
 from gossamer.problems import Problem
 
 CLOSING: Final = (b"connection", b"close")
+_NOT_MODIFIED: Final = 304  # as plain numbers: a member of HTTPStatus takes longer to find
+_REQUEST_TIMEOUT: Final = 408
 
 
 class Cycle(RequestResponseCycle):
@@ -27,6 +28,7 @@ class Cycle(RequestResponseCycle):
     A faulty or late body raises its problem where it is read.
     """
 
+    scope: Any
     # What most requests never change, and so is the class's.
     access_log = disconnected = response_started = response_complete = False
     more_body = True
@@ -51,7 +53,7 @@ class Cycle(RequestResponseCycle):
         keep_alive: bool,
     ) -> None:
         # Not uvicorn's own, which sets all of this for every request.
-        self.scope = scope  # type: ignore[assignment]
+        self.scope = scope
         self.transport = transport
         self.flow = flow
         self.logger = logger
@@ -75,6 +77,12 @@ class Cycle(RequestResponseCycle):
                 self._arrival.set()
         return self._arrival
 
+    async def run_asgi(self, app: Any) -> None:
+        try:
+            await super().run_asgi(app)
+        finally:
+            self.scope.pop(Exchange.KEY, None)
+
     # Receiving.
 
     async def receive(self) -> Any:
@@ -97,19 +105,24 @@ class Cycle(RequestResponseCycle):
         head, self._head = self._head, None
         if head is None:
             if message["type"] == "http.response.start":
-                self._close_unless_body_comes(message["status"])
-                if message["status"] == HTTPStatus.NOT_MODIFIED or _has_length(message):
+                status = message["status"]
+                if self.waiting_for_100_continue or status == _REQUEST_TIMEOUT:
+                    self._close_unless_body_comes(status)
+                if status == _NOT_MODIFIED or b"content-length" in dict(message["headers"]):
                     self._head = message
                     return
-        elif message.get("more_body") or not _is_whole(head, message, self.scope["method"]):
-            await super().send(head)  # type: ignore[arg-type]
-        else:
-            if self.flow.write_paused and not self.disconnected:
-                await self.flow.drain()
-            if not self.disconnected:
-                self._write(head, message.get("body", b""))
+            await super().send(message)
             return
-        await super().send(message)
+        body: bytes = message.get("body", b"")
+        is_whole = head["status"] == _NOT_MODIFIED or (body and self.scope["method"] != "HEAD")
+        if message.get("more_body") or not is_whole:
+            await super().send(head)  # type: ignore[arg-type]
+            await super().send(message)
+            return
+        if self.flow.write_paused and not self.disconnected:
+            await self.flow.drain()
+        if not self.disconnected:
+            self._write(head, body)
 
     async def _switch(self, upgrade: Upgrade, message: Message) -> bool:
         """Whether the message is of another protocol, which the answer has accepted, or accepts now."""
@@ -129,23 +142,24 @@ class Cycle(RequestResponseCycle):
         """A client that waits for 100 Continue and is answered otherwise may send its body, or the next
         request instead (RFC 9110, section 10.1.1): only a new connection can tell."""
         waits = self.waiting_for_100_continue and self.more_body
-        if waits or status == HTTPStatus.REQUEST_TIMEOUT:
+        if waits or status == _REQUEST_TIMEOUT:
             self.keep_alive = False
 
     def _write(self, head: Message, body: bytes) -> None:
         self.response_started = self.response_complete = True
         self.waiting_for_100_continue = False
         own = head["headers"] if self.keep_alive else [*head["headers"], CLOSING]
-        lines = b"\r\n".join(map(b": ".join, own))
-        if lines.count(b"\n") != len(own) - 1 or b"\0" in lines:
+        lines = b"\r\n".join([date_line(), *map(b": ".join, own)])
+        if lines.count(b"\n") != len(own) or b"\0" in lines:
             raise RuntimeError("a header of the answer contains a line break")
-        self.transport.write(b"%b%b%b\r\n\r\n%b" % (STATUS_LINE[head["status"]], date_line(), lines, body))
+        self.transport.write(b"%b%b\r\n\r\n%b" % (STATUS_LINE[head["status"]], lines, body))
         if self._arrival is not None:
             self._arrival.set()
         if not self.keep_alive:
             self.transport.close()
-        if self._handover.on_answer is not None and self._handover.exchange is not None:
-            self._handover.on_answer(self._handover.exchange, own, body)
+        exchange = self.scope.get(Exchange.KEY)
+        if self._handover.on_answer is not None and exchange is not None:
+            self._handover.on_answer(exchange, own, body)
         self.on_response()
 
 
@@ -172,11 +186,3 @@ def request_scope(
         "headers": fields,
         "state": {},
     }
-
-
-def _is_whole(head: Message, message: Message, method: str) -> bool:
-    return head["status"] == HTTPStatus.NOT_MODIFIED or (bool(message.get("body")) and method != "HEAD")
-
-
-def _has_length(message: Message) -> bool:
-    return b"content-length" in dict(message["headers"])

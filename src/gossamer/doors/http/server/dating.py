@@ -13,13 +13,13 @@ def date_fields() -> Fields:
 
 
 def date_line() -> bytes:
-    """The same as they are sent."""
+    """The same as a line of the head, without its end."""
     return _line_at(int(time.time()))
 
 
 @lru_cache(maxsize=1)
 def _line_at(second: int) -> bytes:
-    return b"date: %b\r\n" % _date_at(second)
+    return b"date: %b" % _date_at(second)
 
 
 def _date_at(second: int) -> bytes:

@@ -175,7 +175,7 @@ class WriteBatcher:
 
     def _write(self) -> None:
         ready, self._ready = self._ready, []
-        fields = date_line()
+        fields = b"%b\r\n" % date_line()
         for connection, answer in ready:
             connection.write(answer, fields)
 

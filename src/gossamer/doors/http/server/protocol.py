@@ -149,7 +149,8 @@ class Protocol(HttpToolsProtocol):
             super().on_response_complete()
         else:
             self.server_state.total_requests += 1
-            self.flow.resume_reading()
+            if self.flow.read_paused:
+                self.flow.resume_reading()
             self._rest()
 
     def _rest(self) -> None:

@@ -78,8 +78,8 @@ def read_plain(data: bytes) -> PlainRequest | None:
 
 
 def read_bare(data: bytes) -> BareRequest | None:
-    """The request, if these bytes are a bare one, of at most `MAX_REQUEST_BYTES`. Its form leaves open nothing
-    that `framing.check_head` judges but the host."""
+    """The request, if these bytes are a bare one, of at most `MAX_REQUEST_BYTES`. Its form leaves open the
+    host alone of what `framing.check_head` judges."""
     head = _BARE.fullmatch(data)
     if head is None:
         return None
