@@ -2,8 +2,9 @@
 
 import asyncio
 import io
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack
+import sqlite3
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import AsyncExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from gossamer.observe.logs import Log
 from gossamer.problems import Busy, Unavailable
 from gossamer.reach.services.search import Brave, Provider, SearXNG
 from gossamer.state.cache import Cache
-from gossamer.state.db.database import SCANS, open_database
+from gossamer.state.db.database import DEADLINE, SCANS, open_database
 from gossamer.state.kv.hot_memory import MemoryHot
 from gossamer.state.search.search_document import IndexedDocument
 from gossamer.state.search.search_index import SearchIndex
@@ -30,12 +31,13 @@ ROPE = Question.parse("silk rope")
 class Service:
     """The real parts; time goes by when the test says so."""
 
-    def __init__(self, folder: Path, engines: Engines) -> None:
+    def __init__(self, folder: Path, engines: Engines, deadline: float = DEADLINE) -> None:
         self.ticks = 0.0
         self.now = NOW
         self.stream = io.StringIO()
         self.log = Log(self.stream)
-        self.database = open_database(f"sqlite:///{folder}/gossamer.db")
+        self.file = folder / "gossamer.db"
+        self.database = open_database(f"sqlite:///{self.file}", deadline=deadline)
         self.index = SearchIndex(self.database, self.log, max_pages=100, clock=lambda: NOW)
         self.engines: dict[str, Provider] = {
             "searxng": SearXNG(f"{engines.url}/instance", "test"),
@@ -62,6 +64,13 @@ class Service:
             url=url, title=title, description="", text=text, language="en", seen_at=NOW
         )
         self.index.note(OURS, document)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Another process writes to the database, and is not done before the end of the block."""
+        with closing(sqlite3.connect(self.file, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            yield
 
     async def close(self) -> None:
         for engine in self.engines.values():
@@ -178,6 +187,29 @@ async def test_a_search_that_is_cancelled_does_not_hold_up_the_next(
     await asyncio.gather(hanging, return_exceptions=True)
     engines.searxng = [Page("https://a.example/")]
     assert (await finder.find(ROPE, OURS)).complete
+
+
+async def test_that_nothing_was_found_is_not_said_while_the_index_cannot_take_what_was_read(
+    service: Service, engines: Engines, tmp_path: Path
+) -> None:
+    hurried = Service(tmp_path, engines, deadline=2.0)  # on the same database
+    hurried.note("https://a.example/")
+    finder, keeping = hurried.finder("index", "searxng"), Caching(OURS, 60.0)
+    with hurried.locked():
+        with pytest.raises(Unavailable, match="pages that were read last could not be added") as caught:
+            await finder.find_cached(ROPE, keeping)
+        told = caught.value.members["details"]["providers"]
+        assert {name: one["status"] for name, one in told.items()} == {"index": "partial", "searxng": "ok"}
+        engines.searxng = [Page("https://b.example/")]
+        found, part = await finder.find_cached(ROPE, keeping)
+        assert [ranked.source for ranked in found.results] == ["searxng"]
+        assert (found.complete, part.until) == (False, None)
+        theirs = await finder.find(ROPE, "01HZZZZZZZZZZZZZZZZZZZZZZB")  # nothing of theirs is missing
+        assert theirs.complete
+    found, _ = await finder.find_cached(ROPE, keeping)
+    assert sorted(ranked.source for ranked in found.results) == ["index", "searxng"]
+    assert found.complete
+    await hurried.close()
 
 
 async def test_site_and_time_are_enforced_on_what_comes_back(service: Service, engines: Engines) -> None:

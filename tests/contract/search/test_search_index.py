@@ -2,7 +2,7 @@
 
 import asyncio
 import io
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from gossamer.problems import Busy, Unavailable
 from gossamer.state.db.database import Database, open_database
 from gossamer.state.db.tables import search_pages, search_tenants, search_weights
 from gossamer.state.pages.page_key import PagePrefix
-from gossamer.state.search import search_index_sqlite
+from gossamer.state.search import search_index_sqlite, search_rows
 from gossamer.state.search.search_document import IndexedDocument
 from gossamer.state.search.search_index import SearchIndex
 from gossamer.state.tenants.tenants import PUBLIC
@@ -369,9 +369,77 @@ async def test_what_is_written_can_be_searched_while_nothing_can_be_written(
     index.note(OURS, page("after", "rope"))
     async with database.write(seconds=60) as connection:
         await connection.execute(update(search_tenants).values(pages=search_tenants.c.pages))
-        assert await found(index, "rope") == ["before"]
+        matches = await index.search(OURS, Question.parse("rope"))
+        assert [match.url for match in matches.found] == ["https://example.com/before"]
+        assert not matches.current
+        assert (await index.search(THEIRS, Question.parse("rope"))).current
     assert set(await found(index, "rope")) == {"before", "after"}
     await hurried.close()
+
+
+async def test_a_page_is_found_at_once_however_many_others_were_read_before(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = index_of(database)
+    for number in range(300):
+        index.note(OURS, page(str(number), "yarn"))
+    index.note(OURS, page("silk", "rope"))
+    monkeypatch.setattr("gossamer.state.search.search_index.CATCH_UP_SECONDS", 0.0)
+    matches = await index.search(OURS, Question.parse("rope"))
+    assert (matches.found, matches.current) == ((), False)
+    assert (await index.search(THEIRS, Question.parse("rope"))).current
+    monkeypatch.setattr("gossamer.state.search.search_index.CATCH_UP_SECONDS", 60.0)
+    matches = await index.search(OURS, Question.parse("rope"))
+    assert (len(matches.found), matches.current, index.noted) == (1, True, 0)
+
+
+Meanwhile = Callable[[Callable[[], Awaitable[None]]], None]
+
+
+@pytest.fixture
+def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Meanwhile:
+    """Something happens between the statement that finds pages and the one that reads them."""
+
+    def happens(something: Callable[[], Awaitable[None]]) -> None:
+        find = search_rows.find
+
+        async def found(*given: Any) -> search_rows.CandidatePages:
+            pages = await find(*given)
+            monkeypatch.setattr(search_rows, "find", find)  # once
+            await something()
+            return pages
+
+        monkeypatch.setattr(search_rows, "find", found)
+
+    return happens
+
+
+async def test_a_page_that_is_replaced_while_it_is_searched_for_is_found(
+    database: Database, meanwhile: Meanwhile
+) -> None:
+    """The id that it was found by is gone when it is to be read."""
+    index = await noted(database, [page("silk", "rope"), page("wool", "yarn")])
+    meanwhile(lambda: _add(database, OURS, page("silk", "rope", seen_at=NOW + 1)))
+    (match,) = (await index.search(OURS, Question.parse("rope"))).found
+    assert match.seen_at == NOW + 1
+
+
+async def test_a_page_that_gets_the_id_of_one_that_was_found_is_shown_to_its_tenant_only(
+    database: Database, meanwhile: Meanwhile
+) -> None:
+    index = await noted(database, [page("silk", "rope")])
+
+    async def replace() -> None:
+        await index.drop_all(OURS)
+        await _add(database, THEIRS, page("theirs", "rope"))
+
+    meanwhile(replace)
+    assert await found(index, "rope") == []
+    assert await found(index, "rope", THEIRS) == ["theirs"]
+
+
+async def _add(database: Database, tenant: str, document: IndexedDocument) -> None:
+    await noted(database, [document], tenant)
 
 
 async def test_a_flush_that_is_cancelled_loses_nothing(database: Database) -> None:

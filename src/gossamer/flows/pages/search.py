@@ -43,7 +43,7 @@ _STATES: Final = {"closed": "answers", "half-open": "is tried again", "open": "a
 
 
 class Hits(Struct, frozen=True):
-    """The hits of one source; incomplete if it stopped early."""
+    """The hits of one source; incomplete if it stopped early, not current if it lacks what was read last."""
 
     hits: Sequence[SearchHit]
     complete: bool = True
@@ -51,6 +51,7 @@ class Hits(Struct, frozen=True):
         default_factory=dict
     )  # words that were replaced, and by what
     near: NearestPages = NOTHING_NEAR  # of our index, found by meaning
+    current: bool = True
 
 
 Near = Awaitable[NearestPages]  # what the source by meaning has found
@@ -93,7 +94,7 @@ class IndexSource(Struct, frozen=True):
             )
             for match in matches.found
         ]
-        return Hits(hits, matches.complete, matches.corrected)
+        return Hits(hits, matches.complete, matches.corrected, current=matches.current)
 
 
 class ProviderSource(Struct, frozen=True):
@@ -228,8 +229,8 @@ class Finder:
             raise
         breaker.record_success(self.ticks())
         kept = [hit for hit in found.hits if _fits(hit, question, self.clock())]
-        status: AccountStatus = "ok" if found.complete else "partial"
-        reason = "" if found.complete else "it took too long, and was ended early"
+        reason = _why_partial(found)
+        status: AccountStatus = "partial" if reason else "ok"
         account = Account(status, len(kept) + len(found.near.passages), self._since(started), reason)
         return name, account, replace(found, hits=kept)
 
@@ -250,6 +251,12 @@ def _fits(hit: SearchHit, question: Question, now: float) -> bool:
         return question.is_on_site(Url.parse(hit.url).host)
     except Problem:
         return False
+
+
+def _why_partial(found: Hits) -> str:
+    if not found.complete:
+        return "it took too long, and was ended early"
+    return "" if found.current else "pages that were read last could not be added to it"
 
 
 def _why(error: Exception, seconds: float) -> str:

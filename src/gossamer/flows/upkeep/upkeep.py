@@ -4,7 +4,7 @@ import asyncio
 from functools import partial
 from typing import Final
 
-from gossamer.concurrency.periodic import every
+from gossamer.concurrency.periodic import every, ignore
 from gossamer.flows.crawl.indexing import Indexing
 from gossamer.flows.data.removal.deleter import Deleter
 from gossamer.flows.data.removal.retention import Retention
@@ -33,6 +33,7 @@ QUOTAS_EVERY_SECONDS: Final = 3.0
 QUOTAS_QUIET_SECONDS: Final = 30.0  # while nothing is written; at midnight there is room again
 SITES_EVERY_SECONDS: Final = 10.0
 INDEXING_SECONDS: Final = 10.0  # how long a command waits for the index
+RETRY_SECONDS: Final = 0.5
 RETENTION_SECONDS: Final = 600.0
 
 
@@ -97,16 +98,27 @@ async def keep_in_time(retention: Retention, log: Log) -> None:
 
 
 async def keep_indexed(index: SearchIndex, log: Log) -> None:
-    """Run `settle_index` until cancelled."""
-    await every(PAGES_EVERY_SECONDS, partial(settle_index, index, log))
+    """Write the words of the pages that are read into the index, until cancelled."""
+    await every(PAGES_EVERY_SECONDS, index.flush, on_outage=partial(_postpone, log))
 
 
 async def settle_index(index: SearchIndex, log: Log) -> None:
-    """Write the words of the pages that were read into the index."""
-    try:
+    """Write the words of the pages that were read, at a clean stop: what is not written now is lost."""
+
+    async def write() -> bool:
         await index.flush()
-    except Unavailable as away:
-        _postpone(log, away)
+        return False
+
+    try:
+        async with asyncio.timeout(INDEXING_SECONDS):
+            await every(RETRY_SECONDS, write, at_once=True, on_outage=ignore)
+    except TimeoutError:
+        pass
+    finally:
+        if index.noted:
+            log.warning(
+                "search_notes_lost", "pages that were read are not in the search index", pages=index.noted
+            )
 
 
 async def settle_crawled(indexing: Indexing, log: Log) -> None:

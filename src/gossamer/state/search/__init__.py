@@ -9,4 +9,9 @@ Tenant, site and language are words that no page can contain, so one tenant's pa
 visiting all others. A crawl does not wait for the
 index: the transaction that stores a batch of pages queues it with one row, and any number of processes
 follow.
+
+A page that is fetched is noted in memory. Notes are written every few seconds, before a search of this
+process, and at a clean stop. If the database refuses them, they are written later, and searches until then
+say that they lack something. A process that is killed loses its notes: such a page is indexed when it is
+read again.
 """

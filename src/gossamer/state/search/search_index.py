@@ -9,8 +9,7 @@ adds them when there is time.
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from itertools import groupby, islice
+from itertools import groupby
 from typing import Final
 
 from msgspec import Struct, field
@@ -54,9 +53,11 @@ from gossamer.web.url.url import Url, cache_form
 
 MAX_NOTED_PAGES: Final = 10_000
 MAX_NOTED_CHARS: Final = 32_000_000  # of all notes
-MAX_FLUSHED_BY_SEARCH: Final = 100  # notes that a search writes first
+CATCH_UP_SECONDS: Final = 3.0  # in which a search writes the notes of its tenants, some 5 ms each
+CATCH_UP_PAGES: Final = 50  # in a transaction: what is written when time is up need not be written again
 # On SQLite all writers wait for a transaction, on PostgreSQL those that write for the same tenant.
 PAGES_PER_TRANSACTION: Final = {"sqlite": 200, "postgresql": 250}
+MAX_LOOKS: Final = 3  # of a search, while pages that it has found are replaced
 MIN_READ: Final = 10  # of the best pages: their texts are read to see whether their terms are near each other
 NEARNESS: Final = 0.25  # how much that counts
 CRAWLED_TRANSACTION_SECONDS: Final = 20.0  # no caller waits for it
@@ -80,6 +81,7 @@ class Matches(Struct, frozen=True):
     found: tuple[Match, ...]
     complete: bool = True
     corrected: Mapping[str, str] = field(default_factory=dict)  # words that were replaced, and by what
+    current: bool = True  # False if pages were read that are not in the index yet
 
 
 class SearchIndex:
@@ -94,11 +96,16 @@ class SearchIndex:
         self._noted: dict[Noted, IndexedDocument] = {}
         self._characters = 0
         self._forgotten = 0
-        self._flushing = asyncio.Lock()
+        self._writing = asyncio.Lock()
 
     @property
     def is_kept(self) -> bool:
         return self._max_pages > 0
+
+    @property
+    def noted(self) -> int:
+        """How many pages are still to be written."""
+        return len(self._noted)
 
     def note(self, tenant: str, document: IndexedDocument) -> None:
         """Note a document without waiting. A later document of the same URL replaces it."""
@@ -117,16 +124,7 @@ class SearchIndex:
 
     async def flush(self) -> None:
         """Write the notes to the database. Notes that could not be written are kept."""
-        async with self._flushing:
-            if self._forgotten:
-                self._log.warning("search_notes_lost", "the oldest notes made room", pages=self._forgotten)
-                self._forgotten = 0
-            for _ in range(-(-len(self._noted) // self._batch_pages)):
-                batch = dict(islice(self._noted.items(), self._batch_pages))
-                await self._write(await asyncio.to_thread(_entries, batch))
-                for noted, document in batch.items():
-                    if self._noted.get(noted) is document:  # not replaced meanwhile
-                        self._forget(noted)
+        await self._write_noted(list(self._noted), self._batch_pages)
 
     async def add_crawled(self, readings: Sequence[IndexedPages]) -> None:
         """Add crawled pages, and finish each batch with its last part.
@@ -162,12 +160,22 @@ class SearchIndex:
         """Search the pages of a tenant and of callers without an account, best first; `near` are those that
         mean what was asked.
 
-        Notes of this process are included, unless there are so many that writing them would take long.
+        Notes of this process are written first. If that takes too long, or the database refuses them, what is
+        written is searched.
         """
-        if len(self._noted) <= MAX_FLUSHED_BY_SEARCH:
-            with suppress(Unavailable):  # pages that are already written can still be searched
-                await self.flush()
-        return await self.search_within((tenant, PUBLIC), asked, near)
+        tenants = (tenant, PUBLIC)
+        current = await self._catch_up(tenants)
+        return replace(await self.search_within(tenants, asked, near), current=current)
+
+    async def _catch_up(self, tenants: tuple[str, ...]) -> bool:
+        """Write what was noted for these tenants; returns whether all of it is written."""
+        noted = [(owner, url) for owner, url in self._noted if owner in tenants]
+        try:
+            async with asyncio.timeout(CATCH_UP_SECONDS):
+                await self._write_noted(noted, CATCH_UP_PAGES)
+        except (TimeoutError, Unavailable):
+            return False
+        return True
 
     async def search_within(
         self,
@@ -182,13 +190,28 @@ class SearchIndex:
         async with self._database.scan() as connection:
             question, known, corrected = await self._understand(connection, tenants, asked)
             query = _query(question, known, tenants, self._clock()).within(facets)
-            passages = {one.page: one.place for one in near.passages}
+            rows, standings, complete = await self._look(connection, query, near)
+        passages = {one.page: one.place for one in near.passages}
+        matches = await asyncio.to_thread(_matches, rows, standings, query, passages)
+        return Matches(matches, complete, corrected if matches else {})
+
+    async def _look(
+        self, connection: AsyncConnection, query: SearchQuery, near: NearestPages
+    ) -> tuple[list[FoundRow], Mapping[int, Standing], bool]:
+        """The rows of the best pages, how all that were found stand, and whether the search was complete.
+
+        A page that is replaced has another id then, so one that was found may be gone when it is read.
+        """
+        passages = [one.page for one in near.passages]
+        for _ in range(MAX_LOOKS):
             found, complete = await search_rows.find(connection, query, passages, self._database.is_too_long)
             standings = blend(found, near)
             best = sorted(standings, key=lambda page: (standings[page].order, -page))
-            rows = await search_rows.rows(connection, best[: max(MIN_READ, query.limit)])
-        matches = await asyncio.to_thread(_matches, rows, standings, query, passages)
-        return Matches(matches, complete, corrected if matches else {})
+            chosen = best[: max(MIN_READ, query.limit)]
+            rows = await search_rows.rows(connection, chosen, query.tenants)
+            if {row.id for row in rows}.issuperset(set(chosen).difference(passages)):
+                break
+        return rows, standings, complete
 
     async def _understand(
         self, connection: AsyncConnection, tenants: tuple[str, ...], asked: Question
@@ -236,7 +259,7 @@ class SearchIndex:
         await self._drop(tenant, true(), ALL)
 
     async def _drop(self, tenant: str, which: ColumnElement[bool], extent: Extent) -> None:
-        async with self._flushing:
+        async with self._writing:
             for owner, url in list(self._noted):
                 if owner == tenant and extent.has(url):
                     self._forget((owner, url))
@@ -251,8 +274,24 @@ class SearchIndex:
                         if extent == ALL:
                             await lexicon.forget(connection, tenant)
 
+    async def _write_noted(self, wanted: Sequence[Noted], most: int) -> None:
+        """Write notes, at most so many at a time. In between, others may write or drop some of them."""
+        if self._forgotten:
+            self._log.warning("search_notes_lost", "the oldest notes made room", pages=self._forgotten)
+            self._forgotten = 0
+        for start in range(0, len(wanted), most):
+            async with self._writing:
+                these = wanted[start : start + most]
+                batch = {noted: self._noted[noted] for noted in these if noted in self._noted}
+                await self._write(await asyncio.to_thread(_entries, batch))
+                for noted, document in batch.items():
+                    if self._noted.get(noted) is document:  # not replaced meanwhile
+                        self._forget(noted)
+
     async def _write(self, entries: list[IndexEntry]) -> None:
         """Write entries in the order of their tenants, so that concurrent writers never deadlock."""
+        if not entries:
+            return
         entries.sort(key=_tenant)
         async with self._database.write() as connection:
             for tenant, theirs in groupby(entries, key=_tenant):

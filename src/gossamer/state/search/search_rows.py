@@ -182,11 +182,18 @@ async def exists(connection: AsyncConnection, query: SearchQuery, term: int) -> 
     )
 
 
-async def rows(connection: AsyncConnection, ids: Sequence[int]) -> list[FoundRow]:
+async def rows(
+    connection: AsyncConnection, ids: Sequence[int], tenants: Sequence[str] | None = None
+) -> list[FoundRow]:
+    """Those pages that are there and, if tenants are given, belong to one of them: SQLite may have given the
+    id of a page that was just deleted to somebody else's."""
     if not ids:
         return []
     columns = [_pages[name] for name in FoundRow._fields]
-    found = await connection.execute(select(*columns).where(_pages.id.in_(ids)))
+    wanted = select(*columns).where(_pages.id.in_(ids))
+    if tenants is not None:
+        wanted = wanted.where(_pages.tenant_id.in_(tenants))
+    found = await connection.execute(wanted)
     return sorted((FoundRow(*row) for row in found), key=lambda found: ids.index(found.id))
 
 

@@ -44,9 +44,9 @@ class ProviderAccount(msgspec.Struct):
     status: Annotated[
         AccountStatus,
         Meta(
-            description="`partial`: the search took too long, and this is what was found until then. `busy`: "
-            "too many searches run at once. `skipped`: it failed several times in a row and is left alone "
-            "for a while."
+            description="`partial`: the search took too long, and this is what was found until then, or "
+            "pages that were just read are missing. `busy`: too many searches run at once. `skipped`: it "
+            "failed several times in a row and is left alone for a while."
         ),
     ]
     count: Annotated[int, Meta(description="Pages found.")]

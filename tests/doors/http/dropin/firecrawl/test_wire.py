@@ -41,17 +41,6 @@ def over(served: Served, path: str) -> dict[str, Any]:
     pytest.fail("the job does not end")
 
 
-def find(served: Served, **body: Any) -> dict[str, Any]:
-    """A machine that is busy with other things may answer before the page is written to the index."""
-    until = time.monotonic() + 60
-    while time.monotonic() < until:
-        found = post(served, "/v2/search", **body)
-        if found["data"]["web"]:
-            return found
-        time.sleep(0.1)
-    pytest.fail("the page is not found")
-
-
 def test_a_page_is_scraped_in_all_formats_of_text(served: Served) -> None:
     formats = ["markdown", "html", "rawHtml", "links", "images", "changeTracking"]
     defaults = {"skipTlsVerification": True, "removeBase64Images": True, "blockAds": True, "maxAge": 14400000}
@@ -155,7 +144,9 @@ def test_a_start_that_is_sent_again_at_once_is_one_job(served: Served) -> None:
 
 def test_search_and_map_have_the_shape_of_their_version(served: Served) -> None:
     post(served, "/v2/scrape", url=served.product)
-    found = find(served, query="silk rope", limit=2, sources=["web", "alexandria"], toolDetail="compact")
+    found = post(
+        served, "/v2/search", query="silk rope", limit=2, sources=["web", "alexandria"], toolDetail="compact"
+    )
     assert found["data"]["web"][0]["url"] == served.product
     assert "alexandria" in found["warning"]
     read = post(served, "/v1/search", query="silk rope", scrapeOptions={"formats": ["markdown"]})["data"]

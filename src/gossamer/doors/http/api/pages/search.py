@@ -90,8 +90,9 @@ class SearchEndpoints(Struct, frozen=True):
                 description="In the pages that were read here, by you or publicly, and with the search "
                 "engines that the server is set up with. All are asked at once and their rankings joined. "
                 "Where nothing was found and one of them did not answer, that is 503, never an empty list. A "
-                "search that takes too long is ended, and its answer says `partial`. Pages need not have all "
-                "words: what they lack is `missing`. Pages that were read here show their best `passages`.",
+                "search that takes too long is ended, and its answer says `partial`, as it does if pages "
+                "that were just read are missing. Pages need not have all words: what they lack is "
+                "`missing`. Pages that were read here show their best `passages`.",
                 answers=SearchAnswer,
                 deadline=find.SECONDS + 15,
                 problems=(problems.INVALID_TTL,),
