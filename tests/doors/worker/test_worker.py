@@ -12,7 +12,14 @@ from typing import Any
 import msgspec
 import pytest
 from sqlalchemy import Engine, event, text
-from tests.doors.worker.worker_process import KIND, PATIENCE, Options, WorkerProcess, make_effects
+from tests.doors.worker.worker_process import (
+    KIND,
+    PATIENCE,
+    Options,
+    WorkerProcess,
+    lapse,
+    make_effects,
+)
 from tests.servers.postgres import PostgresServer
 from tests.soak.jobs import freeze_alone, storm
 
@@ -489,10 +496,11 @@ async def effects(database: Database) -> list[tuple[str, str, int]]:
 async def test_a_job_of_a_killed_worker_is_finished_by_another_once(
     jobs: Jobs, database: Database, tenant: str, spawn: Spawn
 ) -> None:
-    job_id = await put(jobs, tenant, {"seconds": 0.5})
-    victim = spawn("victim")
+    job_id = await put(jobs, tenant)
+    victim = spawn("victim", holds=True)
     assert victim.line() == f"began {job_id}"
     victim.kill()
+    await lapse(database, "victim")
     spawn("other")
     job = await over(jobs, job_id)
     assert (job.status, job.attempt) == (JobState.DONE, 2)
@@ -502,12 +510,14 @@ async def test_a_job_of_a_killed_worker_is_finished_by_another_once(
 async def test_what_a_frozen_worker_writes_after_its_lease_is_refused(
     jobs: Jobs, database: Database, database_url: str, tenant: str, spawn: Spawn
 ) -> None:
-    job_id = await put(jobs, tenant, {"seconds": 0.3})
-    frozen = spawn("frozen", lease=0.8)
+    job_id = await put(jobs, tenant)
+    frozen = spawn("frozen", holds=True)
     assert frozen.line() == f"began {job_id}"
     await freeze_alone(frozen, database_url)
+    await lapse(database, "frozen")
     spawn("other")
     await over(jobs, job_id)
+    frozen.let_go()
     frozen.thaw()
     assert await asyncio.to_thread(frozen.line) == "ended lost"
     assert await effects(database) == [(job_id, "other", 2)]
@@ -518,8 +528,9 @@ async def test_a_job_that_kills_its_worker_ends_as_failed(
 ) -> None:
     poison = await put(jobs, tenant, {"kills": True}, max_attempts=2)
     for number in range(2):
-        assert spawn(f"victim-{number}", lease=0.5).wait() == -signal.SIGKILL
-    spawn("survivor", lease=0.5)
+        assert spawn(f"victim-{number}").wait() == -signal.SIGKILL
+        await lapse(database, f"victim-{number}")
+    spawn("survivor")
     job = await over(jobs, poison)
     assert (job.status, job.attempt) == (JobState.FAILED, 2)
     assert "LEASE_EXPIRED: the worker victim-1" in str(job.last_error)
@@ -530,7 +541,7 @@ async def test_a_job_that_kills_its_worker_ends_as_failed(
 async def test_two_workers_racing_for_a_thousand_jobs_do_each_once(
     jobs: Jobs, database: Database, tenant: str, spawn: Spawn
 ) -> None:
-    racers = [spawn(name, concurrency=20, lease=30) for name in ("one", "two")]
+    racers = [spawn(name, concurrency=20) for name in ("one", "two")]
     ids = await jobs.put_many([NewJob(kind=KIND, tenant_id=tenant, payload={}) for _ in range(1_000)])
     done = await until(lambda: _when_as_many(database, 1_000), 40)
     assert sorted(job_id for job_id, _, _ in done) == sorted(ids)
@@ -549,7 +560,7 @@ async def test_a_worker_whose_clock_is_wrong_does_no_harm(
     jobs: Jobs, database: Database, tenant: str, spawn: Spawn
 ) -> None:
     for name, clock in (("right", 0), ("early", -600), ("late", 600)):
-        spawn(name, clock=clock, lease=2)
+        spawn(name, clock=clock)
     new = [NewJob(kind=KIND, tenant_id=tenant, payload={"seconds": 0.3}) for _ in range(12)]
     ids = await jobs.put_many(new)
     done = [await over(jobs, job_id) for job_id in ids]

@@ -29,6 +29,7 @@ PATIENCE = 20.0
 KIND = "work"
 EFFECTS = "CREATE TABLE effects (job_id VARCHAR(26), worker VARCHAR, attempt INTEGER)"
 WRITE = text("INSERT INTO effects VALUES (:job_id, :worker, :attempt)")
+LAPSE = text("UPDATE jobs SET locked_until = 1 WHERE locked_by = :worker AND status = 'running'")
 
 
 class Task(msgspec.Struct):
@@ -40,8 +41,9 @@ class Task(msgspec.Struct):
 class Options:
     url: str
     name: str
-    lease: float = 1.0
+    lease: float = 30.0
     concurrency: int = 1
+    holds: bool = False  # it ends no job before it is let go
     clock: float = 0.0  # seconds by which the machine's clock is wrong, as far as Python can see it
 
 
@@ -70,6 +72,10 @@ class WorkerProcess:
     def thaw(self) -> None:
         self._signal(signal.SIGCONT)
 
+    def let_go(self) -> None:
+        """Also while it is frozen; then it hears of it when it is thawed."""
+        self._signal(signal.SIGUSR1)
+
     def stop(self) -> int | None:
         """As an operator does; its exit code."""
         self._signal(signal.SIGTERM)
@@ -89,18 +95,30 @@ async def make_effects(database: Database) -> None:
         await connection.execute(text(EFFECTS))
 
 
+async def lapse(database: Database, worker: str) -> None:
+    """Let its leases run out at once: it believes in them still, and a busy machine ends no others."""
+    async with database.write() as connection:
+        await connection.execute(LAPSE, {"worker": worker})
+
+
 class _Doing:
     """The handler, and what is told of it."""
 
-    def __init__(self, name: str, lines: Connection) -> None:
+    def __init__(self, name: str, lines: Connection, *, holds: bool) -> None:
         self._name = name
         self._lines = lines
+        self._free = asyncio.Event()
+        if holds:
+            asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, self._free.set)
+        else:
+            self._free.set()
 
     async def run(self, work: Work[Task]) -> None:
         self.say(f"began {work.job.job_id}")
         if work.payload.kills:
             os.kill(os.getpid(), signal.SIGKILL)
         await asyncio.sleep(work.payload.seconds)
+        await self._free.wait()
         effect = {"job_id": work.job.job_id, "worker": self._name, "attempt": work.job.attempt}
         async with work.finishing(self._name) as connection:
             await connection.execute(WRITE, effect)
@@ -131,7 +149,7 @@ def _set_clock(seconds: float) -> None:
 async def _work(options: Options, lines: Connection) -> None:
     database = open_database(options.url)
     jobs = Jobs(database, open_wakeups(database))
-    doing = _Doing(options.name, lines)
+    doing = _Doing(options.name, lines, holds=options.holds)
     worker = Worker(
         jobs,
         {KIND: Handler(run=doing.run, payload=Task, concurrency=options.concurrency)},
