@@ -20,6 +20,7 @@ from gossamer.problems import Unavailable
 from gossamer.state.crawl.hosts import LEASE_MS
 from gossamer.state.db.database import Database
 from tests.forks.forked import Forked
+from tests.servers.daemon import freeze
 
 PAST = 1.25  # of a lease
 PATIENCE = 30.0
@@ -47,7 +48,7 @@ class WorkerProcess:
         self._process.wait()
 
     def freeze(self) -> None:
-        self._process.send_signal(signal.SIGSTOP)
+        freeze(self._process.pid)
 
     def thaw(self) -> None:
         self._process.send_signal(signal.SIGCONT)

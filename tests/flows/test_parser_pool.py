@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
+from tests.servers.daemon import freeze
 from tests.site.hostile import page_of
 from tests.site.hostile import text_of as drawn
 from tests.web.documents.pdf_files import pdf
@@ -235,7 +236,7 @@ async def test_too_long_in_the_middle_of_the_answer_is_killed_too(make_pool: Mak
     parsers = make_pool(seconds=SOON, small=-1)
     await parsers.read(SMALL, ReadingOptions())
     [process] = workers()
-    os.kill(process, signal.SIGSTOP)
+    freeze(process)
     parsers._seconds = 0.1  # it has started, so whatever the machine does, it never answers
     task = asyncio.create_task(parsers.read(LARGE, ReadingOptions()))
     await asyncio.sleep(0)

@@ -27,6 +27,15 @@ def free_port() -> int:
     raise AssertionError("there is no free port")
 
 
+def freeze(process: int) -> None:
+    """Stop a process, and wait until it stands still: each thread hears the signal when it is next scheduled,
+    and one that is in the kernel may still be given a lock there."""
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended
+        os.kill(process, signal.SIGSTOP)
+        while not all(map(_stands, Path(f"/proc/{process}/task").iterdir())):
+            time.sleep(0.001)
+
+
 class Daemon:
     """Says its command and when it answers; what it writes is kept in its folder."""
 
@@ -62,9 +71,7 @@ class Daemon:
     def stop(self) -> None:
         """Freeze it: connections stay open, nothing is answered."""
         assert self._process is not None
-        self._process.send_signal(signal.SIGSTOP)
-        while not all(map(_stands, Path(f"/proc/{self._process.pid}/task").iterdir())):
-            time.sleep(0.001)
+        freeze(self._process.pid)
 
     def cont(self) -> None:
         assert self._process is not None
@@ -82,5 +89,8 @@ class Daemon:
 
 
 def _stands(thread: Path) -> bool:
-    """A signal to stop is heard by each thread when it is next scheduled."""
-    return (thread / "stat").read_text().rpartition(")")[2].split()[0] == "T"
+    try:
+        state = (thread / "stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return True  # it has ended
+    return state in "TXZ"  # stopped, or ended

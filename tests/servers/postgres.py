@@ -19,7 +19,7 @@ from typing import IO, Any
 import psutil  # type: ignore[import-untyped]
 import pytest
 
-from tests.servers.daemon import free_port
+from tests.servers.daemon import free_port, freeze
 from tests.servers.sqlite import migrate
 
 TEMPLATE = "gossamer_template"
@@ -95,10 +95,16 @@ class PostgresServer:
 
     def freeze(self) -> None:
         """Still there, connections open, but nothing moves."""
-        self._signal_all(signal.SIGSTOP)
+        postmaster = self._postmaster()
+        freeze(postmaster.pid)  # first: then it starts no more
+        for process in postmaster.children(recursive=True):
+            freeze(process.pid)
 
     def thaw(self) -> None:
-        self._signal_all(signal.SIGCONT)
+        postmaster = self._postmaster()
+        for process in [postmaster, *postmaster.children(recursive=True)]:
+            with suppress(psutil.NoSuchProcess):
+                process.resume()
 
     def create_database(self, template: str = TEMPLATE) -> str:
         """Copied as files: through the log of changes, as is usual, it takes twice as long."""
@@ -169,12 +175,9 @@ class PostgresServer:
         self._watch.wait()
         self._watch.stdin.close()
 
-    def _signal_all(self, number: signal.Signals) -> None:
+    def _postmaster(self) -> psutil.Process:
         assert self._process is not None
-        postmaster = psutil.Process(self._process.pid)
-        for process in [postmaster, *postmaster.children(recursive=True)]:
-            with suppress(psutil.NoSuchProcess):
-                process.send_signal(number)
+        return psutil.Process(self._process.pid)
 
 
 def _message(kind: bytes, body: bytes) -> bytes:

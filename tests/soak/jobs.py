@@ -21,11 +21,12 @@ from gossamer.state.jobs.job import NewJob
 from gossamer.state.jobs.jobs import Jobs
 from gossamer.state.tenants import tenants
 from gossamer.state.wakeups.wakeups import open_wakeups
-from tests.doors.worker.worker_process import KIND, Options, WorkerProcess, make_effects
+from tests.doors.worker.worker_process import KIND, Options, WorkerProcess, lapse, make_effects
 from tests.servers.postgres import TEMPLATE, PostgresServer
 
 PAST = 1.25  # of the lease
-SQLITE_PROBE = 0.02
+PROBE = 0.02
+OVERTAKEN_SECONDS = 1.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +60,29 @@ async def freeze_alone(process: WorkerProcess, url: str) -> None:
     process.freeze()
     while await asyncio.to_thread(_is_locked, url):
         process.thaw()
-        await asyncio.sleep(SQLITE_PROBE)
+        await asyncio.sleep(PROBE)
         process.freeze()
 
 
 class Crew:
-    """Worker processes, of which there are always so many."""
+    """Worker processes, of which there are always so many. If they are `overtaken`, their leases
+    end at once when they are struck, and else last so long that no busy machine ends them."""
 
-    def __init__(self, url: str, count: int, lease: float, randomness: random.Random) -> None:
+    def __init__(
+        self,
+        database: Database,
+        url: str,
+        count: int,
+        lease: float,
+        randomness: random.Random,
+        overtaken: bool,
+    ) -> None:
         self.kills = self.freezes = 0
+        self._database = database
         self._url = url
         self._count = count
         self._lease = lease
+        self._overtaken = overtaken
         self._random = randomness
         self._started = 0
         self._awake: list[WorkerProcess] = []
@@ -87,6 +99,8 @@ class Crew:
         self._awake.remove(process)
         await asyncio.to_thread(process.kill)
         self.kills += 1
+        while self._overtaken and not await lapse(self._database, process.name):
+            await asyncio.sleep(PROBE)
         self.fill()
 
     async def freeze_one(self) -> None:
@@ -95,13 +109,17 @@ class Crew:
         self._awake.remove(process)
         self._frozen.append(process)
         await freeze_alone(process, self._url)
+        while self._overtaken and not await lapse(self._database, process.name):
+            process.thaw()  # it has locked the row of a job
+            await asyncio.sleep(PROBE)
+            await freeze_alone(process, self._url)
         self.freezes += 1
         task = asyncio.create_task(self._thaw(process))
         self._thawing.add(task)
         task.add_done_callback(self._thawing.discard)
 
     async def _thaw(self, process: WorkerProcess) -> None:
-        await asyncio.sleep(self._lease * PAST)
+        await asyncio.sleep(OVERTAKEN_SECONDS if self._overtaken else self._lease * PAST)
         process.thaw()
         self._frozen.remove(process)
         self._awake.append(process)
@@ -114,12 +132,20 @@ class Crew:
 
 
 async def storm(
-    url: str, *, jobs: int, workers: int, lease: float, every: float, seed: int = 1, work: float = 0.005
+    url: str,
+    *,
+    jobs: int,
+    workers: int,
+    lease: float,
+    every: float,
+    seed: int = 1,
+    work: float = 0.005,
+    overtaken: bool = False,
 ) -> Outcome:
     database = open_database(url)
     await database.migrate()
     queue = Jobs(database, open_wakeups(database))
-    crew = Crew(url, workers, lease, random.Random(seed))
+    crew = Crew(database, url, workers, lease, random.Random(seed), overtaken)
     began = time.monotonic()
     try:
         await _fill(queue, jobs, work)

@@ -79,7 +79,7 @@ async def working(
     """A worker, until the end of the block; then it is stopped as by SIGTERM."""
     telling, stop = Telling(), asyncio.Event()
     given = does if isinstance(does, Mapping) else {KIND: handler(does)}
-    fields = {"name": "w", "lease_seconds": 2.0, "stop_seconds": 0.1, "log": Log(io.StringIO()), **fields}
+    fields = {"name": "w", "lease_seconds": 12.0, "stop_seconds": 0.1, "log": Log(io.StringIO()), **fields}
     worker = Worker(jobs, given, metrics=telling, **fields)
     task = asyncio.create_task(worker.run(stop))
     try:
@@ -240,12 +240,18 @@ async def test_each_kind_has_its_own_concurrency(jobs: Jobs, tenant: str) -> Non
 
 
 async def test_a_lease_is_renewed_while_the_work_goes_on(jobs: Jobs, tenant: str, database_url: str) -> None:
-    async def run(_work: Work[Task]) -> None:
-        await asyncio.sleep(3.5)
+    ends: list[int] = []
+
+    async def run(work: Work[Task]) -> None:
+        while len(set(ends)) < 3:
+            job = await jobs.get(work.job.job_id)
+            ends.append((job and job.locked_until) or 0)
+            await asyncio.sleep(0.05)
 
     job_id = await put(jobs, tenant)
-    async with working(jobs, run, lease_seconds=1.5), working(jobs, run, name="other", lease_seconds=1.5):
+    async with working(jobs, run, lease_seconds=6.0), working(jobs, run, name="other", lease_seconds=6.0):
         job = await over(jobs, job_id)
+    assert ends == sorted(ends)
     assert (job.status, job.attempt) == (JobState.DONE, 1)
 
 
@@ -500,7 +506,7 @@ async def test_a_job_of_a_killed_worker_is_finished_by_another_once(
     victim = spawn("victim", holds=True)
     assert victim.line() == f"began {job_id}"
     victim.kill()
-    await lapse(database, "victim")
+    assert await lapse(database, "victim")
     spawn("other")
     job = await over(jobs, job_id)
     assert (job.status, job.attempt) == (JobState.DONE, 2)
@@ -514,7 +520,7 @@ async def test_what_a_frozen_worker_writes_after_its_lease_is_refused(
     frozen = spawn("frozen", holds=True)
     assert frozen.line() == f"began {job_id}"
     await freeze_alone(frozen, database_url)
-    await lapse(database, "frozen")
+    assert await lapse(database, "frozen")
     spawn("other")
     await over(jobs, job_id)
     frozen.let_go()
@@ -529,7 +535,7 @@ async def test_a_job_that_kills_its_worker_ends_as_failed(
     poison = await put(jobs, tenant, {"kills": True}, max_attempts=2)
     for number in range(2):
         assert spawn(f"victim-{number}").wait() == -signal.SIGKILL
-        await lapse(database, f"victim-{number}")
+        assert await lapse(database, f"victim-{number}")
     spawn("survivor")
     job = await over(jobs, poison)
     assert (job.status, job.attempt) == (JobState.FAILED, 2)
@@ -598,7 +604,7 @@ async def test_a_restart_of_postgres_under_load_loses_nothing(postgres: Postgres
 
 async def test_a_storm_of_kills_and_freezes(database_url: str, database: Database) -> None:
     """The short form of `scripts/soak jobs`."""
-    outcome = await storm(database_url, jobs=300, workers=4, lease=1.0, every=0.7)
+    outcome = await storm(database_url, jobs=300, workers=4, lease=30.0, every=0.7, overtaken=True)
     assert outcome.kills > 0
     assert outcome.freezes > 0
     assert outcome.complaints == []

@@ -17,10 +17,12 @@ from multiprocessing.connection import Connection
 import msgspec
 import uvloop
 from sqlalchemy import text
+from tests.servers.daemon import freeze
 
 from gossamer.doors.worker.work import Handler, Work
 from gossamer.doors.worker.worker import Worker
 from gossamer.observe.logs import Log
+from gossamer.problems import Unavailable
 from gossamer.state.db.database import Database, open_database
 from gossamer.state.jobs.jobs import Jobs
 from gossamer.state.wakeups.wakeups import open_wakeups
@@ -29,6 +31,7 @@ PATIENCE = 20.0
 KIND = "work"
 EFFECTS = "CREATE TABLE effects (job_id VARCHAR(26), worker VARCHAR, attempt INTEGER)"
 WRITE = text("INSERT INTO effects VALUES (:job_id, :worker, :attempt)")
+BRIEFLY = text("SET LOCAL lock_timeout = '200ms'")
 LAPSE = text("UPDATE jobs SET locked_until = 1 WHERE locked_by = :worker AND status = 'running'")
 
 
@@ -51,6 +54,7 @@ class WorkerProcess:
     def __init__(self, options: Options) -> None:
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload([__name__])
+        self.name = options.name
         self._lines, theirs = context.Pipe(duplex=False)
         self._process = context.Process(target=_run, args=(options, theirs), daemon=True)
         self._process.start()
@@ -67,7 +71,8 @@ class WorkerProcess:
         self._process.join()
 
     def freeze(self) -> None:
-        self._signal(signal.SIGSTOP)
+        if self._process.pid is not None and self._process.is_alive():
+            freeze(self._process.pid)
 
     def thaw(self) -> None:
         self._signal(signal.SIGCONT)
@@ -95,10 +100,17 @@ async def make_effects(database: Database) -> None:
         await connection.execute(text(EFFECTS))
 
 
-async def lapse(database: Database, worker: str) -> None:
-    """Let its leases run out at once: it believes in them still, and a busy machine ends no others."""
-    async with database.write() as connection:
-        await connection.execute(LAPSE, {"worker": worker})
+async def lapse(database: Database, worker: str) -> bool:
+    """Let its leases run out at once: it believes in them still, and a busy machine ends no others. False: it
+    has locked what is to be changed."""
+    try:
+        async with database.write() as connection:
+            if database.dialect == "postgresql":
+                await connection.execute(BRIEFLY)
+            await connection.execute(LAPSE, {"worker": worker})
+    except Unavailable:
+        return False
+    return True
 
 
 class _Doing:
