@@ -635,7 +635,7 @@ async def test_dawdlers_and_the_silent_are_cut(dialer: Dialer) -> None:
     async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
 
-    bounds = ProxyBounds(head_seconds=0.3, idle_seconds=0.6, sweep_seconds=0.05)
+    bounds = ProxyBounds(head_seconds=1.0, idle_seconds=1.5, sweep_seconds=0.05)
     async with opened(dialer, bounds) as proxy, serving(silent) as port:
         visit = proxy.admit(PLENTY, now() + 30)
         async with browser(proxy) as slow, browser(proxy) as mute, browser(proxy) as tunnel:
