@@ -100,7 +100,7 @@ async def test_what_the_protocol_refuses_is_a_problem_like_all_others(
 async def test_a_head_that_does_not_arrive_in_time(
     visiting: Visiting, monkeypatch: pytest.MonkeyPatch, connect: Connect
 ) -> None:
-    monkeypatch.setattr(protocol_module, "HEAD_SECONDS", 0.2)
+    monkeypatch.setattr(protocol_module, "HEAD_SECONDS", 0.5)
     async with visiting() as visit, serving(visit) as port:
         slow = await connect(port)
         slow.writer.write(b"GET / HTTP/1.1\r\nHost:")
