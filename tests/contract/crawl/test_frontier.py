@@ -81,6 +81,18 @@ async def test_crawls_take_turns_on_a_host(ground: Ground) -> None:
     await ground.check_counts()
 
 
+async def test_hosts_that_take_together_share_the_room_of_a_crawl(ground: Ground) -> None:
+    full = await ground.crawl([*urls("a:80", 6), *urls("b:80", 6)], max_pages=8)
+    other = await ground.crawl(urls("b:80", 2, priority=1))
+    leases = {lease.host: lease for lease in await ground.lease(2)}
+    taken = await ground.frontier.take_many([(leases["a:80"], 5), (leases["b:80"], 9)], now=NOW)
+    by_host = {host: [task.crawl_id for task in tasks] for host, tasks in taken.items()}
+    assert by_host == {"a:80": [full.id] * 5, "b:80": by_host["b:80"]}
+    assert (by_host["b:80"].count(full.id), by_host["b:80"].count(other.id)) == (3, 2)
+    assert set(by_host["b:80"][:2]) == {full.id, other.id}
+    await ground.check_counts()
+
+
 async def test_what_is_tried_again_waits_for_its_time(ground: Ground) -> None:
     crawl = await ground.crawl([url("a:80", 0)])
     (lease,) = await ground.lease()

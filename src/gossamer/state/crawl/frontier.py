@@ -32,7 +32,7 @@ from gossamer.state.crawl.refresh import fresh_pages, hint_rows
 from gossamer.state.crawl.refresh.fresh_pages import KnownPage
 from gossamer.state.crawl.removal.crawl_blobs import NO_LINKS, LinksAt
 from gossamer.state.crawl.settling import CrawlTask, HostSettlement, LeasesLost
-from gossamer.state.db.bulk import bulk
+from gossamer.state.db.bulk import bulk, for_each
 from gossamer.state.db.database import Database
 from gossamer.state.db.single import Rows
 from gossamer.web.crawl.refresh.sitemap_hints import PageHint
@@ -69,13 +69,13 @@ class ClearedUrls(NamedTuple):
     left: int
 
 
-_TURNS: Final = bulk(
+_TURNS: Final = for_each(
     f"""
 SELECT crawl_id FROM crawl_hosts JOIN crawls ON crawls.id = crawl_hosts.crawl_id
 WHERE crawl_hosts.host = {{host}} AND crawl_hosts.pending > 0 AND crawls.state = 'running'
     AND crawls.pages + crawls.in_progress < max_pages
 ORDER BY taken_at LIMIT {CRAWLS_AT_ONCE}""",
-    values={"host": "text"},
+    rows={"host": "text"},
 )
 _LEVEL: Final = """
 SELECT * FROM (
@@ -84,10 +84,10 @@ SELECT * FROM (
         AND state = 'pending' AND due_at <= {now}
     ORDER BY due_at LIMIT {most}
 ) AS level_%d"""
-_BEST: Final = bulk(
+_BEST: Final = for_each(
     " UNION ALL ".join(_LEVEL % (level, level) for level in (3, 2, 1))
     + " ORDER BY priority DESC, due_at LIMIT {most}",
-    values={"crawl_id": "text", "host": "text", "most": "int"},
+    rows={"crawl_id": "text", "host": "text", "most": "int"},
 )
 _TAKE: Final = bulk(
     """
@@ -244,16 +244,13 @@ async def _take_many(
     connection: AsyncConnection, asked: Sequence[tuple[HostLease, int]], now: int | None
 ) -> dict[str, list[CrawlTask]]:
     held = await still_held(connection, [lease for lease, _ in asked], now)
-    turns = {host: await _TURNS(connection, now, host=host) for host in sorted(held)}
+    hosts = sorted(held)
+    turns = dict(zip(hosts, await _TURNS(connection, now, [(host,) for host in hosts]), strict=True))
     crawl_ids = {row.crawl_id for rows in turns.values() for row in rows}
     locked = await crawl_counts.lock(connection, sorted(crawl_ids))
-    room = {row.id: row.room for row in locked if row.state == "running"}
-    taken: list[Any] = []
-    for lease, most in asked:
-        best = await _best(connection, lease.host, turns.get(lease.host, ()), room, most, now)
-        for row in best:
-            room[row.crawl_id] -= 1
-        taken += best
+    room = {row.id: row.room for row in locked if row.state == "running" and row.room > 0}
+    best = await _find_best(connection, asked, turns, room, now)
+    taken = [row for lease, most in asked for row in _fitting(best.get(lease.host, ()), room, most)]
     tasks: dict[str, list[CrawlTask]] = {host: [] for host in held}
     revisions = {row.id: row.revision for row in locked}
     fresh = {row.id for row in locked if row.keeps_fresh}
@@ -264,15 +261,24 @@ async def _take_many(
     return tasks
 
 
-async def _best(
-    connection: AsyncConnection, host: str, turns: Rows, room: Mapping[str, int], most: int, now: int | None
-) -> Rows:
-    best = [
-        await _BEST(connection, now, crawl_id=row.crawl_id, host=host, most=min(most, room[row.crawl_id]))
-        for row in turns
-        if room.get(row.crawl_id, 0) > 0
+async def _find_best(
+    connection: AsyncConnection,
+    asked: Sequence[tuple[HostLease, int]],
+    turns: Mapping[str, Rows],
+    room: Mapping[str, int],
+    now: int | None,
+) -> dict[str, list[Rows]]:
+    """By host: of each crawl whose turn it is, as many as it may store."""
+    places = [
+        (row.crawl_id, lease.host, min(most, room[row.crawl_id]))
+        for lease, most in asked
+        for row in turns.get(lease.host, ())
+        if row.crawl_id in room
     ]
-    return _in_turns(best)[:most]
+    best: dict[str, list[Rows]] = {}
+    for (_, host, _), rows in zip(places, await _BEST(connection, now, places), strict=True):
+        best.setdefault(host, []).append(rows)
+    return best
 
 
 async def _takes_more(connection: AsyncConnection, crawl_id: str) -> bool:
@@ -283,6 +289,16 @@ async def _takes_more(connection: AsyncConnection, crawl_id: str) -> bool:
 def _in_turns(best: Sequence[Rows]) -> Rows:
     """The first of each crawl, then the second of each, and so on."""
     return [row for row in chain.from_iterable(zip_longest(*best)) if row is not None]
+
+
+def _fitting(best: Sequence[Rows], room: dict[str, int], most: int) -> Rows:
+    """The first `most` for which their crawls have room, which is less then."""
+    fitting: list[Any] = []
+    for row in _in_turns(best):
+        if len(fitting) < most and room[row.crawl_id] > 0:
+            room[row.crawl_id] -= 1
+            fitting.append(row)
+    return fitting
 
 
 async def _mark_taken(

@@ -273,10 +273,9 @@ class Hosts:
 
         async def keep(connection: AsyncConnection) -> set[str]:
             held = await still_held(connection, [each.lease for each in found], now)
-            kept = [each for each in found if each.lease.host in held]
-            for each in kept:
-                await stored_robots.keep(connection, each.lease.host, each.robots)
-            await _ALLOW(connection, now, [(each.lease.host, each.is_allowed) for each in kept])
+            kept = {each.lease.host: each for each in found if each.lease.host in held}
+            await stored_robots.keep(connection, {host: each.robots for host, each in kept.items()})
+            await _ALLOW(connection, now, [(host, each.is_allowed) for host, each in kept.items()])
             return held
 
         return await self._database.transact(keep)

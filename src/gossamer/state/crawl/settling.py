@@ -174,6 +174,7 @@ async def settle(
         raise LeasesLost(held)
     await new_urls.wake(connection, awake - own.keys(), now)
     ended = await _end_tasks(connection, [end for _, batch in batches for end in batch.ends], now)
+    await _NEWS(connection, now, _news(batches, ended))
     _count(ended, tally)
     told = await crawl_counts.lock_all(connection, tally.crawls)
     await _keep(connection, ended, blobs, now, links)
@@ -183,7 +184,6 @@ async def settle(
     await tally.write(connection, now)
     if told:
         await _tell(connection, told, ended, now)
-    await _NEWS(connection, now, _news(batches, ended))
     return held
 
 

@@ -7,6 +7,12 @@
 PostgreSQL takes the rows as columns of values, SQLite as JSON. In the text, `{given}` stands for the rows,
 `{now}` for the time that a test passes in or else the database's own, and each single value for itself by
 name. `_WORDS` has what the databases spell differently, or what only one of them has.
+
+    NEXT = for_each("SELECT … WHERE host = {host} ORDER BY due_at LIMIT {most}", rows={"host": "text", …})
+    found = await NEXT(executor, now, [("a.example", 20), ("b.example", 5)])  # what each row finds
+
+That is one statement on PostgreSQL, too, where each would cost a round trip. On SQLite, which has no such
+join, it is one for each row: they go nowhere.
 """
 
 from collections.abc import Mapping, Sequence
@@ -80,6 +86,41 @@ def bulk(
         ),
         takes_time,
         bool(columns),
+    )
+
+
+class EachStatement(Struct, frozen=True):
+    postgresql: str
+    sqlite: str
+    takes_time: bool
+
+    async def __call__(
+        self, executor: Executor, now: int | None, rows: Sequence[tuple[Any, ...]]
+    ) -> list[Rows]:
+        """What each of the rows finds, in their order."""
+        time = (now,) if self.takes_time else ()
+        if executor.dialect.name != "postgresql":
+            return [await run(executor, self.sqlite, *time, *row) for row in rows]
+        found: list[list[Any]] = [[] for _ in rows]
+        columns = [list(column) for column in zip(*rows, strict=True)]
+        for one in await run(executor, self.postgresql, *time, *columns) if rows else ():
+            found[one.place - 1].append(one)
+        return list(found)
+
+
+def for_each(text: str, *, rows: Mapping[str, str]) -> EachStatement:
+    """A query that is asked for each of the rows; PostgreSQL's types of their columns. An order of the query
+    with a limit holds: PostgreSQL can only join it row by row."""
+    takes_time = "{now}" in text
+    first = 2 if takes_time else 1
+    names = ", ".join(rows)
+    arrays = ", ".join(f"${place}::{kind}[]" for place, kind in enumerate(rows.values(), first))
+    asked = text.format(**{name: f"given.{name}" for name in rows}, **_WORDS["postgresql"])
+    return EachStatement(
+        f"SELECT found.*, given.place FROM unnest({arrays}) WITH ORDINALITY AS given({names}, place)"
+        f" CROSS JOIN LATERAL ({asked}) AS found",
+        text.format(**{name: f"?{place}" for place, name in enumerate(rows, first)}, **_WORDS["sqlite"]),
+        takes_time,
     )
 
 

@@ -1,16 +1,16 @@
+# ruff: noqa: S608 - only constants of this module are put into these statements
 """What hosts answered when they were asked for robots.txt."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
-from msgspec.structs import asdict, fields
+from msgspec.structs import fields
 from sqlalchemy import delete, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl.crawl_tables import host_robots
-from gossamer.state.db.bulk import storable
-from gossamer.state.db.database import insert_into
+from gossamer.state.db.bulk import bulk, storable
 
 
 class StoredRobots(Struct, frozen=True, kw_only=True):
@@ -21,12 +21,21 @@ class StoredRobots(Struct, frozen=True, kw_only=True):
 
 
 _NAMES: Final = tuple(each.name for each in fields(StoredRobots))
+_KEEP: Final = bulk(
+    f"""
+INSERT INTO host_robots (host, {", ".join(_NAMES)}) SELECT host, {", ".join(_NAMES)} FROM {{given}} WHERE true
+ON CONFLICT (host) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in _NAMES)}""",
+    rows={"host": "text", "status": "int", "body": "text", "fetched_at": "bigint", "expires_at": "bigint"},
+)
 
 
-async def keep(connection: AsyncConnection, host: str, robots: StoredRobots) -> None:
-    values = asdict(robots) | {"body": storable(robots.body)}
-    new = insert_into(connection, host_robots).values(host=host, **values)
-    await connection.execute(new.on_conflict_do_update(index_elements=["host"], set_=values))
+async def keep(connection: AsyncConnection, found: Mapping[str, StoredRobots]) -> None:
+    """By their hosts."""
+    rows = [
+        (host, robots.status, storable(robots.body), robots.fetched_at, robots.expires_at)
+        for host, robots in sorted(found.items())
+    ]
+    await _KEEP(connection, None, rows)
 
 
 async def get(connection: AsyncConnection, names: Sequence[str]) -> dict[str, StoredRobots]:
