@@ -37,6 +37,7 @@ ALL: Final = (
     ),
     Contender("gossamer", "Gossamer", "gossamer", _ours),
     Contender("gossamer-2", "Gossamer, 2 processes", "gossamer", _ours, processes=2),
+    Contender("gossamer-apart", "Gossamer, 2 crawls apart", "gossamer_apart", _ours, processes=2),
     Contender("gossamer-postgres", "Gossamer, PostgreSQL", "gossamer", _ours, on_postgres=True),
     Contender(
         "gossamer-postgres-2",
@@ -47,7 +48,12 @@ ALL: Final = (
         on_postgres=True,
     ),
 )
-SECOND: Final = {"SQLite": ("Gossamer", "Gossamer, 2 processes"), "PostgreSQL": (ALL[-2].name, ALL[-1].name)}
+# What the rate of the second is compared with that of the first.
+SECOND: Final = {
+    "on SQLite": ("Gossamer", "Gossamer, 2 processes"),
+    "on PostgreSQL": ("Gossamer, PostgreSQL", "Gossamer, PostgreSQL, 2 processes"),
+    "with a crawl each": ("Gossamer", "Gossamer, 2 crawls apart"),
+}
 
 
 def available(only: Sequence[str]) -> tuple[list[Contender], list[str]]:

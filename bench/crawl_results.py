@@ -156,8 +156,8 @@ def _cells(row: Row, peer: Row | None) -> list[str]:
 def _seconds(rows: Sequence[Row]) -> list[str]:
     """What a second process brings."""
     rates = {row.name: row.rate for row in rows}
-    pairs = {database: pair for database, pair in SECOND.items() if all(name in rates for name in pair)}
-    told = [f"{rates[two] / rates[one]:.2f} on {database}" for database, (one, two) in pairs.items()]
+    pairs = {how: pair for how, pair in SECOND.items() if all(name in rates for name in pair)}
+    told = [f"{rates[two] / rates[one]:.2f} {how}" for how, (one, two) in pairs.items()]
     return [f"Two processes beside one, pages/s: {', '.join(told)}"] if told else []
 
 

@@ -15,13 +15,13 @@ from bench import crawl_sites
 from bench.contenders import usage
 from bench.crawl_contenders import Contender
 from bench.crawl_sites import Site
+from bench.crawlers.gossamer import PROCESSES
 from bench.jobs import DurableServer
 from bench.servers import ROOT, Cores
 
 LONGEST: Final = 1_800.0  # seconds of one crawl
 LOOK_SECONDS: Final = 0.05
 MEMORY_LOOKS: Final = 10  # it costs milliseconds, so only at each tenth look
-PROCESSES: Final = "GOSSAMER_BENCH_PROCESSES"
 DATABASE: Final = "GOSSAMER_BENCH_DATABASE"
 LITTLE: Final = 0.05  # CPU seconds; a process that had used less at the first request has not started up
 

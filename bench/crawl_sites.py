@@ -38,7 +38,7 @@ class Size:
 
 
 # By the key that chooses a site: the pages of each host. The documentation has as many as it has.
-SITES: Final = {"documentation": 0, "small": 54, "10kB": 50, "33kB": 40}
+SITES: Final = {"documentation": 0, "small": 54, "10kB": 100, "33kB": 80}
 SIZES: Final = {"10kB": Size(10_000, 7), "33kB": Size(33_000, 34)}
 
 

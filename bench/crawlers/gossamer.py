@@ -18,6 +18,7 @@ from gossamer.state.jobs import heartbeats
 from gossamer.state.tenants import tenants
 from gossamer.web.crawl.spec import CrawlSpec
 
+PROCESSES: Final = "GOSSAMER_BENCH_PROCESSES"
 LOOK_SECONDS: Final = 0.05
 MOST_PAGES: Final = 1_000_000
 DEEPEST: Final = 1_000
@@ -68,4 +69,4 @@ async def _worker(environment: dict[str, str]) -> asyncio.subprocess.Process:
 
 if __name__ == "__main__":
     folder, seeds = told()
-    uvloop.run(crawl(str(Path(folder)), seeds, int(os.environ.get("GOSSAMER_BENCH_PROCESSES", "1"))))
+    uvloop.run(crawl(str(Path(folder)), seeds, int(os.environ.get(PROCESSES, "1"))))
