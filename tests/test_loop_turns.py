@@ -11,7 +11,7 @@ async def do_work(turns: LoopTurns, name: int, done: list[int]) -> None:
 
 
 async def test_what_becomes_ready_at_once_is_done_by_and_by() -> None:
-    turns, done = LoopTurns(2), list[int]()
+    turns, done = LoopTurns(lambda: 2), list[int]()
     works = [asyncio.create_task(do_work(turns, name, done)) for name in range(7)]
     seen = []
     while len(done) < len(works):
@@ -21,8 +21,19 @@ async def test_what_becomes_ready_at_once_is_done_by_and_by() -> None:
     assert done == list(range(7))
 
 
+async def test_each_turn_asks_how_much_it_may_do() -> None:
+    rooms, done = iter((3, 1, 2)), list[int]()
+    turns = LoopTurns(lambda: next(rooms))
+    works = [asyncio.create_task(do_work(turns, name, done)) for name in range(6)]
+    seen = []
+    while len(done) < len(works):
+        await asyncio.sleep(0)
+        seen.append(len(done))
+    assert sorted(set(seen) | {0}) == [0, 3, 4, 6]
+
+
 async def test_who_comes_alone_does_not_wait() -> None:
-    turns = LoopTurns(1)
+    turns = LoopTurns(lambda: 1)
     for _ in range(3):
         coroutine = turns.take()
         try:
@@ -35,7 +46,7 @@ async def test_who_comes_alone_does_not_wait() -> None:
 
 
 async def test_who_gave_up_takes_no_turn_from_the_others() -> None:
-    turns, done = LoopTurns(1), list[int]()
+    turns, done = LoopTurns(lambda: 1), list[int]()
     works = [asyncio.create_task(do_work(turns, name, done)) for name in range(4)]
     await asyncio.sleep(0)
     works[1].cancel()
@@ -46,7 +57,7 @@ async def test_who_gave_up_takes_no_turn_from_the_others() -> None:
 
 
 async def test_whoever_is_cancelled_in_its_turn_leaves_the_next_one() -> None:
-    turns, done = LoopTurns(1), list[int]()
+    turns, done = LoopTurns(lambda: 1), list[int]()
     works = [asyncio.create_task(do_work(turns, name, done)) for name in range(3)]
     await asyncio.sleep(0)  # the first has worked
     await asyncio.sleep(0)  # the second has been told of its turn

@@ -4,6 +4,7 @@ import time
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Final
 
+from gossamer.concurrency.loop_turns import LoopTurns
 from gossamer.doors.worker.kinds import handlers
 from gossamer.doors.worker.worker import Worker
 from gossamer.flows.batch.batch_job import BatchRunner
@@ -21,6 +22,8 @@ from gossamer.flows.render.render_job import RenderWork
 if TYPE_CHECKING:
     from gossamer.app import Service
 
+PAGES_A_TURN: Final = 4  # that are processed before anything else is heard,
+HURRIED: Final = 1  # and while others wait for the locks of a transaction
 WORK_SHARE: Final = 0.8  # of the drain time, in which jobs may run; in the rest they are given back
 
 
@@ -52,7 +55,7 @@ def open_worker(service: "Service", kinds: Collection[str]) -> Worker:
 
 
 def open_crawl_worker(service: "Service") -> CrawlWorker:
-    settings, known = service.settings, KnownUrls()
+    settings, known, database = service.settings, KnownUrls(), service.database
     shared = service.hot if settings.is_hot_shared else None
     parts = CrawlParts(
         frontier=service.frontier,
@@ -64,19 +67,20 @@ def open_crawl_worker(service: "Service") -> CrawlWorker:
         parser=PageParser(service.crawl_parsers, settings.user_agent),
         processor=PageProcessor(known, settings.user_agent),
         writer=Writer(
-            service.database,
+            database,
             service.frontier,
             service.blobs,
             known,
             service.log,
             service.fetcher.default_headers,
         ),
+        turns=LoopTurns(lambda: HURRIED if database.is_conversing else PAGES_A_TURN),
         log=service.log,
     )
     return CrawlWorker(
         parts,
         service.crawls,
-        service.database,
+        database,
         Gates(service.dialer, shared, settings.crawl_address_connections, settings.egress_allow),
         service.log,
         name=service.worker_name,

@@ -14,7 +14,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from typing import Final
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from gossamer.concurrency.loop_turns import LoopTurns
 from gossamer.flows.crawl.content import PagePicture
@@ -47,7 +47,6 @@ AGAIN_SECONDS: Final = 0.25  # until the database is tried again
 DEFECT_SECONDS: Final = 15.0  # until a host is tried again after a defect of ours
 REST_SECONDS: Final = 3600.0  # for a host whose robots.txt cannot be had
 MAX_URLS: Final = 2_000  # that are written with their page or sitemap; more than that are written before it
-PAGES_A_TURN: Final = 4  # that are processed before anything else is heard
 
 Waiting = deque[tuple[CrawlTask, CrawlPlan]]
 
@@ -64,9 +63,9 @@ class CrawlParts(Struct, frozen=True):
     parser: PageParser
     processor: PageProcessor
     writer: Writer
+    turns: LoopTurns
     log: Log
     randomness: Callable[[], float] = random.random
-    turns: LoopTurns = field(default_factory=lambda: LoopTurns(PAGES_A_TURN))
 
 
 class HostCrawl:

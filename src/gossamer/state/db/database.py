@@ -96,6 +96,7 @@ class Database(ABC):
         self._scanner = scanner
         self._deadline = deadline
         self._uses: set[asyncio.Future[None]] = set()  # each is done when its use is over
+        self._conversations = 0  # transactions under way, a round trip for each statement
         self.commits = 0  # of `write` in this process, without quiet ones
         self.breaker = Breaker(failures=SILENT_TIMES, seconds=SILENT_SECONDS, successes=1)
         self.on_wait: Callable[[str, float], None] | None = None  # hears how long a use waited, and for what
@@ -132,8 +133,17 @@ class Database(ABC):
     async def transact(self, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
         """A transaction whose work awaits nothing but its connection. Nobody waits for its locks while this
         process is busy with something else."""
-        async with self.write() as connection:
-            return await work(connection)
+        self._conversations += 1
+        try:
+            async with self.write() as connection:
+                return await work(connection)
+        finally:
+            self._conversations -= 1
+
+    @property
+    def is_conversing(self) -> bool:
+        """Whether a transaction holds locks until the event loop has heard the next answer."""
+        return self._conversations > 0
 
     @asynccontextmanager
     async def executor(self) -> AsyncIterator[Executor]:
