@@ -12,18 +12,17 @@ from collections.abc import Mapping
 from typing import Final
 
 import msgspec
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from msgspec import Struct, field
 
 from gossamer.flows.tenants.admit import Caller
 from gossamer.flows.webhooks.signing import PREFIX
 from gossamer.state.db.database import Database
 from gossamer.state.pay.server_secrets import ensure_secret
+from gossamer.state.seal import Seal
 from gossamer.state.tenants.activity import Via
 from gossamer.state.webhooks.endpoints import WebhookEndpoint
 
 _NAME: Final = "webhooks"
-_NONCE_BYTES: Final = 12
 _SECRET_BYTES: Final = 32
 
 
@@ -67,12 +66,10 @@ class WebhookKeys(Struct, frozen=True):
         return msgspec.json.decode(await self._open(owner, sealed), type=dict[str, str])
 
     async def _seal(self, owner: str, clear: bytes) -> bytes:
-        nonce = os.urandom(_NONCE_BYTES)
-        return nonce + AESGCM(await self._derive("seal")).encrypt(nonce, clear, owner.encode())
+        return Seal(await self._derive("seal")).seal(clear, owner)
 
     async def _open(self, owner: str, sealed: bytes) -> bytes:
-        cipher = AESGCM(await self._derive("seal"))
-        return cipher.decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], owner.encode())
+        return Seal(await self._derive("seal")).open(sealed, owner)
 
     async def _derive(self, purpose: str) -> bytes:
         if not self._shared:

@@ -5,17 +5,14 @@ megabytes, and the manifest, which is sealed too, names them in their order: so 
 The key is derived from the operator's with scrypt and the place's own salt.
 """
 
-import os
 from typing import Final, Protocol
 
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 from msgspec import Struct
 
+from gossamer.state.seal import NONCE_BYTES, TAG_BYTES, BrokenSeal, Seal
+
 SALT_BYTES: Final = 16
-_NONCE_BYTES: Final = 12
-_TAG_BYTES: Final = 16
 _KEY_BYTES: Final = 32
 _COST: Final = 2**15  # 32 MiB and a tenth of a second
 
@@ -50,21 +47,20 @@ class NoSealer(Struct, frozen=True):
 
 
 class KeySealer(Struct, frozen=True):
-    cipher: AESGCM
-    overhead: int = _NONCE_BYTES + _TAG_BYTES
+    of_key: Seal
+    overhead: int = NONCE_BYTES + TAG_BYTES
 
     def seal(self, name: str, body: bytes) -> bytes:
-        nonce = os.urandom(_NONCE_BYTES)
-        return nonce + self.cipher.encrypt(nonce, body, name.encode())
+        return self.of_key.seal(body, name)
 
     def open(self, name: str, sealed: bytes) -> bytes:
         try:
-            return self.cipher.decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], name.encode())
-        except (InvalidTag, ValueError) as error:
+            return self.of_key.open(sealed, name)
+        except BrokenSeal as error:
             raise CannotOpen(name) from error
 
 
 def sealer_of(key: str, salt: bytes) -> KeySealer:
     """For a thread: it takes a while on purpose."""
     derive = Scrypt(salt=salt, length=_KEY_BYTES, n=_COST, r=8, p=1)
-    return KeySealer(AESGCM(derive.derive(key.encode())))
+    return KeySealer(Seal(derive.derive(key.encode())))

@@ -15,13 +15,11 @@ import asyncio
 import contextlib
 import hashlib
 import hmac
-import secrets
 from contextlib import AsyncExitStack
 from functools import partial
 from typing import Final
 
 import msgspec
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from msgspec import Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
@@ -35,6 +33,7 @@ from gossamer.observe.logs import Log
 from gossamer.observe.metrics import Metrics
 from gossamer.problems import Problem, Unavailable
 from gossamer.state.kv.hot import Claim, Hot, claim_or_wait, hand_over
+from gossamer.state.seal import Seal
 from gossamer.state.tenants import once
 
 FORM_FIELD: Final = "once"  # the key, in a form of the dashboard
@@ -43,7 +42,6 @@ MAX_STORED_BYTES: Final = 1_000_000  # of a body that is stored for repeats
 MAX_SHARED_BYTES: Final = 8_000_000  # of a body that waiting requests share
 _LEASE: Final = 5.0  # seconds; renewed during the work, so a crash delays other requests only briefly
 _NEVER_STORED: Final = frozenset({402, 429})
-_NONCE: Final = 12
 
 
 class StoredAnswer(msgspec.Struct, array_like=True):
@@ -66,20 +64,18 @@ class StoredAnswer(msgspec.Struct, array_like=True):
 
 
 class IdempotentRequest(Struct, frozen=True):
-    """A request with an Idempotency-Key: the name, the fingerprint and the cipher of its stored answer."""
+    """A request with an Idempotency-Key: the name, the fingerprint and the seal of its stored answer."""
 
     key: str
     scope: str  # 64 hex: caller, method, path and key
     fingerprint: str  # 64 hex: query and body
-    _cipher: AESGCM
+    _seal: Seal
 
     def seal(self, stored: StoredAnswer) -> bytes:
-        nonce = secrets.token_bytes(_NONCE)
-        return nonce + self._cipher.encrypt(nonce, msgspec.msgpack.encode(stored), self.scope.encode())
+        return self._seal.seal(msgspec.msgpack.encode(stored), self.scope)
 
     def open(self, sealed: bytes) -> StoredAnswer:
-        clear = self._cipher.decrypt(sealed[:_NONCE], sealed[_NONCE:], self.scope.encode())
-        return msgspec.msgpack.decode(clear, type=StoredAnswer)
+        return msgspec.msgpack.decode(self._seal.open(sealed, self.scope), type=StoredAnswer)
 
     def check(self, fingerprint: str, ttl: float) -> None:
         if not hmac.compare_digest(fingerprint, self.fingerprint):
@@ -94,10 +90,8 @@ def idempotent_request(exchange: Exchange, key: str, body: bytes) -> IdempotentR
     caller = exchange.caller.key_id or exchange.client
     scope = _digest(caller.encode(), exchange.method.encode(), exchange.path.encode(), key.encode())
     fingerprint = _digest(exchange.scope["query_string"], canonical(body))
-    seal = hashlib.sha256(
-        b"\0".join((b"gossamer-idempotency", exchange.secret.encode(), key.encode()))
-    ).digest()
-    return IdempotentRequest(key, scope, fingerprint, AESGCM(seal))
+    secret = b"\0".join((b"gossamer-idempotency", exchange.secret.encode(), key.encode()))
+    return IdempotentRequest(key, scope, fingerprint, Seal(hashlib.sha256(secret).digest()))
 
 
 def canonical(body: bytes) -> bytes:

@@ -13,8 +13,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Final
 
 import msgspec
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gossamer import problems
@@ -36,6 +34,7 @@ from gossamer.observe.metrics import Metrics
 from gossamer.problems import Problem, Unavailable
 from gossamer.settings.values import Money
 from gossamer.state.kv.hot import Hot
+from gossamer.state.seal import BrokenSeal, Seal
 from gossamer.state.tenants.limits import Limits, LimitStatus, limit_problem
 from gossamer.state.tenants.tenants import Role
 from gossamer.web.outcome.outcome import Outcome
@@ -268,7 +267,7 @@ class TakePayment:
         try:
             kept = await self._hot.get(f"paid:{mine.scope}")
             return None if kept is None else mine.open(kept)
-        except (Unavailable, InvalidTag):
+        except (Unavailable, BrokenSeal):
             return None
 
 
@@ -331,14 +330,14 @@ def _digest(exchange: Exchange, body: bytes) -> str:
 
 
 def _idempotent_request(payment: Payment, purchase: Purchase, exchange: Exchange) -> IdempotentRequest | None:
-    """The name and cipher of the stored answer, for clients that ask for repeats. Only the signed payment
+    """The name and seal of the stored answer, for clients that ask for repeats. Only the signed payment
     opens it."""
     if not payment.identifier and exchange.header(b"idempotency-key") is None:
         return None
     signed = msgspec.json.encode(payment.payload, order="deterministic")
     seal = hashlib.sha256(b"gossamer-payment\0" + signed).digest()
     scope = hashlib.sha256(seal + purchase.request_hash.encode()).hexdigest()
-    return IdempotentRequest(payment.identifier, scope, purchase.request_hash, AESGCM(seal))
+    return IdempotentRequest(payment.identifier, scope, purchase.request_hash, Seal(seal))
 
 
 def _report_limits(exchange: Exchange, status: LimitStatus) -> None:
