@@ -10,9 +10,9 @@ from typing import Any
 import httpx
 import pytest
 from sqlalchemy import func, select, update
-from sqlalchemy.ext.asyncio import AsyncConnection
 from x402.http.clients.httpx import PaymentError
 
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.tables import batches
 from gossamer.state.pay.pay_tables import credit_grants, orders, payments, wallets
 from tests.pay import payers

@@ -14,12 +14,12 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, create_engine, insert, inspect, select, text, update
 from sqlalchemy.exc import DBAPIError, IntegrityError
-from sqlalchemy.ext.asyncio import AsyncConnection
 from tests.servers.postgres import PostgresServer
 
 from gossamer.problems import Unavailable
 from gossamer.state.db import database as database_module
 from gossamer.state.db.columns import metadata
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import HEAD, Database, DatabaseTooNew, clock, insert_into, open_database
 from gossamer.state.db.tables import tenants
 from gossamer.state.tenants.tenants import PUBLIC

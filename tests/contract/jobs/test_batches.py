@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.ext.asyncio import AsyncConnection
 from tests.servers.tiers import Tiers
 
 from gossamer.problems import Unavailable
 from gossamer.state.blobs import orphan_blobs
 from gossamer.state.db import tables
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.jobs import batches, job_table
 from gossamer.state.jobs.batches import Batch, BatchCounts, BatchLines, BatchTask, Line
 from gossamer.state.jobs.job import Lease, LeaseLost, NewJob

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from sqlalchemy import select
-from sqlalchemy.ext.asyncio import AsyncConnection
 from tests.contract.removal.world import BY, HOST, NEW, OLD, Rows, World, open_world, step, without_counts
 
 from gossamer.flows.data.removal.deleter import KIND
@@ -18,6 +17,7 @@ from gossamer.state.crawl.crawl_tables import frontier
 from gossamer.state.crawl.removal import removed_pages
 from gossamer.state.crawl.removal.purge import PurgeCount, PurgeFilter
 from gossamer.state.db import tables
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import Database
 from gossamer.state.jobs.deletions import Deletion, DeletionKind
 from gossamer.state.jobs.job import JobFilter

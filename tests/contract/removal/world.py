@@ -11,7 +11,6 @@ from typing import Any
 
 from msgspec.structs import replace
 from sqlalchemy import insert, select, text, update
-from sqlalchemy.ext.asyncio import AsyncConnection
 from tests.contract.crawl.crawl_ground import url
 from tests.servers.tiers import page_of
 from ulid import ULID
@@ -40,6 +39,7 @@ from gossamer.state.crawl.reading.stored_robots import StoredRobots, keep
 from gossamer.state.crawl.settling import HostSettlement, TaskEnd
 from gossamer.state.db import tables
 from gossamer.state.db.columns import metadata
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import Database
 from gossamer.state.jobs import audits, batches, job_table
 from gossamer.state.jobs.batches import Batch, BatchTask

@@ -7,13 +7,13 @@ from typing import Any
 
 import msgspec
 from sqlalchemy import func, select, update
-from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
 
 from gossamer.flows.schedules.scheduler import Scheduler
 from gossamer.flows.schedules.starter import Firing, Start
 from gossamer.observe.logs import Log
 from gossamer.problems import Problem
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import Database
 from gossamer.state.db.tables import jobs
 from gossamer.state.jobs import job_table

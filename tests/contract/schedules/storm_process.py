@@ -3,12 +3,12 @@
 import asyncio
 import sys
 
-from sqlalchemy.ext.asyncio import AsyncConnection
 from tests.contract.schedules.schedule_ground import JobStarter
 
 from gossamer.flows.schedules.scheduler import Scheduler
 from gossamer.flows.schedules.starter import Firing, Start
 from gossamer.observe.logs import Log
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import open_database
 from gossamer.state.schedules import schedule_leases
 from gossamer.state.wakeups.wakeups import open_wakeups

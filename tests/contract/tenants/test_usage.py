@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 from sqlalchemy import select
-from sqlalchemy.ext.asyncio import AsyncConnection
 from tests.servers.postgres import PostgresServer
 from tests.servers.tiers import Tiers, page_of
 
 from gossamer.flows.tenants import keys
 from gossamer.flows.tenants.keys import NewKey
 from gossamer.problems import Unavailable
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import Database, open_database
 from gossamer.state.db.tables import usage_days
 from gossamer.state.pages.page_key import PageKey

@@ -8,9 +8,9 @@ from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 from msgspec import Struct, field
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.problems import Problem, validation_error
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.jobs.job import Job, Lease
 from gossamer.state.jobs.job_events import JobEventType, NewEvent
 from gossamer.state.jobs.job_retry import RetryPolicy

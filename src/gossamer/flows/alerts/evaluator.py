@@ -8,7 +8,6 @@ from typing import Final
 
 import msgspec
 from msgspec import Struct, field
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.concurrency.periodic import every
 from gossamer.flows.alerts.alerts import to_alert
@@ -18,6 +17,7 @@ from gossamer.observe.logs import Log
 from gossamer.observe.metrics import Metrics
 from gossamer.problems import Unavailable
 from gossamer.reach.net.certificates import Certificates, CertificateState
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import Database
 from gossamer.state.operations import alert_rows, duties
 from gossamer.state.operations.alert_rows import AlertChanges, Sighting

@@ -16,7 +16,6 @@ from typing import Any, Final, Protocol
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer import problems
 from gossamer.flows.audit.probe import SiteProbe, SiteSurvey
@@ -29,6 +28,7 @@ from gossamer.state.blobs.blobs import Blobs
 from gossamer.state.crawl import crawled_pages, crawls
 from gossamer.state.crawl.crawled_pages import PageFilter, Position, StoredPage
 from gossamer.state.crawl.crawls import Crawl, Crawls
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import Database
 from gossamer.state.jobs import audits
 from gossamer.state.jobs.job import Job

@@ -7,7 +7,6 @@ from typing import Final
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
 
 from gossamer import problems
@@ -18,6 +17,7 @@ from gossamer.flows.tenants.quotas import Quota, Quotas
 from gossamer.problems import Problem
 from gossamer.reach.net.dial import Dialer
 from gossamer.state.crawl import crawls
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.jobs import audits, job_table
 from gossamer.state.jobs.audits import Audit, ListedAudit
 from gossamer.state.jobs.job import Job, NewJob

@@ -8,7 +8,6 @@ from typing import Any, Final, Protocol
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer import problems
 from gossamer.flows.batch.batch import Batcher, BatchOutcome
@@ -19,6 +18,7 @@ from gossamer.flows.render.render_capacity import RenderCapacity
 from gossamer.flows.tenants.admit import Caller
 from gossamer.flows.tenants.quotas import Quota, Quotas
 from gossamer.problems import Problem
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import Database
 from gossamer.state.jobs import batches, job_table
 from gossamer.state.jobs.batches import Batch, BatchCounts, BatchLines, BatchTask, Line

@@ -11,7 +11,6 @@ from typing import Annotated, Any, Final
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer import problems
 from gossamer.flows.crawl.refreshing import fresh_schedule
@@ -26,6 +25,7 @@ from gossamer.state.crawl import crawls as table
 from gossamer.state.crawl.crawl_counts import CrawlsGone
 from gossamer.state.crawl.crawls import Crawl, Crawls
 from gossamer.state.crawl.new_urls import HIGH, NewUrl
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.tenants import activity
 from gossamer.state.tenants.activity import Action, ActivityEntry, Actor
 from gossamer.state.tenants.tenants import Role

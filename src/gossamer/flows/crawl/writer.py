@@ -16,7 +16,6 @@ from typing import Final, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.flows.crawl.content import (
     PICTURE_TYPE,
@@ -39,6 +38,7 @@ from gossamer.state.crawl.frontier import Frontier
 from gossamer.state.crawl.new_urls import NewUrl
 from gossamer.state.crawl.settling import HostNews, HostSettlement, TaskEnd
 from gossamer.state.crawl.trap_rows import TrapNews
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import Database
 from gossamer.web.crawl.graph.link_section import SectionWriter
 from gossamer.web.pages.fetch_spec import HeaderPairs

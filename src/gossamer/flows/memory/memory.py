@@ -11,13 +11,13 @@ from typing import Any, Final
 
 import msgspec
 from msgspec import UNSET, Struct
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer import problems
 from gossamer.flows.tenants.admit import Caller
 from gossamer.flows.tenants.quotas import Quota, Quotas
 from gossamer.flows.webhooks.webhook_keys import owner_of
 from gossamer.problems import Problem
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import Database
 from gossamer.state.memory import entries, memory_index, removal, stores, writes
 from gossamer.state.memory.entries import EntryKey

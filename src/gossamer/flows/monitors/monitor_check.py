@@ -13,7 +13,6 @@ from typing import Any, Final, Protocol
 import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
-from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
 
 from gossamer import problems
@@ -25,6 +24,7 @@ from gossamer.flows.monitors.telling import MonitorNews, UnreadPage, tell
 from gossamer.flows.tenants.admit import Caller
 from gossamer.flows.webhooks.webhook_keys import WebhookKeys
 from gossamer.problems import Problem
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import Database
 from gossamer.state.jobs.job import Job
 from gossamer.state.monitors import changes, monitors, snapshots

@@ -1,13 +1,13 @@
 """MonitorStarter: a monitor's own schedule queues its checks."""
 
 from msgspec import Struct
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer import problems
 from gossamer.flows.monitors.monitors import Monitors
 from gossamer.flows.schedules.starter import Firing, Start
 from gossamer.flows.tenants.quotas import Quota
 from gossamer.problems import Problem
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.jobs import job_table
 from gossamer.state.monitors import monitors
 

@@ -5,7 +5,6 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from msgspec import Struct
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer import problems
 from gossamer.flows.data.removal.leftovers import drop_orphans
@@ -19,6 +18,7 @@ from gossamer.flows.tenants.quotas import Quota, Quotas
 from gossamer.flows.webhooks.webhook_keys import WebhookKeys, owner_of
 from gossamer.problems import Problem
 from gossamer.reach.net.dial import Dialer
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.jobs import job_table
 from gossamer.state.jobs.job import Job, NewJob
 from gossamer.state.jobs.jobs import Jobs

@@ -5,8 +5,8 @@ from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.monitors.changes import StoredChange
 from gossamer.state.monitors.monitors import StoredMonitor
 from gossamer.state.webhooks.publishing import WebhookEvent, publish

@@ -17,12 +17,12 @@ from dataclasses import replace
 from typing import Final
 
 from msgspec import Struct, field
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer import problems
 from gossamer.flows.tenants.admit import Caller, wallet
 from gossamer.observe.logs import Log
 from gossamer.problems import Problem
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import Database
 from gossamer.state.pay import ledger, orders
 from gossamer.state.pay.ledger import LedgerEntry

@@ -3,8 +3,8 @@
 from collections.abc import Awaitable, Callable
 
 import msgspec
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import Database
 from gossamer.state.pay.ledger import LedgerEntry
 from gossamer.state.webhooks.publishing import WebhookEvent, publish

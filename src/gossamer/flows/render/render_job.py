@@ -5,7 +5,6 @@ from collections.abc import Callable
 from typing import Final
 
 from msgspec import Struct
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.flows.render.pace import RenderPace
 from gossamer.flows.render.render import Renderer, RenderPayload, job_key, page_key, to_result
@@ -13,6 +12,7 @@ from gossamer.flows.render.render_failure import RenderFailure, RenderPolicy, re
 from gossamer.flows.tenants.admit import Caller
 from gossamer.problems import SERVICE_UNAVAILABLE, Problem, Unavailable
 from gossamer.reach.page.visit import Step
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.jobs.job import Job
 from gossamer.state.jobs.job_retry import is_outage
 from gossamer.state.jobs.job_waiter import JobWaiter

@@ -17,7 +17,6 @@ from math import inf
 from typing import Final, NamedTuple
 
 import msgspec
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.flows.pages.caching import Admit, admit_always
 from gossamer.flows.render.render import KIND, RenderPayload, job_key, page_key, page_part, visited
@@ -27,6 +26,7 @@ from gossamer.flows.tenants.admit import Caller
 from gossamer.observe.logs import Log
 from gossamer.problems import Problem
 from gossamer.reach.net.dial import Dialer
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.jobs import job_table
 from gossamer.state.jobs.job import Job, JobState, NewJob
 from gossamer.state.jobs.job_waiter import JobWaiter

@@ -2,10 +2,9 @@
 
 from typing import Final
 
-from sqlalchemy.ext.asyncio import AsyncConnection
-
 from gossamer.flows.tenants.admit import Caller, key_holder, wallet
 from gossamer.flows.tenants.sign_in import person
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.schedules.schedules import Schedule, ScheduleMaker, read_clock
 from gossamer.state.tenants import tenants, users
 from gossamer.state.tenants.activity import Via

@@ -5,7 +5,6 @@ from collections.abc import Awaitable, Callable, Mapping
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer import problems
 from gossamer.flows.schedules.makers import find_maker, maker_of
@@ -16,6 +15,7 @@ from gossamer.flows.tenants.admit import Caller
 from gossamer.flows.tenants.quotas import Quotas
 from gossamer.flows.webhooks.webhook_keys import owner_of
 from gossamer.problems import Problem, validation_error
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import Database
 from gossamer.state.schedules import schedule_leases, schedule_runs, schedules
 from gossamer.state.schedules.schedule_runs import ScheduleRun

@@ -2,8 +2,8 @@
 
 import msgspec
 from msgspec import UNSET, UnsetType
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.schedules.schedule_runs import ScheduleRun
 from gossamer.state.schedules.schedules import Schedule
 from gossamer.state.webhooks.publishing import WebhookEvent, publish

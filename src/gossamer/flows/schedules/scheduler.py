@@ -14,7 +14,6 @@ from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer import problems
 from gossamer.flows.schedules.makers import find_maker
@@ -22,6 +21,7 @@ from gossamer.flows.schedules.schedule_news import tell_failed, tell_stopped
 from gossamer.flows.schedules.starter import Firing, Start, Starters
 from gossamer.observe.logs import Log
 from gossamer.problems import Problem, Unavailable
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import Database
 from gossamer.state.schedules import schedule_leases as leases
 from gossamer.state.schedules import schedule_runs as runs

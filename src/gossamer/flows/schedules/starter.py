@@ -4,9 +4,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Protocol
 
 from msgspec import Struct
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.flows.tenants.admit import Caller
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.schedules.schedules import Schedule
 from gossamer.state.tenants.activity import Actor
 from gossamer.web.schedules.schedule_task import ScheduledTask

@@ -3,7 +3,6 @@
 from typing import cast
 
 from msgspec import Struct
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.flows.audit.audits import Audits, quotas_of
 from gossamer.flows.batch.batch_job import QUOTAS, Batches
@@ -13,6 +12,7 @@ from gossamer.flows.schedules.task_vault import TaskVault
 from gossamer.flows.tenants.admit import Caller
 from gossamer.flows.webhooks.subscribing import WebhookSubscriber
 from gossamer.state.crawl import crawls
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.jobs import audits, job_table
 from gossamer.web.schedules.schedule_task import ScheduledAudit, ScheduledBatch, ScheduledCrawl, ScheduledTask
 from gossamer.web.webhooks.webhook import LongWork

@@ -5,7 +5,6 @@ from collections.abc import Awaitable, Callable
 from typing import Final, NamedTuple
 
 from msgspec import UNSET, Struct
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer import problems
 from gossamer.flows.schedules.makers import maker_of
@@ -18,6 +17,7 @@ from gossamer.flows.webhooks.webhook_keys import owner_of
 from gossamer.observe.logs import Log
 from gossamer.problems import Problem, validation_error
 from gossamer.reach.net.dial import Dialer
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import Database
 from gossamer.state.schedules import schedules
 from gossamer.state.schedules.schedules import NewSchedule, Schedule

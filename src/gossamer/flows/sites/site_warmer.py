@@ -10,7 +10,6 @@ from typing import Final
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer import problems
 from gossamer.flows.render.render import page_key
@@ -23,6 +22,7 @@ from gossamer.flows.tenants.admit import Caller
 from gossamer.flows.tenants.quotas import Quota, Quotas
 from gossamer.problems import Problem, Unavailable, validation_error
 from gossamer.reach.page.visit import Step
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import Database
 from gossamer.state.jobs import job_table
 from gossamer.state.jobs.job import Job, NewJob

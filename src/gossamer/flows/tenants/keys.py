@@ -16,7 +16,6 @@ from typing import Annotated, Final, Literal
 import msgspec
 from msgspec import Meta, Struct
 from sqlalchemy import select
-from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
 
 from gossamer.flows.tenants.admit import Admission
@@ -27,6 +26,7 @@ from gossamer.problems import (
     Problem,
     validation_error,
 )
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import Database, clock
 from gossamer.state.tenants import activity, tenants
 from gossamer.state.tenants.activity import Action, ActivityEntry, Actor

@@ -6,12 +6,12 @@ from dataclasses import replace
 from functools import partial
 
 from msgspec import Struct
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.flows.tenants import keys
 from gossamer.flows.tenants.admit import Caller
 from gossamer.flows.tenants.keys import IssuedKey, KeyPage, Keys, NewOwnKey
 from gossamer.problems import FORBIDDEN, NOT_FOUND, UNPROCESSABLE_ENTITY, Problem
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.tenants import tenants
 from gossamer.state.tenants.activity import Actor, Via
 from gossamer.state.tenants.tenants import Key, Role

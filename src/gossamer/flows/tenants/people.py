@@ -6,10 +6,10 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 from msgspec import Meta, Struct
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.flows.tenants.keys import FIRST_EMAIL, normalise_email
 from gossamer.problems import NOT_FOUND, UNPROCESSABLE_ENTITY, Problem, validation_error
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import Database
 from gossamer.state.tenants import activity, sessions, tenants, users
 from gossamer.state.tenants.activity import Action, ActivityEntry, Actor

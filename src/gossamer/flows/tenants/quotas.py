@@ -15,7 +15,6 @@ from typing import Annotated, Final
 
 import msgspec
 from msgspec import Meta, Struct, field
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer import problems
 from gossamer.flows.tenants.admit import Caller
@@ -25,6 +24,7 @@ from gossamer.settings.settings import Settings
 from gossamer.settings.values import PerTier
 from gossamer.state.crawl import crawls as crawl_rows
 from gossamer.state.crawl.crawls import Crawls
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import Database
 from gossamer.state.jobs import job_table
 from gossamer.state.memory import stores

@@ -6,13 +6,13 @@ from typing import Final
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer import problems
 from gossamer.flows.render.serve import LimitReached
 from gossamer.flows.tenants.admit import Caller
 from gossamer.flows.tenants.passwords import Passwords, check_strength
 from gossamer.problems import Problem
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import Database
 from gossamer.state.tenants import activity, sessions, users
 from gossamer.state.tenants.activity import Action, ActivityEntry, Actor, Via

@@ -6,7 +6,6 @@ from typing import Any, Final
 
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer import problems
 from gossamer.flows.tenants.admit import Caller
@@ -16,6 +15,7 @@ from gossamer.flows.webhooks.subscribing import judge
 from gossamer.flows.webhooks.webhook_keys import WebhookKeys, new_secret, owner_of
 from gossamer.problems import Problem
 from gossamer.reach.net.dial import Dialer
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import Database, clock
 from gossamer.state.tenants import activity
 from gossamer.state.tenants.activity import Action, ActivityEntry, Actor

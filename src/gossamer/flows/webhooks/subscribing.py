@@ -1,12 +1,12 @@
 """Subscribing: a caller names whom to tell of the work that it starts."""
 
 from msgspec import Struct
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.flows.tenants.admit import Caller
 from gossamer.flows.webhooks.webhook_keys import WebhookKeys, owner_of
 from gossamer.problems import Problem
 from gossamer.reach.net.dial import Dialer
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.webhooks import publishing
 from gossamer.state.webhooks.endpoints import WebhookEndpoint
 from gossamer.web.url.url import Url

@@ -12,10 +12,10 @@ from typing import Any, Final
 
 from msgspec import Struct
 from sqlalchemy import ColumnElement, delete, exists, insert, select, update
-from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
 
 from gossamer.state.backup.backup_tables import backups, restores
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import clock
 
 HOLD_MS: Final = 120_000

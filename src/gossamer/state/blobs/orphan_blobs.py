@@ -9,9 +9,9 @@ from collections.abc import Collection, Sequence
 from typing import Final
 
 from sqlalchemy import bindparam, delete, func, select, update
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.backup import records as backups
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import clock, insert_into
 from gossamer.state.db.tables import stray_blobs
 

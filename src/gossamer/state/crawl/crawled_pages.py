@@ -11,10 +11,10 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from msgspec import Struct
 from sqlalchemy import ColumnElement, literal_column, or_, select, tuple_
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl.crawl_tables import crawled_pages
 from gossamer.state.db.bulk import bulk, storable
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import DEADLINE, clock
 
 USUAL_STATUS: Final = 200

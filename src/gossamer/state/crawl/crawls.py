@@ -17,7 +17,6 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import fields, replace
 from sqlalchemy import ColumnElement, Row, Select, and_, false, or_, select, update
-from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
 
 from gossamer.state.crawl import new_urls, trap_rows, waiting
@@ -26,6 +25,7 @@ from gossamer.state.crawl.crawl_tables import crawl_hosts, crawls, hosts
 from gossamer.state.crawl.new_urls import NewUrl
 from gossamer.state.crawl.trap_rows import StoredTrap
 from gossamer.state.crawl.waiting import Waiting
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import Database, clock, insert_into
 from gossamer.state.schedules import schedules
 from gossamer.state.webhooks import publishing

@@ -21,7 +21,6 @@ from typing import Any, Final, Literal, NamedTuple
 
 from msgspec import Struct
 from sqlalchemy import select
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl import crawl_counts, new_urls, settling
 from gossamer.state.crawl.crawl_counts import CountChange, CrawlsGone
@@ -33,6 +32,7 @@ from gossamer.state.crawl.refresh.fresh_pages import KnownPage
 from gossamer.state.crawl.removal.crawl_blobs import NO_LINKS, LinksAt
 from gossamer.state.crawl.settling import CrawlTask, HostSettlement, LeasesLost
 from gossamer.state.db.bulk import bulk, for_each
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import Database
 from gossamer.state.db.single import Rows
 from gossamer.web.crawl.refresh.sitemap_hints import PageHint

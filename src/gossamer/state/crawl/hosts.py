@@ -16,7 +16,6 @@ from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
 from sqlalchemy import BigInteger, FromClause, cast, false, func, select
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl import crawl_counts, host_turns, new_urls, waiting
 from gossamer.state.crawl.crawl_counts import CountChange
@@ -26,6 +25,7 @@ from gossamer.state.crawl.reading import stored_robots
 from gossamer.state.crawl.reading.stored_robots import StoredRobots
 from gossamer.state.crawl.waiting import Waiting
 from gossamer.state.db.bulk import bulk
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import Database, clock
 from gossamer.state.jobs import heartbeats
 from gossamer.web.crawl.progress import UrlCounts

@@ -10,11 +10,11 @@ from operator import attrgetter
 from typing import Final
 
 from msgspec import Struct
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl import crawl_counts
 from gossamer.state.crawl.crawl_counts import CountChange
 from gossamer.state.db.bulk import bulk
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.single import Rows
 from gossamer.state.webhooks import endpoints
 

@@ -5,7 +5,6 @@ from typing import Any, Final, Literal
 
 from msgspec import Struct, field
 from msgspec.structs import fields, replace
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.problems import Unavailable
 from gossamer.state.blobs import orphan_blobs
@@ -20,6 +19,7 @@ from gossamer.state.crawl.removal import crawl_blobs, removed_pages
 from gossamer.state.crawl.removal.crawl_blobs import NO_LINKS, LinksAt
 from gossamer.state.crawl.trap_rows import TrapNews
 from gossamer.state.db.bulk import bulk
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.jobs.job import clean
 from gossamer.state.search import index_queue
 from gossamer.state.webhooks import publishing

@@ -10,10 +10,10 @@ from typing import Final, NamedTuple
 import msgspec
 from msgspec import Struct
 from sqlalchemy import select
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl.crawl_tables import crawl_traps, trap_states
 from gossamer.state.db.bulk import bulk, storable
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.web.crawl.traps.host_traps import TrapState
 from gossamer.web.crawl.traps.trap import TrapCount
 

@@ -15,9 +15,9 @@ from typing import Any, Final
 
 from msgspec import Struct
 from sqlalchemy import func, select, text, union_all
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl.crawl_tables import crawl_hosts, frontier, host_robots, hosts
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import clock
 from gossamer.state.jobs import heartbeats
 from gossamer.web.crawl.progress import WaitReason

@@ -8,9 +8,9 @@ seconds: a heartbeat in the future shows that the clock was set back, and by how
 from typing import Any, Final
 
 from sqlalchemy import Column, ColumnElement, Table, and_, case, func, or_, select, true, update
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl.crawl_tables import frontier, host_robots, hosts, unindexed
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import Database, clock
 from gossamer.state.db.tables import cached_pages, jobs, workers
 

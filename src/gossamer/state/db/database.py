@@ -24,7 +24,6 @@ from msgspec import Struct
 from sqlalchemy import BigInteger, FunctionElement, Table, literal
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError, InvalidRequestError
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql import ColumnElement
 from sqlalchemy.sql.compiler import SQLCompiler
@@ -32,6 +31,7 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from gossamer.concurrency.breaker import Breaker
 from gossamer.observe.traces import span
 from gossamer.problems import Busy, Unavailable, UnusableDatabase
+from gossamer.state.db.connection import AsyncConnection, AsyncEngine
 from gossamer.state.db.revisions import MigrationPlan, plan, read_revision, upgrade
 from gossamer.state.db.single import Executor, SingleStatement
 from gossamer.state.db.slots import Slots

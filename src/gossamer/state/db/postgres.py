@@ -10,9 +10,9 @@ import asyncpg
 from sqlalchemy import Dialect, event
 from sqlalchemy.dialects.postgresql.base import PGDialect
 from sqlalchemy.exc import DBAPIError, DisconnectionError, IntegrityError
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from gossamer.problems import Unavailable
+from gossamer.state.db.connection import AsyncConnection, AsyncEngine, create_async_engine
 from gossamer.state.db.database import MAX_WAITING, SCAN_TIME, SCANS, UNCERTAIN, Connections, Database
 from gossamer.state.db.single import Executor
 from gossamer.state.db.slots import Slots

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from sqlalchemy import Dialect
-from sqlalchemy.ext.asyncio import AsyncConnection
+
+from gossamer.state.db.connection import AsyncConnection
 
 
 class SingleStatement(Protocol):

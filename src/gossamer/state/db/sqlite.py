@@ -13,10 +13,10 @@ from typing import Any, ClassVar, Final
 from msgspec import Struct
 from sqlalchemy import URL, Engine, QueuePool, create_engine, event
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from gossamer.observe.traces import span
 from gossamer.problems import Damaged, Unavailable
+from gossamer.state.db.connection import AsyncConnection, AsyncEngine, create_async_engine
 from gossamer.state.db.database import MAX_WAITING, SCANS, Connections, Database
 from gossamer.state.db.slots import Slots
 from gossamer.state.db.sqlite_driver import SqliteDriver
@@ -114,7 +114,7 @@ class SqliteDatabase(Database):
             Connections(scanner, Slots(SCANS, service="database", max_waiting=MAX_WAITING), scanning=True),
             deadline,
         )
-        self._transactions = SqliteTransactions(self._whole_engine(), writer)
+        self._transactions = SqliteTransactions(self._whole_engine())
         self._single = SqliteSingleStatement(
             self._open_single,
             lambda connection: self._begin_immediate(connection.execute),

@@ -65,9 +65,6 @@ class _AdaptedCursor(AsyncAdapt_aiosqlite_cursor):
             answer = await connection.ask(statement, parameters, many=many)
         self._cursor, self._rows = cast(Any, answer), deque(answer.rows)
 
-    async def _async_soft_close(self) -> None:
-        """It is closed."""
-
     def close(self) -> None:
         self._rows.clear()
 

@@ -12,10 +12,10 @@ from contextlib import suppress
 from sqlite3 import Error
 from typing import Any, Final, TypeVar
 
-from sqlalchemy import Connection, CursorResult, Engine
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from sqlalchemy import CursorResult, Engine, Executable
 
 from gossamer.problems import Unavailable
+from gossamer.state.db.connection import AsyncConnection
 
 GRACE_SECONDS: Final = 1.0  # for a statement that was interrupted
 
@@ -24,10 +24,8 @@ Work = Callable[[AsyncConnection], Awaitable[T]]  # it awaits nothing but the co
 
 
 class SqliteTransactions:
-    def __init__(self, engine: Engine, kind: AsyncEngine) -> None:
-        """Connections of `engine` are shown as if they were of `kind`."""
+    def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._kind = kind
         self._thread: ThreadPoolExecutor | None = None
         self._driver: Any = None  # while a transaction is under way
 
@@ -67,7 +65,7 @@ class SqliteTransactions:
             self._driver = connection.connection.driver_connection
             try:
                 with connection.begin():
-                    return _finish(work(_UnsuspendedConnection(self._kind, connection)))
+                    return _finish(work(_UnsuspendedConnection(connection)))
             finally:
                 self._driver = None
 
@@ -77,16 +75,11 @@ class _UnsuspendedConnection(AsyncConnection):
 
     __slots__ = ()
 
-    async def execute(self, *given: Any, **options: Any) -> CursorResult[Any]:
-        return self._here.execute(*given, **options)
+    async def execute(self, statement: Executable, parameters: Any = None) -> CursorResult[Any]:
+        return self._proxied.execute(statement, parameters)
 
-    async def exec_driver_sql(self, *given: Any, **options: Any) -> CursorResult[Any]:
-        return self._here.exec_driver_sql(*given, **options)
-
-    @property
-    def _here(self) -> Connection:
-        connection: Connection = self._proxied
-        return connection
+    async def exec_driver_sql(self, statement: str, parameters: Any = None) -> CursorResult[Any]:
+        return self._proxied.exec_driver_sql(statement, parameters)
 
 
 def _finish(work: Awaitable[T]) -> T:

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Struct
 from sqlalchemy import ColumnElement, and_, delete, exists, func, not_, select, update
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import clock, insert_into
 from gossamer.state.db.tables import audits, jobs
 from gossamer.state.jobs.job import JobState

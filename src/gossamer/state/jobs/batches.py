@@ -14,12 +14,12 @@ from typing import Any, Final, Literal, NamedTuple
 
 from msgspec import Struct
 from sqlalchemy import Integer, delete, exists, func, insert, or_, select, update
-from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
 
 from gossamer.problems import Unavailable
 from gossamer.state.blobs import orphan_blobs
 from gossamer.state.blobs.blobs import Blobs
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import Database, clock
 from gossamer.state.db.tables import batch_results, batches, jobs
 from gossamer.state.webhooks import endpoints, publishing

@@ -9,9 +9,9 @@ from typing import Final
 
 from msgspec import Struct
 from sqlalchemy import ColumnElement, and_, delete, exists, not_, or_, select, update
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl.crawl_tables import crawls
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import clock, insert_into
 from gossamer.state.db.tables import deletions
 

@@ -11,9 +11,9 @@ from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.observe.redaction import redact_values
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.single import run
 from gossamer.state.jobs.job import as_json, clean
 

@@ -4,10 +4,10 @@ from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 from sqlalchemy import Select, delete, func, literal, select, text
-from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
 
 from gossamer.state.db import tables
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import clock
 from gossamer.state.db.single import Executor
 from gossamer.state.jobs import job_statements as statements

@@ -9,8 +9,8 @@ from typing import Final
 
 from msgspec import Struct
 from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.jobs.job import Job
 from gossamer.state.jobs.job_statements import CHANNEL
 from gossamer.state.jobs.jobs import Jobs

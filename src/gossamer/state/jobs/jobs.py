@@ -16,8 +16,7 @@ from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequen
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
-from sqlalchemy.ext.asyncio import AsyncConnection
-
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import Database
 from gossamer.state.db.single import Executor, Rows
 from gossamer.state.jobs import heartbeats, job_events, job_table, lease_statements

@@ -7,8 +7,8 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET
 from sqlalchemy import ColumnElement, Select, or_, select, tuple_
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import clock
 from gossamer.state.memory.memory_tables import (
     memory_entries,

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 from urllib.parse import quote, unquote
 
-from sqlalchemy.ext.asyncio import AsyncConnection
-
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.tables import search_pages
 from gossamer.state.search import search_rows
 from gossamer.state.search.search_document import IndexedDocument, IndexEntry, build_entry, facet

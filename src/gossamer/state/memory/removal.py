@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from sqlalchemy import Table, delete, select, tuple_, update
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import clock
 from gossamer.state.db.tables import search_tenants
 from gossamer.state.memory import memory_index, stores

@@ -10,8 +10,8 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from msgspec import UNSET, Struct
 from sqlalchemy import delete, insert, select, tuple_, update
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import clock
 from gossamer.state.memory import memory_index, stores
 from gossamer.state.memory.memory_tables import (

@@ -6,9 +6,9 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 from sqlalchemy import ColumnElement, Row, Table, delete, func, insert, select, update
-from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
 
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import clock
 from gossamer.state.monitors.monitor_tables import monitor_changes, monitor_checks
 from gossamer.web.monitors.rules.comparing import ChangeVerdict

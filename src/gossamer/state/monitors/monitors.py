@@ -5,9 +5,9 @@ from typing import Any, Final
 
 import msgspec
 from sqlalchemy import Row, delete, func, insert, select, update
-from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
 
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import clock
 from gossamer.state.monitors.monitor_tables import monitors
 from gossamer.web.monitors.monitor_spec import MonitorSpec

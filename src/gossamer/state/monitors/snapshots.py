@@ -10,12 +10,12 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 from sqlalchemy import Row, delete, exists, insert, or_, select, update
-from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
 
 from gossamer.problems import Unavailable
 from gossamer.state.blobs import orphan_blobs
 from gossamer.state.blobs.blobs import Blobs
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import Database
 from gossamer.state.monitors.monitor_tables import monitor_changes, monitor_snapshots
 from gossamer.web.monitors.page_snapshot import PageSnapshot

@@ -12,9 +12,9 @@ from typing import Final
 
 from msgspec import Struct
 from sqlalchemy import Row, delete, insert, select, update
-from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
 
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import clock
 from gossamer.state.operations.operation_tables import alerts
 

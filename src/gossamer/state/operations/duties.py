@@ -3,8 +3,8 @@
 from typing import Final
 
 from sqlalchemy import delete, or_
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import clock, insert_into
 from gossamer.state.operations.operation_tables import duties
 

@@ -20,13 +20,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from sqlalchemy.ext.asyncio import AsyncConnection
-
 from gossamer.observe.logs import Log
 from gossamer.observe.metrics import Metrics
 from gossamer.problems import Unavailable
 from gossamer.state.blobs import orphan_blobs
 from gossamer.state.blobs.blobs import Blobs
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import Database
 from gossamer.state.kv.hot import Hot
 from gossamer.state.pages import page_rows

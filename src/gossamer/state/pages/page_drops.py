@@ -6,11 +6,11 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 from sqlalchemy import select
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.observe.logs import Log
 from gossamer.problems import Unavailable
 from gossamer.state.blobs import orphan_blobs
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import Database, clock
 from gossamer.state.pages import page_rows
 from gossamer.state.pages.cached_page import Dropped, Location

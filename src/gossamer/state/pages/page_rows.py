@@ -10,8 +10,8 @@ from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
 from sqlalchemy import ColumnElement, Row, and_, bindparam, case, delete, func, null, or_, select, update
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import clock, insert_into
 from gossamer.state.db.tables import cached_pages
 from gossamer.state.pages.cached_page import CachedPage

@@ -4,8 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from itertools import islice
 from typing import Final
 
-from sqlalchemy.ext.asyncio import AsyncConnection
-
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import Database
 from gossamer.state.pages import page_rows
 

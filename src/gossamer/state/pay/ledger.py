@@ -31,10 +31,10 @@ from typing import Any, Final, NamedTuple
 from msgspec import Struct
 from msgspec.structs import fields
 from sqlalchemy import exists, select, text
-from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
 
 from gossamer.state.db.bulk import BulkStatement, bulk
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import clock
 from gossamer.state.db.single import Executor
 from gossamer.state.pay.pay_tables import orders, payments

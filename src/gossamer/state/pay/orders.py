@@ -16,9 +16,9 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import fields
 from sqlalchemy import ColumnElement, and_, case, exists, func, or_, select, update
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl.crawl_tables import crawled_pages, crawls
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import clock, insert_into
 from gossamer.state.db.tables import audits, batch_results, jobs
 from gossamer.state.pay.ledger import PaymentState, Proof

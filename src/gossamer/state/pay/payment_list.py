@@ -5,8 +5,8 @@ from enum import StrEnum
 from typing import Final
 
 from sqlalchemy import ColumnElement, func, select
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.pay.ledger import OWED, UNPROVEN, LedgerEntry, PaymentState, Proof, entry_of
 from gossamer.state.pay.pay_tables import payments
 

@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 from sqlalchemy import case, func, select
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.pay.ledger import PaymentState, Proof
 from gossamer.state.pay.pay_tables import payments
 

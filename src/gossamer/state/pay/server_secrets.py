@@ -3,8 +3,8 @@
 import secrets
 
 from sqlalchemy import select
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import insert_into
 from gossamer.state.pay.pay_tables import server_secrets
 

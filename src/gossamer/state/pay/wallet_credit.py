@@ -11,9 +11,9 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from sqlalchemy import select
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.db.bulk import bulk
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import clock, insert_into
 from gossamer.state.pay import ledger
 from gossamer.state.pay.ledger import LedgerEntry

@@ -4,8 +4,8 @@ from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 from sqlalchemy import Select, func, select, text
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.tables import jobs
 from gossamer.state.jobs.job import COLUMNS, Job, JobState, job_of
 

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from msgspec import Struct
 from sqlalchemy import ColumnElement, func, or_, select, update
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import clock
 from gossamer.state.schedules import schedule_runs as runs
 from gossamer.state.schedules.schedule_runs import ScheduleRun

@@ -5,9 +5,9 @@ from typing import Any, Final
 
 from msgspec import Struct
 from sqlalchemy import Row, delete, func, insert, select
-from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
 
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.schedules.schedule_tables import schedule_runs
 from gossamer.web.schedules.schedule_words import RunStatus, RunTrigger
 

@@ -9,11 +9,11 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import func, select
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl.crawl_tables import crawled_pages, unindexed
 from gossamer.state.crawl.crawled_pages import StoredPage
 from gossamer.state.db.bulk import BulkStatement, bulk
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import clock
 
 RETRY_MS: Final = 5_000  # after an outage of something that indexing needs

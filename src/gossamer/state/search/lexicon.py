@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from msgspec import Struct, field
 from sqlalchemy import delete, func, select
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.db.bulk import bulk
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.tables import search_lexicon
 from gossamer.state.search.search_document import IndexEntry
 from gossamer.web.search.languages import LANGUAGES

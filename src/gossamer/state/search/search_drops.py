@@ -9,9 +9,9 @@ from typing import Final, Literal
 
 from msgspec import Struct
 from sqlalchemy import delete, func, insert, select
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl.crawl_tables import unindexed
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import clock
 from gossamer.state.db.tables import search_drops
 from gossamer.state.pages.page_key import PagePrefix

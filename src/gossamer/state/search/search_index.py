@@ -15,10 +15,10 @@ from typing import Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 from sqlalchemy import ColumnElement, func, true
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.observe.logs import Log
 from gossamer.problems import Problem, Unavailable
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import Database
 from gossamer.state.db.tables import search_pages
 from gossamer.state.pages.page_key import PagePrefix

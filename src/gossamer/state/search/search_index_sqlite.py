@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.search.search_document import CandidateFilter, IndexEntry, IndexRow, SearchQuery
 from gossamer.web.search.question import Phrase
 from gossamer.web.search.terms import Term

@@ -10,8 +10,8 @@ from typing import Any, Final, NamedTuple
 
 from sqlalchemy import ColumnElement, bindparam, delete, func, select, update
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import insert_into
 from gossamer.state.db.tables import search_pages, search_tenants, search_weights
 from gossamer.state.search import lexicon, search_index_postgres, search_index_sqlite

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.search.search_document import SearchQuery
 from gossamer.state.search.search_index_postgres import to_filter
 from gossamer.web.search.vectors import NearestPassage, Vector

@@ -10,8 +10,8 @@ from heapq import nlargest
 from typing import Any, Final
 
 from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.search.search_document import SearchQuery
 from gossamer.state.search.search_index_sqlite import to_filter
 from gossamer.state.search.search_rows import MAX_EMBEDDED

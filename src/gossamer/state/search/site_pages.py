@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from sqlalchemy import ColumnElement, or_, select
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.tables import search_pages
 
 _pages: Final = search_pages.c

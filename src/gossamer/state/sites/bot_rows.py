@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from sqlalchemy import delete, func, select
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import insert_into
 from gossamer.state.sites.site_tables import site_asked_pages, site_bot_hours, site_warm_days, sites
 from gossamer.web.sites.bot_visits import BotRow

@@ -4,8 +4,8 @@ from typing import Final, NamedTuple
 
 import msgspec
 from sqlalchemy import delete, select
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import clock, insert_into
 from gossamer.state.sites.site_tables import site_comparisons, sites
 from gossamer.web.sites.site_comparison import MAX_KEPT, SiteComparison

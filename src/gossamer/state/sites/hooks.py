@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from sqlalchemy import delete, select, update
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import clock, insert_into
 from gossamer.state.sites.site_tables import site_hooks
 

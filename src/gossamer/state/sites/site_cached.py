@@ -3,8 +3,8 @@
 from typing import Final, NamedTuple
 
 from sqlalchemy import select
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.tables import cached_pages
 from gossamer.state.pages import page_rows
 from gossamer.state.pages.page_key import PagePrefix

@@ -4,9 +4,9 @@ from enum import StrEnum
 
 from msgspec import Struct
 from sqlalchemy import insert, select
-from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
 
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import clock
 from gossamer.state.db.tables import activity
 

@@ -13,10 +13,10 @@ Of any number of such transactions at the same time, one commits; the others wai
 from typing import Final
 
 from sqlalchemy import delete, select
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.problems import IDEMPOTENCY_KEY_CONFLICT, Problem
 from gossamer.state.db import tables
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import clock, insert_into
 
 _FORGET_BATCH: Final = 5_000  # a short transaction: others wait for it

@@ -8,8 +8,8 @@ from collections import Counter
 from typing import Any, Final
 
 from sqlalchemy import ColumnElement, delete, select
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import insert_into
 from gossamer.state.db.tables import cached_pages, past_usage
 from gossamer.web.url.url import digest

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from sqlalchemy import ColumnElement, func, select
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl.crawl_tables import crawls
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.tables import tenant_days, tenants
 
 _crawls: Final = crawls.c

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from msgspec import Struct
 from sqlalchemy import Row, delete, select, update
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import clock, insert_into
 from gossamer.state.db.tables import sessions, sign_in_links, users
 from gossamer.state.tenants.tenants import Role

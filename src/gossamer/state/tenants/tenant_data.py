@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Any, Final
 
 from sqlalchemy import Table, delete, select, tuple_, update
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl.crawl_tables import archives, crawls
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import clock
 from gossamer.state.db.tables import (
     api_keys,

@@ -5,9 +5,9 @@ from typing import Any
 
 from msgspec import Struct, field
 from sqlalchemy import ColumnElement, Select, and_, func, or_, select
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl.crawl_tables import crawls
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import clock
 from gossamer.state.db.tables import api_keys, tenants, usage_days, users
 from gossamer.state.jobs.deletions import DeletionKind, is_kept

@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from msgspec import Struct
 from sqlalchemy import Row, Select, func, or_, select, update
-from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
 
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import clock, insert_into
 from gossamer.state.db.tables import api_keys, tenants
 

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Final, NamedTuple
 import msgspec
 from msgspec import Meta
 from sqlalchemy import ColumnElement, case, func, select
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import insert_into
 from gossamer.state.db.tables import api_keys, cached_pages, past_usage, usage_days
 

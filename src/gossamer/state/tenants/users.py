@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import Row, func, select, update
-from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
 
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import clock, insert_into
 from gossamer.state.db.tables import users
 from gossamer.state.tenants.tenants import Role

@@ -15,9 +15,9 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 from sqlalchemy import BigInteger, ColumnElement, bindparam, case, delete, func, or_, select, update
-from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
 
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import clock, insert_into
 from gossamer.state.webhooks.webhook_tables import webhook_deliveries, webhook_endpoints
 from gossamer.web.webhooks.attempt import AttemptReason, DeliveryAttempt

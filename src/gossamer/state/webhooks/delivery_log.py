@@ -5,8 +5,8 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 from sqlalchemy import ColumnElement, Row, and_, func, select, update
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import clock
 from gossamer.state.webhooks.deliveries import TAKEN, WebhookDelivery
 from gossamer.state.webhooks.webhook_tables import webhook_deliveries

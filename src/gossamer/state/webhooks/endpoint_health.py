@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import msgspec
 from sqlalchemy import Row, func, or_, select, update
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import clock
 from gossamer.state.webhooks import deliveries, publishing
 from gossamer.state.webhooks.publishing import WebhookEvent

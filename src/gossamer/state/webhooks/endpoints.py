@@ -10,9 +10,9 @@ from typing import Any, Final
 
 import msgspec
 from sqlalchemy import Row, delete, func, insert, select, text, union_all, update
-from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
 
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import clock, insert_into
 from gossamer.state.webhooks.webhook_tables import (
     LISTENING,

@@ -10,9 +10,9 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from msgspec import Struct
 from sqlalchemy import bindparam, delete, exists, literal, null, select, text
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl.crawl_tables import crawls
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import insert_into
 from gossamer.state.db.tables import jobs
 from gossamer.state.jobs.job import JobError

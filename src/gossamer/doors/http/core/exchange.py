@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope
 
@@ -19,6 +18,7 @@ from gossamer.flows.pages.caching import Admit, admit_always
 from gossamer.flows.pages.encoding import bounded, encode_by_pieces
 from gossamer.flows.tenants.admit import NOBODY, Caller
 from gossamer.problems import Problem
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.tenants.activity import Actor
 from gossamer.state.tenants.limits import LimitStatus
 

@@ -21,7 +21,6 @@ from typing import Final
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -32,6 +31,7 @@ from gossamer.doors.http.core.forms import read_form
 from gossamer.observe.logs import Log
 from gossamer.observe.metrics import Metrics
 from gossamer.problems import Problem, Unavailable
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.kv.hot import Claim, Hot, claim_or_wait, hand_over
 from gossamer.state.seal import Seal
 from gossamer.state.tenants import once

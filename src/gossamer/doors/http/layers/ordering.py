@@ -9,7 +9,6 @@ from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 
 from gossamer.doors.http.core.exchange import Exchange, Replay
@@ -19,6 +18,7 @@ from gossamer.flows.pay.orders import Orders, repeat_key
 from gossamer.flows.pay.pay import PaidCall
 from gossamer.flows.pay.settling import PaymentSettler
 from gossamer.problems import Problem, Unavailable
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.pay.orders import NewOrder, Order
 
 CAPABILITY_HEADER: Final = "X-Order-Capability"

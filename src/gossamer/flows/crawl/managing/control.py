@@ -1,7 +1,6 @@
 """Controls crawls, their frontier and hosts, with a line in the log of activity for each change."""
 
 from msgspec import Struct
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.flows.crawl.politeness.robots import forget as forget_robots
 from gossamer.flows.tenants.admit import Caller
@@ -11,6 +10,7 @@ from gossamer.state.crawl.crawls import Crawl, Crawls
 from gossamer.state.crawl.frontier import ClearedUrls, Frontier
 from gossamer.state.crawl.hosts import Hosts, Record
 from gossamer.state.crawl.upkeep import importing
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.kv.hot import Hot
 from gossamer.state.tenants import activity
 from gossamer.state.tenants.activity import Action, ActivityEntry, Actor

@@ -2,14 +2,13 @@
 
 from typing import Final
 
-from sqlalchemy.ext.asyncio import AsyncConnection
-
 from gossamer import problems
 from gossamer.flows.schedules.makers import maker_of
 from gossamer.flows.tenants.admit import Caller
 from gossamer.flows.tenants.quotas import Quotas
 from gossamer.flows.webhooks.webhook_keys import owner_of
 from gossamer.problems import Problem, validation_error
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.schedules import schedules
 from gossamer.state.schedules.schedules import NewSchedule
 from gossamer.state.tenants.activity import Via

@@ -3,7 +3,6 @@
 from typing import Final
 
 from msgspec import Struct
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer import problems
 from gossamer.flows.crawl.refreshing.importance_weigher import ImportanceWeigher
@@ -15,6 +14,7 @@ from gossamer.state.crawl.crawl_counts import CrawlsGone
 from gossamer.state.crawl.crawls import Crawl
 from gossamer.state.crawl.frontier import Frontier
 from gossamer.state.crawl.refresh import due_pages
+from gossamer.state.db.connection import AsyncConnection
 
 CLEARING_SECONDS: Final = 5.0
 

@@ -10,7 +10,6 @@ from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
-from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
 
 from gossamer import __version__
@@ -26,6 +25,7 @@ from gossamer.state.crawl.crawled_pages import StoredPage
 from gossamer.state.crawl.removal.removed_pages import OwnedCrawl, RemovedPage
 from gossamer.state.crawl.upkeep import archives, whole_pages
 from gossamer.state.crawl.upkeep.archives import Archive
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import Database
 from gossamer.web.documents.warc import warc_stream
 from gossamer.web.pages.page import Page

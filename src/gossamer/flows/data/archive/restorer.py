@@ -13,7 +13,6 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 from msgspec.structs import replace as replace_fields
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer import problems
 from gossamer.flows.crawl.content import PackedPages, pack
@@ -30,6 +29,7 @@ from gossamer.state.crawl.crawled_pages import StoredPage
 from gossamer.state.crawl.upkeep import archives, whole_pages
 from gossamer.state.crawl.upkeep.archives import Archive
 from gossamer.state.crawl.upkeep.whole_pages import RestoredRows
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import Database
 from gossamer.state.jobs import job_table
 from gossamer.state.jobs.job import Job, NewJob

@@ -2,12 +2,12 @@
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.flows.data.removal.crawl_removal import CrawlRemoval
 from gossamer.flows.data.removal.deleter import AcceptedDeletion, DeleteResult
 from gossamer.reach.page.visit import Step
 from gossamer.state.crawl.removal import deleting
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.jobs import audits, deletions
 from gossamer.state.jobs.deletions import Deletion, DeletionKind
 from gossamer.state.tenants import tenant_data

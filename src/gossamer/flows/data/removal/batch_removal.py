@@ -1,7 +1,6 @@
 """Removes a batch: its job when it is accepted, and then its results, in rows and in blobs."""
 
 from msgspec import Struct
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.flows.data.removal import pacing
 from gossamer.flows.data.removal.deleter import AcceptedDeletion, DeleteResult
@@ -9,6 +8,7 @@ from gossamer.flows.data.removal.leftovers import drop_orphans
 from gossamer.flows.data.removal.pacing import RemovalProgress, rest
 from gossamer.reach.page.visit import Step
 from gossamer.state.blobs.blobs import Blobs
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import Database
 from gossamer.state.jobs import batches
 from gossamer.state.jobs.deletions import Deletion, DeletionKind

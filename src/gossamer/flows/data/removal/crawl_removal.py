@@ -8,7 +8,6 @@ from typing import Final
 
 from msgspec import Struct
 from sqlalchemy import Table
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.flows.data.removal import pacing
 from gossamer.flows.data.removal.deleter import AcceptedDeletion, DeleteResult
@@ -25,6 +24,7 @@ from gossamer.state.crawl.crawl_tables import (
 from gossamer.state.crawl.removal import crawl_blobs, deleting, removed_pages
 from gossamer.state.crawl.removal.deleting import MarkedCrawl
 from gossamer.state.crawl.upkeep import archives
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import Database
 from gossamer.state.jobs.deletions import Deletion, DeletionKind
 

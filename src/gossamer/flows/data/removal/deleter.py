@@ -11,9 +11,9 @@ from typing import Final, Protocol
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.reach.page.visit import Step
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import Database
 from gossamer.state.jobs import deletions, job_table
 from gossamer.state.jobs.deletions import Deletion, DeletionKind

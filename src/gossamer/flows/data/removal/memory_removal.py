@@ -4,11 +4,11 @@ from functools import partial
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.flows.data.removal.deleter import AcceptedDeletion, DeleteResult
 from gossamer.flows.data.removal.pacing import RemovalProgress, remove_all
 from gossamer.reach.page.visit import Step
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import Database
 from gossamer.state.jobs.deletions import Deletion, DeletionKind
 from gossamer.state.memory import removal, stores

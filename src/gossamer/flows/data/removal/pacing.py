@@ -5,9 +5,9 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from msgspec import Struct
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.reach.page.visit import Step
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import Database
 
 MAX_REST: Final = 0.5  # seconds between two batches

@@ -11,7 +11,6 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 from sqlalchemy import select
-from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
 
 from gossamer.flows.data.removal import pacing
@@ -25,6 +24,7 @@ from gossamer.state.crawl.crawl_counts import CrawlsGone
 from gossamer.state.crawl.removal import purge, removed_pages
 from gossamer.state.crawl.removal.purge import PurgeCount, PurgeFilter
 from gossamer.state.crawl.removal.removed_pages import OwnedCrawl, RemovedPage
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import Database, clock
 from gossamer.state.jobs.deletions import Deletion, DeletionKind
 

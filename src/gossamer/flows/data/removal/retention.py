@@ -10,7 +10,6 @@ from typing import Final, NamedTuple, Self
 
 from msgspec import Struct
 from msgspec.structs import fields
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.flows.data.removal import pacing
 from gossamer.flows.data.removal.deleter import Deleter
@@ -26,6 +25,7 @@ from gossamer.state.crawl.removal import expired, removed_pages
 from gossamer.state.crawl.removal.purge import PurgeFilter
 from gossamer.state.crawl.removal.removed_pages import OwnedCrawl
 from gossamer.state.crawl.upkeep import archives
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import Database
 from gossamer.state.jobs import audits, batches, job_table
 from gossamer.state.jobs.deletions import Deletion, DeletionKind

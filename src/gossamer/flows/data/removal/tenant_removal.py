@@ -10,7 +10,6 @@ from functools import partial
 from typing import Final
 
 from msgspec import Struct
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer import problems
 from gossamer.flows.data.removal.batch_removal import BatchRemoval
@@ -23,6 +22,7 @@ from gossamer.flows.tenants.admit import Admission
 from gossamer.problems import Problem, Unavailable
 from gossamer.reach.page.visit import Step
 from gossamer.state.crawl.removal import deleting
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import Database
 from gossamer.state.jobs import batches, deletions
 from gossamer.state.jobs.deletions import Deletion, DeletionKind

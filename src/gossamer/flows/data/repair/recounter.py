@@ -4,10 +4,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
 from msgspec import Struct
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl.upkeep import recount
 from gossamer.state.crawl.upkeep.recount import CountDifference
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import Database
 
 AT_ONCE: Final = 500

@@ -12,7 +12,6 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct, field
 from sqlalchemy import and_, tuple_
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.flows.crawl.plan import CrawlPlan, Plans
 from gossamer.flows.crawl.visiting.known_urls import KnownUrls
@@ -37,6 +36,7 @@ from gossamer.state.crawl.removal.removed_pages import OwnedCrawl, RemovedPage
 from gossamer.state.crawl.settling import CrawlTask
 from gossamer.state.crawl.upkeep import refetch, whole_pages
 from gossamer.state.crawl.upkeep.whole_pages import ReplayedPage
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import Database
 from gossamer.state.db.tables import search_pages
 from gossamer.state.jobs import job_table

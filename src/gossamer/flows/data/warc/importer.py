@@ -17,7 +17,6 @@ from typing import Any, Final, Protocol
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer import problems
 from gossamer.flows.crawl.visiting.page_parser import PageParser
@@ -33,6 +32,7 @@ from gossamer.state.blobs import orphan_blobs
 from gossamer.state.crawl import crawls
 from gossamer.state.crawl.crawls import Crawl, Crawls
 from gossamer.state.crawl.upkeep import importing
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.jobs import job_table
 from gossamer.state.jobs.deletions import Deletion, DeletionKind
 from gossamer.state.jobs.job import Job, NewJob

@@ -10,7 +10,6 @@ from typing import Final
 
 from msgspec.structs import replace
 from msgspec.structs import replace as replace_fields
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer import problems
 from gossamer.flows.crawl.content import PackedPages, keep_headers
@@ -31,6 +30,7 @@ from gossamer.state.crawl.crawled_pages import StoredPage
 from gossamer.state.crawl.crawls import Crawl
 from gossamer.state.crawl.settling import CrawlTask
 from gossamer.state.crawl.upkeep import importing, whole_pages
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.search import index_queue
 from gossamer.web.crawl.crawl_answer import ImportResult
 from gossamer.web.crawl.fingerprint import Neighbours

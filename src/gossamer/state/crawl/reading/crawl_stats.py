@@ -9,10 +9,10 @@ from typing import Any, Final
 
 from msgspec import Struct, field
 from sqlalchemy import ColumnElement, Select, Subquery, Table, case, false, func, select, union_all
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl.crawl_counts import MINUTE_COUNTS, MINUTE_MS
 from gossamer.state.crawl.crawl_tables import crawl_days, crawl_hosts, crawl_minutes, crawls, hosts
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import Database, clock
 from gossamer.web.crawl.progress import CrawlCounts
 from gossamer.web.outcome.outcome import Outcome

@@ -4,10 +4,10 @@ from collections.abc import Collection
 from typing import Final
 
 from sqlalchemy import select, tuple_
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl.crawl_tables import crawled_pages, frontier
 from gossamer.state.crawl.crawled_pages import Position
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.web.crawl.graph.crawl_graph import GraphPage
 from gossamer.web.crawl.graph.graph_answer import KnownFrom
 

@@ -6,10 +6,10 @@ Pages that were stored together are in one blob, so the sample is taken in small
 from typing import Any, Final
 
 from sqlalchemy import Select, func, select
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl.crawl_tables import crawled_pages
 from gossamer.state.crawl.crawled_pages import COLUMNS, USUAL_OUTCOME, StoredPage
+from gossamer.state.db.connection import AsyncConnection
 
 GROUPS: Final = 6
 PER_GROUP: Final = 4

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from msgspec import Struct
 from sqlalchemy import literal_column, select
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl import crawls, trap_rows
 from gossamer.state.crawl.crawl_counts import MINUTE_MS
@@ -16,6 +15,7 @@ from gossamer.state.crawl.crawl_tables import crawl_hosts, crawl_minutes, crawle
 from gossamer.state.crawl.crawls import Crawl
 from gossamer.state.crawl.trap_rows import StoredTrap
 from gossamer.state.crawl.waiting import Waiting
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import clock
 
 MAX_HOSTS: Final = 10

@@ -7,10 +7,10 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import fields
 from sqlalchemy import delete, select
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl.crawl_tables import host_robots
 from gossamer.state.db.bulk import bulk, storable
+from gossamer.state.db.connection import AsyncConnection
 
 
 class StoredRobots(Struct, frozen=True, kw_only=True):

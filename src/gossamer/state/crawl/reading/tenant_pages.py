@@ -10,10 +10,10 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 from sqlalchemy import Select, exists, false, select, union_all
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl.crawl_tables import crawl_hosts, crawled_pages, crawls
 from gossamer.state.crawl.crawled_pages import COLUMNS, PageFilter, Position, StoredPage, is_after
+from gossamer.state.db.connection import AsyncConnection
 
 MAX_CRAWLS_AT_ONCE: Final = 32
 MAX_CRAWLS_OF_HISTORY: Final = 500  # the newest; each is one look into the index

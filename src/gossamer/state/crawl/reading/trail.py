@@ -3,9 +3,9 @@
 from typing import Final
 
 from msgspec import Struct
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.db.bulk import bulk
+from gossamer.state.db.connection import AsyncConnection
 
 MAX_STEPS: Final = 20
 

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import false, func, select, true
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl.crawl_tables import crawled_pages, frontier
 from gossamer.state.crawl.new_urls import NewUrl
@@ -20,6 +19,7 @@ from gossamer.state.crawl.refresh import hint_rows
 from gossamer.state.crawl.refresh.refresh_tables import fresh_pages
 from gossamer.state.crawl.upkeep import refetch
 from gossamer.state.db.bulk import bulk
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import clock
 from gossamer.state.webhooks import endpoints
 from gossamer.web.crawl.refresh.freshness import FreshnessSums

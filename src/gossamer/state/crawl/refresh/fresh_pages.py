@@ -11,12 +11,12 @@ from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
 from sqlalchemy import ColumnElement, Row, and_, delete, exists, false, func, not_, select, true
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl.crawl_tables import crawled_pages, crawls
 from gossamer.state.crawl.refresh import hint_rows
 from gossamer.state.crawl.refresh.refresh_tables import fresh_pages, refresh_days
 from gossamer.state.db.bulk import bulk, storable
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import clock
 from gossamer.web.crawl.refresh.freshness import FreshnessSums
 from gossamer.web.crawl.refresh.importance import weight_of

@@ -10,11 +10,11 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from sqlalchemy import select
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl import crawl_counts
 from gossamer.state.crawl.refresh.refresh_tables import fresh_pages, hint_records
 from gossamer.state.db.bulk import bulk
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import clock
 from gossamer.web.crawl.refresh.importance import weight_of
 from gossamer.web.crawl.refresh.revisit import interval_of, is_worth_a_hint

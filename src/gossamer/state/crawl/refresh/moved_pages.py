@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from sqlalchemy import select
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.problems import Problem
 from gossamer.state.crawl.crawl_tables import crawls
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.tables import search_pages
 from gossamer.state.search import search_drops, search_rows
 from gossamer.state.search.search_document import gone_page

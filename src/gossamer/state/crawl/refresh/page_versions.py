@@ -11,11 +11,11 @@ from typing import Any, Final
 
 from msgspec import Struct
 from sqlalchemy import ColumnElement, and_, delete, func, literal, null, select, tuple_
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl.crawl_tables import crawled_pages
 from gossamer.state.crawl.refresh.refresh_tables import page_versions
 from gossamer.state.db.bulk import bulk
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.web.crawl.refresh.page_change import PageChange
 
 MAX_VERSIONS: Final = 20  # of one page

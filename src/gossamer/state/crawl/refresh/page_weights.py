@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from sqlalchemy import or_, update
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl import crawl_counts
 from gossamer.state.crawl.crawl_tables import crawls
 from gossamer.state.db.bulk import bulk
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import clock
 
 _crawls: Final = crawls.c

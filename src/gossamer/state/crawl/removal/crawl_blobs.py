@@ -5,11 +5,11 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from sqlalchemy import delete, select
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.blobs import orphan_blobs
 from gossamer.state.crawl.crawl_tables import crawl_blobs
 from gossamer.state.db.bulk import bulk
+from gossamer.state.db.connection import AsyncConnection
 
 _blobs: Final = crawl_blobs.c
 _ADD: Final = bulk(

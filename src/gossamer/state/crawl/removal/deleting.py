@@ -12,7 +12,6 @@ from typing import Any, Final
 
 from msgspec import Struct
 from sqlalchemy import Table, delete, false, select, update
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl import crawls as crawl_rows
 from gossamer.state.crawl.crawl_tables import (
@@ -28,6 +27,7 @@ from gossamer.state.crawl.crawl_tables import (
 from gossamer.state.crawl.refresh.refresh_tables import fresh_pages, hint_records, page_versions, refresh_days
 from gossamer.state.crawl.removal.removed_pages import OwnedCrawl
 from gossamer.state.db.bulk import bulk
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.schedules import schedules
 from gossamer.state.webhooks import endpoints
 from gossamer.web.schedules.schedule_words import ScheduleKind

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from sqlalchemy import ColumnElement, and_, case, delete, false, func, literal, not_, or_, select, tuple_
-from sqlalchemy.ext.asyncio import AsyncConnection
 from ulid import ULID
 
 from gossamer.state.crawl import crawl_counts
@@ -26,6 +25,7 @@ from gossamer.state.crawl.refresh import fresh_pages
 from gossamer.state.crawl.removal import removed_pages
 from gossamer.state.crawl.removal.removed_pages import OVER, OwnedCrawl, RemovedPage
 from gossamer.state.crawl.upkeep import archives
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import insert_into
 
 ROWS_AT_ONCE: Final = 1_000  # in one transaction

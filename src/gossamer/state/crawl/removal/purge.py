@@ -5,12 +5,12 @@ from typing import Final
 
 from msgspec import Struct
 from sqlalchemy import ColumnElement, and_, false, func, not_, select
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl.crawl_tables import crawl_hosts, crawled_pages, crawls
 from gossamer.state.crawl.refresh import fresh_pages
 from gossamer.state.crawl.removal.removed_pages import OwnedCrawl
 from gossamer.state.crawl.upkeep import archives
+from gossamer.state.db.connection import AsyncConnection
 
 _pages: Final = crawled_pages.c
 _crawls: Final = crawls.c

@@ -11,7 +11,6 @@ from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
 from sqlalchemy import ColumnElement, and_, delete, false, func, or_, select, tuple_, update
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl import crawl_counts, new_urls
 from gossamer.state.crawl.crawl_counts import CountChange, CrawlsGone
@@ -20,6 +19,7 @@ from gossamer.state.crawl.crawled_pages import USUAL_OUTCOME, Position
 from gossamer.state.crawl.refresh import fresh_pages, page_versions
 from gossamer.state.crawl.removal import crawl_blobs
 from gossamer.state.db.bulk import bulk
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.tables import search_pages
 from gossamer.state.search import search_drops, search_rows
 from gossamer.state.search.search_drops import Extent

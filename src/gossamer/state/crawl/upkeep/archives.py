@@ -11,11 +11,11 @@ from typing import Any, Final, NamedTuple
 from msgspec import Struct
 from msgspec.structs import fields
 from sqlalchemy import ColumnElement, delete, exists, func, not_, select, update
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.problems import Unavailable
 from gossamer.state.blobs import orphan_blobs
 from gossamer.state.crawl.crawl_tables import archives, crawled_pages
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import clock, insert_into
 
 DROPPED_AT_ONCE: Final = 100

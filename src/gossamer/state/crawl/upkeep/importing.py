@@ -7,11 +7,11 @@ finished. The job has the id of the crawl.
 from typing import Final
 
 from sqlalchemy import exists, select, update
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl import crawls as table
 from gossamer.state.crawl.crawl_tables import crawled_pages, crawls
 from gossamer.state.crawl.crawls import Crawl
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import clock
 from gossamer.state.db.tables import jobs
 from gossamer.state.jobs.job import JobState

@@ -4,12 +4,12 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Column, select, tuple_, update
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl.crawl_tables import archives, crawl_blobs, crawled_pages, crawls
 from gossamer.state.crawl.crawled_pages import StoredPage
 from gossamer.state.crawl.refresh.refresh_tables import page_versions
 from gossamer.state.crawl.removal import crawl_blobs as owners
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.tables import batch_results, cached_pages, stray_blobs
 
 # What the names of our blobs begin with; others are somebody else's.

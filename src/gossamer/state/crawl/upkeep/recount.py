@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import case, func, insert, select, update
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl import crawl_counts, new_urls
 from gossamer.state.crawl.crawl_counts import STATES, CrawlsGone
 from gossamer.state.crawl.crawl_tables import crawl_hosts, crawled_pages, crawls, frontier, hosts
+from gossamer.state.db.connection import AsyncConnection
 
 _crawls: Final = crawls.c
 _hosts: Final = hosts.c

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from sqlalchemy import and_, case, literal, select, update
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl import crawl_counts, new_urls
 from gossamer.state.crawl.crawl_counts import CountChange
 from gossamer.state.crawl.crawl_tables import crawls, frontier
 from gossamer.state.crawl.crawled_pages import StoredPage
 from gossamer.state.crawl.new_urls import MEDIUM, NewUrl
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import clock
 
 ENDED: Final = ("completed", "failed", "blocked")

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from msgspec import Struct
 from sqlalchemy import Select, func, select
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl.crawl_tables import archives, crawled_pages, crawls
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.tables import batch_results, batches, cached_pages, search_pages, tenants
 
 

@@ -5,7 +5,6 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import ColumnElement, and_, bindparam, case, select, update
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gossamer.state.crawl import crawl_counts, crawled_pages, new_urls
 from gossamer.state.crawl.crawl_tables import crawled_pages as table
@@ -14,6 +13,7 @@ from gossamer.state.crawl.crawled_pages import Position, StoredPage, is_after
 from gossamer.state.crawl.removal import crawl_blobs
 from gossamer.state.crawl.removal.crawl_blobs import NO_LINKS, LinksAt
 from gossamer.state.db.bulk import bulk
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.search import index_queue
 
 # What a replay may change.

@@ -8,7 +8,6 @@ from typing import Any
 
 import httpx
 import pytest
-from sqlalchemy.ext.asyncio import AsyncConnection
 from tests.doors.fetches import say
 from tests.doors.http.layers.test_problems import assert_problem
 from tests.doors.http.server.test_server import serving
@@ -19,6 +18,7 @@ from tests.site.server import Reply, Request, Site
 
 from gossamer.doors.http.core import streaming
 from gossamer.flows.audit.audits import idempotency_key
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.jobs import job_table
 from gossamer.state.jobs.job import Job, NewJob
 from gossamer.state.tenants.tenants import Role

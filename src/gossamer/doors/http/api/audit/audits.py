@@ -4,7 +4,6 @@ import asyncio
 from typing import Any
 
 from msgspec import Struct
-from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 
 from gossamer import problems
@@ -19,6 +18,7 @@ from gossamer.doors.http.docs.page import prefers_json
 from gossamer.flows.audit.audits import Audits
 from gossamer.flows.data.removal.deleter import Deleter
 from gossamer.problems import Problem
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.jobs.audits import Audit
 from gossamer.state.jobs.deletions import Deletion, DeletionKind
 from gossamer.state.jobs.job import Job

@@ -4,7 +4,6 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from msgspec import Struct
-from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 
 from gossamer import problems
@@ -27,6 +26,7 @@ from gossamer.flows.data.removal.deleter import Deleter
 from gossamer.flows.webhooks.subscribing import PreparedWebhook, WebhookSubscriber
 from gossamer.problems import Problem
 from gossamer.state.crawl.crawls import Crawl, Crawls
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.jobs.deletions import Deletion, DeletionKind
 from gossamer.state.pay.orders import OrderKind
 from gossamer.state.tenants.activity import Actor

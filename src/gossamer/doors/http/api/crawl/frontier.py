@@ -4,7 +4,6 @@ from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import Meta, Struct
-from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 
 from gossamer import problems
@@ -24,6 +23,7 @@ from gossamer.flows.crawl.managing.control import CrawlControl
 from gossamer.flows.crawl.seeds import Seeder, UrlsAdded
 from gossamer.state.crawl.crawls import Crawls
 from gossamer.state.crawl.frontier import Frontier, FrontierUrl
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.tenants.tenants import Role
 from gossamer.web.crawl.progress import CrawlCounts, CrawlState, UrlState
 

@@ -5,7 +5,6 @@ from typing import Any, Final
 
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
-from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 
 from gossamer import problems
@@ -32,6 +31,7 @@ from gossamer.doors.http.layers.limiting import within_limits
 from gossamer.flows.memory.memory import Memory, no_entry
 from gossamer.flows.memory.memory_pages import MemoryPages
 from gossamer.problems import Problem
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.tenants.tenants import Role
 from gossamer.web.memory.memory_answer import (
     EntriesDeleted,

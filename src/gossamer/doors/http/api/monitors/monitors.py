@@ -4,7 +4,6 @@ import asyncio
 from typing import Any, Final
 
 from msgspec import Struct
-from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 
 from gossamer import problems
@@ -14,6 +13,7 @@ from gossamer.doors.http.core.exchange import Exchange, answer
 from gossamer.doors.http.core.routing import Route
 from gossamer.flows.monitors.monitors import KeptMonitor, Monitors
 from gossamer.flows.monitors.trying import RuleTrier
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.tenants.tenants import Role
 from gossamer.web.monitors.diff.changed_parts import changed_parts
 from gossamer.web.monitors.monitor_answer import MonitorAccepted, MonitorList, ShownMonitor, TrialAnswer

@@ -6,7 +6,6 @@ from typing import Annotated, Any, Final, cast
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
-from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 
 from gossamer import problems
@@ -22,6 +21,7 @@ from gossamer.flows.batch.batch_line import MAX_LINE_BYTES
 from gossamer.flows.data.removal.deleter import Deleter
 from gossamer.flows.webhooks.subscribing import PreparedWebhook, WebhookSubscriber
 from gossamer.problems import Problem
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.jobs.batches import Batch, BatchCounts, BatchLines, Line
 from gossamer.state.jobs.deletions import Deletion, DeletionKind
 from gossamer.state.jobs.job import Job

@@ -4,7 +4,6 @@ from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
-from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 
 from gossamer import problems
@@ -15,6 +14,7 @@ from gossamer.flows.render.clear import CacheClearer, ClearResult
 from gossamer.flows.render.serve import RenderService
 from gossamer.flows.render.warm import Warmer
 from gossamer.problems import validation_error
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.jobs.job import Job
 from gossamer.state.pages.cached_page import Location
 from gossamer.state.pages.page_key import PagePrefix

@@ -8,7 +8,6 @@ from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
-from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 
 from gossamer import problems
@@ -28,6 +27,7 @@ from gossamer.flows.sites.bot_reports import BotReports
 from gossamer.flows.sites.site_directory import SiteDirectory
 from gossamer.problems import Problem
 from gossamer.reach.page.visit import Awaited
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.jobs.job import Job, JobState
 from gossamer.state.jobs.job_events import JobEventType
 from gossamer.state.jobs.jobs import Jobs

@@ -3,7 +3,6 @@
 from typing import Any
 
 from msgspec import Struct
-from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 
 from gossamer import problems
@@ -12,6 +11,7 @@ from gossamer.doors.http.api.schedules.schedule_shapes import ScheduleQuery, Sch
 from gossamer.doors.http.core.exchange import Exchange, answer
 from gossamer.doors.http.core.routing import Route
 from gossamer.flows.schedules.schedule_keeper import KeptSchedule, ScheduleKeeper
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.schedules.schedule_runs import ScheduleRun
 from gossamer.state.schedules.schedules import Schedule
 from gossamer.state.tenants.tenants import Role

@@ -3,7 +3,6 @@
 from typing import Any
 
 from msgspec import Struct
-from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 
 from gossamer import problems
@@ -14,6 +13,7 @@ from gossamer.doors.http.core.routing import Route
 from gossamer.flows.sites.bot_reports import BotReports
 from gossamer.flows.sites.site_keeper import NewSite, SiteKeeper
 from gossamer.flows.sites.site_warmer import SiteWarmer
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.jobs.job import Job
 from gossamer.state.sites.sites import RegisteredSite
 from gossamer.state.tenants.tenants import Role

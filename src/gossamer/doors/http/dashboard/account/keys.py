@@ -6,7 +6,6 @@ from typing import Final
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 
 from gossamer.doors.http.api.admin.keys import (
@@ -27,6 +26,7 @@ from gossamer.doors.http.dashboard.core.filters import filters, list_links
 from gossamer.doors.http.dashboard.core.form import NO_FORM, Form
 from gossamer.flows.tenants.keys import IssuedKey, NewKey, NewOwnKey
 from gossamer.problems import validation_error
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.tenants.tenants import Role, Tier
 
 _HERE: Final = "keys"

@@ -5,7 +5,6 @@ from typing import Final, TypeVar
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 
 from gossamer.doors.http.api.webhooks.deliveries import DeliveriesEndpoints, DeliveryQuery
@@ -17,6 +16,7 @@ from gossamer.doors.http.dashboard.core.filters import filters, list_links
 from gossamer.doors.http.dashboard.core.form import NO_FORM, Form
 from gossamer.flows.webhooks.registry import IssuedWebhook
 from gossamer.problems import validation_error
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.tenants.tenants import Role
 from gossamer.web.webhooks.attempt import DeliveryState
 from gossamer.web.webhooks.delivery import ResendRequest

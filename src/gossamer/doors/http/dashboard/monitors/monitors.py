@@ -4,7 +4,6 @@ from typing import Any, Final, Literal
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 
 from gossamer.doors.http.api.monitors.monitor_changes import MonitorChangesEndpoints
@@ -19,6 +18,7 @@ from gossamer.doors.http.dashboard.monitors.difference import NOISES, REASONS, s
 from gossamer.doors.http.dashboard.monitors.monitor_form import RENDERS, WATCHED, read_monitor
 from gossamer.doors.http.dashboard.work.struct_form import fields_of
 from gossamer.flows.monitors.monitors import KeptMonitor
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.web.monitors.monitor_answer import MonitorLine
 from gossamer.web.monitors.monitor_request import MonitorChange, SnoozeRequest
 from gossamer.web.schedules.timing import Timing

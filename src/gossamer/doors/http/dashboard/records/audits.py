@@ -6,7 +6,6 @@ from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 
 from gossamer import problems
@@ -23,6 +22,7 @@ from gossamer.doors.http.dashboard.core.form import NO_FORM, Form
 from gossamer.doors.http.dashboard.records import audit_addresses as addresses
 from gossamer.doors.http.dashboard.records.audit_addresses import AddressQuery
 from gossamer.problems import Problem, validation_error
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.jobs.audits import Audit
 from gossamer.state.jobs.job import Job
 from gossamer.web.audit.check import SEVERITIES

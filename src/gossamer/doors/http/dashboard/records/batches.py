@@ -8,7 +8,6 @@ from typing import Any, Final, get_args
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 
 from gossamer import problems
@@ -23,6 +22,7 @@ from gossamer.doors.http.dashboard.core.form import NO_FORM, Form
 from gossamer.doors.http.dashboard.records.jobs import elapsed_ms
 from gossamer.flows.batch.batch_job import KIND
 from gossamer.problems import Problem
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.jobs.batches import Batch
 from gossamer.web.pages.batch_request import MAX_URLS, BatchRequest
 from gossamer.web.pages.batch_result import BatchResult

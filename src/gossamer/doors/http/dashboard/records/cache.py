@@ -5,7 +5,6 @@ from urllib.parse import urlencode
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 
 from gossamer.doors.http.api.render.cached_pages import CachedPageList, CachedPagesEndpoints, CachedPagesQuery
@@ -23,6 +22,7 @@ from gossamer.doors.http.dashboard.core.filters import filters, given, list_link
 from gossamer.doors.http.dashboard.core.form import NO_FORM, Form
 from gossamer.doors.http.layers.limiting import within_limits
 from gossamer.problems import Problem, validation_error
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.jobs.job import Job
 from gossamer.state.pages.cached_page import PageHit
 from gossamer.web.render.request import MAX_WARM_PAGES, MAX_WARM_URLS, Bot, RenderRequest, WarmRequest

@@ -4,7 +4,6 @@ from typing import Final
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 
 from gossamer.doors.http.api.crawl.crawl_preview import CrawlPreview, CrawlPreviewEndpoints
@@ -18,6 +17,7 @@ from gossamer.doors.http.dashboard.core.form import NO_FORM, Form
 from gossamer.doors.http.dashboard.work.struct_form import fields_of, read_struct
 from gossamer.doors.http.dashboard.work.words import SCOPE, explain
 from gossamer.state.crawl.crawls import Crawl
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.web.crawl.spec import NewCrawl
 
 CRAWLS: Final = "/app/crawls"

@@ -5,7 +5,6 @@ from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 
 from gossamer.doors.http.api.schedules.schedule_shapes import ScheduleQuery, ScheduleRunQuery
@@ -17,6 +16,7 @@ from gossamer.doors.http.dashboard.core.filters import filters, list_links
 from gossamer.doors.http.dashboard.core.form import NO_FORM, Form
 from gossamer.doors.http.dashboard.work.struct_form import fields_of, read_struct
 from gossamer.problems import validation_error
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.schedules.schedule_runs import ScheduleRun
 from gossamer.state.schedules.schedules import Schedule
 from gossamer.web.schedules.schedule_answer import ScheduleLine, TimingPreview

@@ -4,7 +4,6 @@ from typing import Final
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 
 from gossamer.doors.http.api.sites.site_comparison import ComparisonQuery, SiteComparisonEndpoints
@@ -25,6 +24,7 @@ from gossamer.doors.http.dashboard.work.site_form import (
 )
 from gossamer.flows.sites.site_keeper import NewSite
 from gossamer.problems import validation_error
+from gossamer.state.db.connection import AsyncConnection
 from gossamer.web.sites.hook_answer import HookRequest, ShownHook
 from gossamer.web.sites.site_answer import (
     ProofCheck,
