@@ -1,7 +1,6 @@
 """Choose implementations by the settings. Optional packages, and what most processes never use, are imported
 only when they are chosen."""
 
-import time
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -15,14 +14,6 @@ from gossamer.flows.alerts.situation import Surveyor
 from gossamer.flows.crawl.reading.results import CrawlResults
 from gossamer.flows.pages.page_model import PageModel
 from gossamer.flows.pages.search import Finder, IndexSource, ProviderSource, SearchSource
-from gossamer.flows.pay.orders import Orders
-from gossamer.flows.pay.owed import OwedPayments
-from gossamer.flows.pay.pay import Payments
-from gossamer.flows.pay.payee import check_wallets, open_payees
-from gossamer.flows.pay.proving import PaymentProver
-from gossamer.flows.pay.quotes import Quotes, prices
-from gossamer.flows.pay.settling import PaymentSettler
-from gossamer.flows.pay.terms import AllTerms
 from gossamer.flows.sites.rule_file import BadRuleFile, read_rule_file
 from gossamer.flows.tenants.people import People
 from gossamer.flows.tenants.sign_in import SignIn
@@ -67,6 +58,7 @@ from gossamer.web.sites.site_rule import SiteRule
 
 if TYPE_CHECKING:
     from gossamer.flows.embeddings.embeddings import Embeddings
+    from gossamer.flows.pay.pay import Payments
     from gossamer.reach.services.embeddings import EmbeddingModel
 
 
@@ -80,7 +72,7 @@ class WatchedService(Protocol):
     checkup: Checkup
     page_cache: PageCache
     finder: Finder
-    payments: Payments | None
+    payments: "Payments | None"
     crawl_results: CrawlResults
     batch_lines: BatchLines
     webhook_keys: WebhookKeys
@@ -195,23 +187,18 @@ def open_single_sign_on(settings: Settings, people: People, sign_in: SignIn, hot
 
 def open_payments(
     settings: Settings, hot: Hot, limits: Limits, database: Database, log: Log, metrics: Metrics
-) -> Payments | None:
+) -> "Payments | None":
     """None unless both wallets are set."""
     if not (settings.wallet_address and settings.wallet_svm):
         if settings.wallet_address or settings.wallet_svm:
             log.warning("payments_off", "payments need both wallet_address and wallet_svm, and are off")
         return None
-    check_wallets(settings)
-    quotes = Quotes(prices(settings), hot, limits, seconds=settings.quote_seconds)
-    taken = {payee.network.id: payee for payee in open_payees(settings, log)}
-    settling = PaymentSettler(taken, database, log, metrics)
-    proving = PaymentProver(taken, database, log, metrics, time.monotonic)
-    orders = Orders(database, log, settings.pay_max_pages)
-    owed, terms = OwedPayments(settling), AllTerms(database, log)
-    return Payments(settling, owed, proving, terms, quotes, orders, database, log)
+    from gossamer.assembly.payments import take_payments
+
+    return take_payments(settings, hot, limits, database, log, metrics)
 
 
-def facilitator_probes(payments: Payments | None) -> dict[str, Probe]:
+def facilitator_probes(payments: "Payments | None") -> dict[str, Probe]:
     if payments is None:
         return {}
     payees = payments.settling.payees.values()

@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from gossamer.assembly.api import Api, Endpoints
+from gossamer.assembly.api import Api
+from gossamer.assembly.api.endpoint_group import Endpoints
 from gossamer.doors.http.api.pages.search import SearchEndpoints
 from gossamer.doors.http.core.cookies import SessionCookie
 from gossamer.doors.http.core.routing import Route
@@ -78,57 +79,78 @@ def _start(service: "Service", dashboard: Dashboard, api: Api) -> list[Endpoints
     takes_payments = service.payments is not None
     return [
         OverviewPages(
-            dashboard, api.overview, api.workers, api.alerts, api.crawls, takes_payments=takes_payments
+            dashboard,
+            api.operators.overview,
+            api.operators.workers,
+            api.operators.alerts,
+            api.crawls.crawls,
+            takes_payments=takes_payments,
         ),
         PlaygroundPages(
             dashboard,
-            api.fetch,
-            api.capture,
-            api.extract,
-            api.search,
+            api.pages.fetch,
+            api.captures,
+            api.pages.extract,
+            api.pages.search,
             service.render_service,
             prices(service.settings),
             takes_payments=takes_payments,
         ),
         SearchPages(dashboard, SearchEndpoints(own)),
-        HealthPages(dashboard, api.operations, api.workers, api.alerts),
+        HealthPages(dashboard, api.operations, api.operators.workers, api.operators.alerts),
     ]
 
 
 def _work(dashboard: Dashboard, api: Api) -> list[Endpoints]:
     return [
-        CrawlListPages(dashboard, api.crawls, api.crawl_preview),
-        CrawlPages(dashboard, api.crawls, api.crawl_pages, api.crawl_events, api.stats, api.frontier),
-        GraphPages(dashboard, api.crawls, api.crawl_graph),
-        StoredPagePages(dashboard, api.crawl_pages, api.page_links, api.crawl_refresh),
-        FreshnessPages(dashboard, api.crawls, api.crawl_pages, api.crawl_refresh),
-        AllPagesPages(dashboard, api.crawl_pages),
-        DomainPages(dashboard, api.domains, api.crawl_pages),
+        CrawlListPages(dashboard, api.crawls.crawls, api.crawls.crawl_preview),
+        CrawlPages(
+            dashboard,
+            api.crawls.crawls,
+            api.crawls.crawl_pages,
+            api.crawls.crawl_events,
+            api.crawls.stats,
+            api.crawls.frontier,
+        ),
+        GraphPages(dashboard, api.crawls.crawls, api.crawls.crawl_graph),
+        StoredPagePages(dashboard, api.crawls.crawl_pages, api.crawls.page_links, api.crawls.crawl_refresh),
+        FreshnessPages(dashboard, api.crawls.crawls, api.crawls.crawl_pages, api.crawls.crawl_refresh),
+        AllPagesPages(dashboard, api.crawls.crawl_pages),
+        DomainPages(dashboard, api.crawls.domains, api.crawls.crawl_pages),
         SchedulePages(dashboard, api.schedules),
-        MonitorPages(dashboard, api.monitors, api.monitor_changes),
-        SitePages(dashboard, api.sites, api.site_rules, api.site_hooks, api.site_comparison),
+        MonitorPages(dashboard, api.monitors.monitors, api.monitors.monitor_changes),
+        SitePages(
+            dashboard, api.sites.sites, api.sites.site_rules, api.sites.site_hooks, api.sites.site_comparison
+        ),
     ]
 
 
 def _records(service: "Service", dashboard: Dashboard, api: Api) -> list[Endpoints]:
     return [
         AuditPages(dashboard, api.audits),
-        BatchPages(dashboard, api.batch, api.jobs),
-        CachePages(dashboard, api.cached_pages, api.page_cache, service.settings.upgrade_url),
-        JobPages(dashboard, api.jobs),
-        RememberedPages(dashboard, api.memory, api.memory_entries),
+        BatchPages(dashboard, api.batches, api.operators.jobs),
+        CachePages(dashboard, api.render.cached_pages, api.render.page_cache, service.settings.upgrade_url),
+        JobPages(dashboard, api.operators.jobs),
+        RememberedPages(dashboard, api.memory.memory, api.memory.memory_entries),
     ]
 
 
 def _account(service: "Service", dashboard: Dashboard, api: Api) -> list[Endpoints]:
     return [
-        PeoplePages(dashboard, api.people, service.tenant_list),
-        AccountPages(dashboard, api.sign_in, api.people),
-        TenantsPages(dashboard, api.tenants, api.keys, api.people, api.usage, service.crawls),
+        PeoplePages(dashboard, api.people.people, service.tenant_list),
+        AccountPages(dashboard, api.people.sign_in, api.people.people),
+        TenantsPages(
+            dashboard,
+            api.operators.tenants,
+            api.keys.keys,
+            api.people.people,
+            api.usage,
+            service.crawls,
+        ),
         PaymentsPages(dashboard, api.payments, service.payments is not None),
         UsagePages(dashboard, api.usage, service.tenant_list),
-        KeysPages(dashboard, api.keys, api.own_keys, api.usage),
-        WebhookPages(dashboard, api.webhooks, api.deliveries),
-        SettingsPages(dashboard, api.settings),
-        ActivityPages(dashboard, api.activity, service.tenant_list),
+        KeysPages(dashboard, api.keys.keys, api.keys.own_keys, api.usage),
+        WebhookPages(dashboard, api.webhooks.webhooks, api.webhooks.deliveries),
+        SettingsPages(dashboard, api.operators.settings),
+        ActivityPages(dashboard, api.operators.activity, service.tenant_list),
     ]

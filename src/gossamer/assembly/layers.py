@@ -1,4 +1,4 @@
-"""The HTTP application: routes of the API, the dashboard and the docs, and one list of layers around them."""
+"""The HTTP application: the subjects of the server, and one list of layers around them."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -7,17 +7,12 @@ from typing import TYPE_CHECKING
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
-from gossamer.assembly.api import open_api, open_operations, routes
-from gossamer.assembly.dashboard import dashboard_routes, open_dashboard
-from gossamer.assembly.dropin import dropin_routes
-from gossamer.assembly.mcp import mcp_routes
-from gossamer.doors.http.api.pay.prices import with_price
+from gossamer.assembly.api import Api, open_operations
+from gossamer.assembly.subjects import Subjects
 from gossamer.doors.http.core.cookies import SessionCookie
 from gossamer.doors.http.core.exchange import Exchange
 from gossamer.doors.http.core.relay import Relay
 from gossamer.doors.http.core.routing import Route, Router, endpoint
-from gossamer.doors.http.docs.agent_files import MCP
-from gossamer.doors.http.docs.pages import DocsEndpoints
 from gossamer.doors.http.layers.access import Authenticate, Authorise
 from gossamer.doors.http.layers.clients import Clients
 from gossamer.doors.http.layers.cross_origin import CrossOrigin
@@ -25,14 +20,10 @@ from gossamer.doors.http.layers.deadlines import Deadlines
 from gossamer.doors.http.layers.failure_backoff import FailurePauses
 from gossamer.doors.http.layers.idempotency import Idempotency
 from gossamer.doors.http.layers.limiting import Limiting
-from gossamer.doors.http.layers.ordering import OrderDesk
-from gossamer.doors.http.layers.paying import TakePayment
 from gossamer.doors.http.layers.problem_documents import Problems
 from gossamer.doors.http.layers.request_log import RequestLog
 from gossamer.doors.http.layers.routing import Routing
 from gossamer.doors.http.layers.shedding import Shedding
-from gossamer.flows.pay.pay import Payments
-from gossamer.flows.pay.quotes import prices
 from gossamer.problems import Problem
 
 if TYPE_CHECKING:
@@ -43,38 +34,16 @@ def asgi(service: "Service", more: Iterable[Route] = ()) -> ASGIApp:
     """Build the HTTP application: layers around one router, the outermost first."""
     settings, log, metrics = service.settings, service.log, service.metrics
     cookie = SessionCookie.of(settings.public_url)
-    api = open_api(service)
-    shown = [*routes(service, api), *more]
-    networks: list[str] = []
-    if service.payments is not None:
-        taken = service.payments.settling.payees.values()
-        shown = [with_price(route, prices(settings), taken) for route in shown]
-        networks = [payee.network.name for payee in taken]
-    pages = DocsEndpoints(
-        settings.public_url,
-        shown,
-        service.limits.table,
-        idempotency_seconds=settings.idempotency_ttl_seconds,
-        networks=networks,
-        quote_seconds=settings.quote_seconds,
-        has_mcp=lambda: any(route.path == MCP for route in shown_pages),
-    )
-    dashboard = open_dashboard(service)
     relay = Relay()
-    shown_pages = [
-        *pages.routes(),
-        *dashboard_routes(service, dashboard, api),
-        *dropin_routes(service, relay),
-        *mcp_routes(service, relay),
-    ]
+    subjects = Subjects(service, relay, list(more))
+    paying: list[Callable[[ASGIApp], ASGIApp]] = []
+    if service.payments is not None:
+        from gossamer.assembly.payments import paying_layer  # few servers take payments
 
-    async def show_problem(problem: Problem, exchange: Exchange) -> Response | None:
-        return await dashboard.problem_page(problem, exchange) or await pages.not_found(problem, exchange)
-
+        paying.append(paying_layer(service, service.payments))
     cross_origin = [partial(CrossOrigin, origins=settings.cors_origins)] if settings.cors_origins else []
-    paying = [paying_layer(service, service.payments)] if service.payments is not None else []
     problem_documents = partial(
-        Problems, public_url=settings.public_url, page=show_problem, log=log, metrics=metrics
+        Problems, public_url=settings.public_url, page=subjects.problem_page, log=log, metrics=metrics
     )
     layers: list[Callable[[ASGIApp], ASGIApp]] = [
         partial(
@@ -87,7 +56,7 @@ def asgi(service: "Service", more: Iterable[Route] = ()) -> ASGIApp:
         *cross_origin,
         problem_documents,
         partial(Clients, trusted=settings.trusted_proxies),
-        partial(Routing, router=Router([*shown, *shown_pages])),
+        partial(Routing, router=subjects.router()),
         partial(Shedding, max_requests=settings.max_requests),
         partial(Deadlines, seconds=settings.request_deadline, stopping=service.stopping),
         partial(
@@ -118,15 +87,15 @@ def asgi(service: "Service", more: Iterable[Route] = ()) -> ASGIApp:
 
 def operations_asgi(service: "Service") -> ASGIApp:
     """Health and metrics alone, for processes that serve nothing else."""
-    return _unlimited(service, open_operations(service).routes())
+    return _unlimited(service, Router(open_operations(service).routes()))
 
 
 def embedded_asgi(service: "Service") -> ASGIApp:
     """The API alone, for callers in this process."""
-    return _unlimited(service, routes(service))
+    return _unlimited(service, Router([], Api(service).subjects))
 
 
-def _unlimited(service: "Service", shown: Sequence[Route]) -> ASGIApp:
+def _unlimited(service: "Service", router: Router) -> ASGIApp:
     """Without limits, payments and stored answers."""
     settings, log, metrics = service.settings, service.log, service.metrics
 
@@ -138,7 +107,7 @@ def _unlimited(service: "Service", shown: Sequence[Route]) -> ASGIApp:
             partial(RequestLog, log=log, metrics=metrics, max_body=settings.max_request_bytes, https=False),
             partial(Problems, public_url=settings.public_url, page=show_document, log=log, metrics=metrics),
             partial(Clients, trusted=settings.trusted_proxies),
-            partial(Routing, router=Router(shown)),
+            partial(Routing, router=router),
             partial(Shedding, max_requests=settings.max_requests),
             partial(Deadlines, seconds=settings.request_deadline, stopping=service.stopping),
             partial(
@@ -158,16 +127,3 @@ def _wrap(layers: Sequence[Callable[[ASGIApp], ASGIApp]]) -> ASGIApp:
     for layer in reversed(layers):
         app = layer(app)
     return app
-
-
-def paying_layer(service: "Service", payments: Payments) -> Callable[[ASGIApp], ASGIApp]:
-    return partial(
-        TakePayment,
-        payments=payments,
-        limits=service.limits,
-        hot=service.hot,
-        public_url=service.settings.public_url,
-        repeat_seconds=service.settings.quote_seconds,
-        metrics=service.metrics,
-        desk=OrderDesk(payments.orders, service.capabilities, payments.settling),
-    )

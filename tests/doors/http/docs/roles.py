@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from gossamer.app import Service
-from gossamer.assembly.api import open_api, routes
+from gossamer.assembly.api import Api, routes
 from gossamer.assembly.dashboard import dashboard_routes, open_dashboard
 from gossamer.doors.http.core.routing import Route
 from gossamer.observe.logs import Log
@@ -41,7 +41,7 @@ everybody. This table is made from the same declarations.
 
 def all_routes(service: Service) -> list[Route]:
     """Every route of the API and of the dashboard, with all that settings may turn on."""
-    api = open_api(service)
+    api = Api(service)
     return [*routes(service, api), *dashboard_routes(service, open_dashboard(service), api)]
 
 

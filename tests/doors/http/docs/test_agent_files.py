@@ -69,7 +69,7 @@ async def test_origins_that_are_named_are_allowed_once(visiting: Visiting) -> No
 
 
 def files(public_url: str = PUBLIC_URL, *priced: str) -> AgentFiles:
-    return AgentFiles(public_url, __version__, str, str, priced, lambda: True)
+    return AgentFiles(public_url, __version__, str, str, priced, True)
 
 
 def read(page: Any) -> dict[str, Any]:

@@ -1,4 +1,5 @@
-"""Route: the whole declaration of an endpoint; Router: finds the route of a request.
+"""Route: the whole declaration of an endpoint; ServedSubject: routes that are built when they are asked for;
+Router: finds the route of a request.
 
 A route's handler is a coroutine function whose signature completes the declaration: the parameters `body` and
 `query` are decoded into their annotated `msgspec.Struct`, the other parameters come from the path, and the
@@ -6,9 +7,9 @@ return value (a `Struct` or a `Response`) is the answer. The OpenAPI document fo
 """
 
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, get_type_hints
 
 import msgspec
@@ -160,15 +161,32 @@ def path_parameters(path: str) -> list[str]:
     return re.findall(r"\{(\w+)\*?\}", path)
 
 
-class Router:
-    """Finds the routes of the host, and among them the route of the path and method."""
+class ServedSubject:
+    """Routes whose paths begin alike. They are built, and what they need is imported, when somebody asks at
+    such a path for the first time. No two subjects have the same path."""
 
-    def __init__(self, routes: Iterable[Route]) -> None:
-        self.routes = list(routes)
+    def __init__(self, heads: Sequence[str], build: Callable[[], Iterable[Route]]) -> None:
+        self.heads = heads  # of whole segments
+        self._build = build
+
+    def has(self, path: str) -> bool:
+        return any(path == head or path.startswith(f"{head}/") for head in self.heads)
+
+    @cached_property
+    def routes(self) -> list[Route]:
+        return list(self._build())
+
+
+class Router:
+    """Finds the routes of the host, and among them the route of the path and method. What hosts of their own
+    have is built at once."""
+
+    def __init__(self, routes: Iterable[Route], subjects: Iterable[ServedSubject] = ()) -> None:
         by_host: dict[str, list[Route]] = {"": []}
-        for route in self.routes:
+        for route in routes:
             by_host.setdefault(route.host, []).append(route)
         self._tables = {host: _RouteTable(own) for host, own in by_host.items()}
+        self._tables[""].closed += subjects
         self._only = self._tables[""] if len(by_host) == 1 else None  # as nearly always
 
     def find(self, exchange: Exchange) -> None:
@@ -208,10 +226,15 @@ class _RouteTable:
     """Finds exact paths by one lookup, and paths with parameters by their patterns."""
 
     def __init__(self, routes: list[Route]) -> None:
+        self.closed: list[ServedSubject] = []  # nobody has asked for them yet
         self.exact: dict[str, dict[str, Route]] = {}
         self._patterns: list[tuple[re.Pattern[str], dict[str, Route]]] = []
+        self._dialects: dict[str, Dialect] = {}
+        self._add(routes)
+
+    def _add(self, routes: list[Route]) -> None:
         spoken = dict.fromkeys(route.dialect for route in routes if route.dialect is not None)
-        self._dialects = {prefix: dialect for dialect in spoken for prefix in dialect.prefixes}
+        self._dialects |= {prefix: dialect for dialect in spoken for prefix in dialect.prefixes}
         by_path: dict[str, dict[str, Route]] = {}
         for route in routes:
             by_path.setdefault(route.path, {})[route.method] = route
@@ -226,7 +249,22 @@ class _RouteTable:
         return next(found, None)
 
     def match(self, exchange: Exchange) -> dict[str, Route] | None:
-        """The routes of a path with parameters."""
+        """The routes of a path that has parameters, or that nobody has asked for yet."""
+        found = self._match_patterns(exchange)
+        while found is None and self._open(exchange.path):
+            found = self.exact.get(exchange.path) or self._match_patterns(exchange)
+        return found
+
+    def _open(self, path: str) -> bool:
+        """Whether there was one more subject that may have the path."""
+        subject = next((subject for subject in self.closed if subject.has(path)), None)
+        if subject is None:
+            return False
+        self._add(subject.routes)
+        self.closed.remove(subject)
+        return True
+
+    def _match_patterns(self, exchange: Exchange) -> dict[str, Route] | None:
         if "\0" in exchange.path:
             return None  # no path contains it
         for pattern, methods in self._patterns:

@@ -47,7 +47,7 @@ class AgentFiles(Struct, frozen=True):
     write_guide: Callable[[], str]
     write_full: Callable[[], str]
     priced: Sequence[str]  # paths that can be paid for; empty if payments are off
-    has_mcp: Callable[[], bool]
+    has_mcp: bool
 
     def llms(self) -> HtmlPage:
         return HtmlPage.of(self.write_guide().encode(), MARKDOWN)
@@ -85,7 +85,7 @@ class AgentFiles(Struct, frozen=True):
         )
 
     def ai_catalog(self) -> HtmlPage | None:
-        if not self.has_mcp():
+        if not self.has_mcp:
             return None
         host = urlsplit(self.public_url).hostname or "localhost"
         entry = {
@@ -97,7 +97,7 @@ class AgentFiles(Struct, frozen=True):
         return _json({"specVersion": "draft", "entries": [entry]}, _CATALOG)
 
     def server_card(self) -> HtmlPage | None:
-        if not self.has_mcp():
+        if not self.has_mcp:
             return None
         key = {
             "name": "Authorization",

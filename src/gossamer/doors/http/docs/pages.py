@@ -1,6 +1,6 @@
 """The pages for people, and the OpenAPI document. Each is rendered once and kept; none needs a script."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property
 from importlib import resources
@@ -96,7 +96,7 @@ class DocsEndpoints:
         networks: Sequence[str] = (),
         quote_seconds: int = 300,
         version: str = __version__,
-        has_mcp: Callable[[], bool] = lambda: False,
+        has_mcp: bool = False,
     ) -> None:
         self._public_url = public_url
         self._others = list(routes)

@@ -152,9 +152,8 @@ class PrerenderDoor(Struct, frozen=True):
         return [replace(route, host=host) for route in made]
 
 
-def prerender_routes(relay: Relay, seconds: float, host: str = "") -> list[Route]:
-    at_root = PrerenderDoor(relay, seconds, "").routes(HOST_DIALECT, host) if host else []
-    return [*PrerenderDoor(relay, seconds).routes(), *at_root]
+def prerender_host_routes(relay: Relay, seconds: float, host: str) -> list[Route]:
+    return PrerenderDoor(relay, seconds, "").routes(HOST_DIALECT, host)
 
 
 async def _take_picture(
