@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Seque
 from contextlib import AbstractAsyncContextManager, aclosing
 from functools import lru_cache
 from itertools import groupby
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 from msgspec import Struct
@@ -32,7 +32,6 @@ from gossamer.state.db.connection import AsyncConnection
 from gossamer.state.db.database import Database
 from gossamer.state.jobs import audits
 from gossamer.state.jobs.job import Job
-from gossamer.web.audit.audit import PageFindings, audit_site
 from gossamer.web.audit.page.subject import Subject
 from gossamer.web.audit.report import AuditOptions, AuditReport
 from gossamer.web.audit.site.site import SitePage, host_of
@@ -42,6 +41,9 @@ from gossamer.web.pages.page import Page
 from gossamer.web.pages.reading_options import ReadingOptions
 from gossamer.web.robots import robots
 from gossamer.web.url.url import Url
+
+if TYPE_CHECKING:
+    from gossamer.web.audit.audit import PageFindings
 
 MAX_DEPTH: Final = 100  # clicks
 MAX_CRAWL_SECONDS: Final = 6 * 3600.0  # then the pages so far are audited
@@ -136,6 +138,8 @@ class Auditor(Struct, frozen=True):
     async def _audit_stored(
         self, crawl: Crawl, begin: Url, probe: SiteProbe, options: AuditOptions, step: Step
     ) -> AuditReport:
+        from gossamer.web.audit.audit import PageFindings, audit_site  # all checks: most processes need none
+
         normal = lru_cache(MAX_CACHED_URLS)(normalise)
         start = await probe.fetch_page(begin, options.timeout / 1000)
         await step("looking at what stands beside the pages", CRAWLED)
@@ -265,7 +269,7 @@ class Auditor(Struct, frozen=True):
         crawl: Crawl,
         rows: AsyncGenerator[tuple[StoredPage, Page | None]],
         survey: SiteSurvey,
-        findings: PageFindings,
+        findings: "PageFindings",
         normal: Normalise,
         step: Step,
     ) -> AsyncGenerator[SitePage]:

@@ -21,7 +21,6 @@ from gossamer import problems
 from gossamer.flows.parsers.tesseract import Tesseract
 from gossamer.problems import Problem
 from gossamer.reach.sandbox import allocator
-from gossamer.web.audit.audit import audit_page
 from gossamer.web.audit.page.subject import Subject
 from gossamer.web.audit.report import AuditReport
 from gossamer.web.audit.site.site import SitePage
@@ -151,6 +150,8 @@ class AuditTask(msgspec.Struct, array_like=True, tag=True):
         return self.subject.page
 
     def run(self, normal: Normalise = normalise) -> AuditedPage:
+        from gossamer.web.audit.audit import audit_page  # all checks, of which most processes need none
+
         subject = self.subject
         return AuditedPage(subject.is_html, audit_page(subject), summarise(subject, normal))
 

@@ -18,7 +18,6 @@ from gossamer.web.content.article import extract
 from gossamer.web.documents import data, feeds
 from gossamer.web.documents.feeds import Feed, FeedEntry
 from gossamer.web.documents.kind import ContentKind, kind_of
-from gossamer.web.documents.office.office import convert_office
 from gossamer.web.documents.pdf.pdf_document import Pdf, Recognise
 from gossamer.web.html.links import Addresses, Link
 from gossamer.web.markdown.fences import fence
@@ -315,6 +314,8 @@ def _pdf_title(pdf: Pdf) -> str:
 
 
 def _read_office(page: Page) -> Document:
+    from gossamer.web.documents.office.office import convert_office  # the same for its formats
+
     converted = convert_office(page.body)
     article = extract(converted.html, page.final_url, main_content=False, cleaned=False)
     title = converted.title or _heading(article.markdown) or file_name(page.final_url)

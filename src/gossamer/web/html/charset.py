@@ -10,7 +10,6 @@ import re
 from functools import lru_cache
 from typing import Final
 
-import chardetng_py
 import webencodings
 
 MAX_DECLARATION_BYTES: Final = 2048  # the standard asks for 1,024, and pages exceed it
@@ -102,6 +101,8 @@ def _detect(sample: bytes) -> str:
     if _is_utf8(sample):
         return "utf-8"
     start = NOT_ASCII.search(sample)
+    import chardetng_py  # few pages do not say what they are encoded in
+
     detector = chardetng_py.EncodingDetector()
     detector.feed(sample[start.start() : start.start() + MAX_DETECTION_BYTES] if start else sample, last=True)
     return encoding_named(detector.guess(tld=None, allow_utf8=False)) or "windows-1252"

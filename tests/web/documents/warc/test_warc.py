@@ -14,7 +14,8 @@ from warcio.checker import Checker
 from gossamer.web.documents.warc import warc_reader
 from gossamer.web.documents.warc.bad_archive import ArchiveRefused, BadArchive
 from gossamer.web.documents.warc.cdxj import surt
-from gossamer.web.documents.warc.warc_reader import ArchiveReader, ImportedPage
+from gossamer.web.documents.warc.imported_page import ImportedPage
+from gossamer.web.documents.warc.warc_reader import ArchiveReader
 from gossamer.web.documents.warc.warc_stream import ArchivedExchange, WarcStream
 from gossamer.web.pages.page import Page
 

@@ -4,10 +4,6 @@ import io
 import zlib
 from collections.abc import Mapping
 
-from warcio.archiveiterator import ArchiveIterator
-from warcio.exceptions import ArchiveLoadFailed
-from warcio.warcwriter import WARCWriter
-
 from gossamer.flows.data.archive.archive_rows import damage
 from gossamer.web.documents.warc.http_heads import answer_head, warc_date
 from gossamer.web.pages.page import Page
@@ -17,6 +13,8 @@ class WarcFile:
     """A file that records are added to."""
 
     def __init__(self, name: str, about: Mapping[str, str]) -> None:
+        from warcio.warcwriter import WARCWriter
+
         self._file = io.BytesIO()
         self._writer = WARCWriter(self._file, gzip=True, warc_version="1.1")
         self._writer.write_record(self._writer.create_warcinfo_record(name, dict(about)))
@@ -41,6 +39,9 @@ class WarcFile:
 
 def read_body(record: bytes) -> bytes:
     """The body of one record. Raises `Problem`."""
+    from warcio.archiveiterator import ArchiveIterator
+    from warcio.exceptions import ArchiveLoadFailed
+
     try:
         for found in ArchiveIterator(io.BytesIO(record), check_digests="raise"):
             body: bytes = found.raw_stream.read()

@@ -15,7 +15,7 @@ import msgspec
 
 from gossamer.flows.data.warc.import_process import LENGTH_BYTES, ImportEnd, ImportMessage
 from gossamer.web.documents.warc.bad_archive import BadArchive
-from gossamer.web.documents.warc.warc_reader import MAX_BODY_BYTES
+from gossamer.web.documents.warc.imported_page import MAX_BODY_BYTES
 
 SECONDS: Final = 900  # of the processor, for one file
 SILENT_SECONDS: Final = 120.0  # it tells how far it is every second, on a machine that has time for it

@@ -13,7 +13,7 @@ from typing import BinaryIO, Final
 import msgspec
 
 from gossamer.web.documents.warc.bad_archive import ArchiveRefused, BadArchive
-from gossamer.web.documents.warc.warc_reader import ArchiveReader, ImportedPage
+from gossamer.web.documents.warc.imported_page import ImportedPage
 
 LENGTH_BYTES: Final = 4
 MEMORY: Final = 512 * 1024**2
@@ -55,6 +55,8 @@ class Sender:
 
 
 def main(path: str, seconds: int, max_body: int) -> None:
+    from gossamer.web.documents.warc.warc_reader import ArchiveReader  # only this process reads
+
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -40,7 +40,7 @@ from gossamer.state.jobs.jobs import Jobs
 from gossamer.state.tenants import activity
 from gossamer.state.tenants.activity import Action, ActivityEntry, Actor
 from gossamer.web.documents.warc.bad_archive import BadArchive
-from gossamer.web.documents.warc.warc_reader import HEAD_BYTES, is_archive
+from gossamer.web.documents.warc.imported_page import HEAD_BYTES, is_archive
 
 COPIED: Final = 5  # percent of the work that is done when the file is here
 BY_IMPORT: Final = Actor("import")

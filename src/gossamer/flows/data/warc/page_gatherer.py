@@ -37,7 +37,7 @@ from gossamer.web.crawl.fingerprint import Neighbours
 from gossamer.web.crawl.scope import Scope
 from gossamer.web.documents.warc.bad_archive import BadArchive
 from gossamer.web.documents.warc.http_heads import ARCHIVED_AT
-from gossamer.web.documents.warc.warc_reader import ImportedPage
+from gossamer.web.documents.warc.imported_page import ImportedPage
 from gossamer.web.pages.page import Page
 from gossamer.web.robots.robots import Robots
 from gossamer.web.url.url import Url

@@ -1,19 +1,21 @@
 """Heads of requests and answers, as they stand in WARC records.
 
 The body of a record is decoded from its content coding. So the headers that described how it was sent are
-renamed, as it is the custom: `X-Archive-Orig-Content-Encoding`.
+renamed, as it is the custom: `X-Archive-Orig-Content-Encoding`. Few servers write archives, so warcio is
+imported when one is written.
 """
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Final
-
-from warcio.statusandheaders import StatusAndHeaders
+from typing import TYPE_CHECKING, Final
 
 from gossamer.web.pages.fetch_spec import HeaderPairs
 from gossamer.web.pages.page import Page
 from gossamer.web.url.url import Url
+
+if TYPE_CHECKING:
+    from warcio.statusandheaders import StatusAndHeaders
 
 RENAMED: Final = "x-archive-orig-"
 _OF_SENDING: Final = frozenset(("content-encoding", "content-length", "transfer-encoding"))
@@ -41,7 +43,9 @@ _PHRASES: Final = {
 REDACTED: Final = "[redacted]"  # in place of a value that may be a secret
 
 
-def answer_head(page: Page) -> StatusAndHeaders:
+def answer_head(page: Page) -> "StatusAndHeaders":
+    from warcio.statusandheaders import StatusAndHeaders
+
     headers = [_as_archived(name, value) for name, value in page.headers if name != ARCHIVED_AT]
     headers.append(("content-length", str(len(page.body))))
     return StatusAndHeaders(
@@ -49,7 +53,9 @@ def answer_head(page: Page) -> StatusAndHeaders:
     )
 
 
-def request_head(url: Url, headers: Iterable[tuple[str, str]]) -> StatusAndHeaders:
+def request_head(url: Url, headers: Iterable[tuple[str, str]]) -> "StatusAndHeaders":
+    from warcio.statusandheaders import StatusAndHeaders
+
     host = ("host", url.origin.partition("://")[2])
     lines = [host, *((name.lower(), _line(value) or REDACTED) for name, value in headers)]
     return StatusAndHeaders(f"GET {url.target} HTTP/1.1", lines, is_http_request=True)

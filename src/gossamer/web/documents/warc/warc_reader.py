@@ -22,7 +22,6 @@ from datetime import datetime
 from pathlib import PurePosixPath
 from typing import IO, Any, Final, Literal
 
-import msgspec
 from msgspec import Struct, field
 from warcio.archiveiterator import ArchiveIterator
 from warcio.bufferedreaders import BufferedReader
@@ -31,6 +30,13 @@ from gossamer.web.documents.documents import path_of
 from gossamer.web.documents.kind import READABLE, kind_of
 from gossamer.web.documents.warc.bad_archive import ArchiveRefused, BadArchive
 from gossamer.web.documents.warc.http_heads import original_headers
+from gossamer.web.documents.warc.imported_page import (
+    HEAD_BYTES,
+    MAX_BODY_BYTES,
+    ZIP,
+    ImportedPage,
+    is_archive,
+)
 from gossamer.web.documents.warc.payload import read_payload
 from gossamer.web.documents.warc.unpacked_file import RecordPlace, UnpackedFile
 from gossamer.web.documents.warc.warc_stream import VIA
@@ -38,7 +44,6 @@ from gossamer.web.pages.page import Page, describe
 
 MAX_RECORDS: Final = 2_000_000
 MAX_UNPACKED_BYTES: Final = 20_000_000_000
-MAX_BODY_BYTES: Final = 10_000_000
 MAX_FILES: Final = 1_000
 MAX_KNOWN: Final = 300_000  # records that revisits may refer to
 MAX_URL_CHARS: Final = 2_048
@@ -47,20 +52,10 @@ MAX_LINE_BYTES: Final = 100_000
 MAX_HEAD_BYTES: Final = 200_000
 MAX_RATIO: Final = 100  # of what is unpacked to the file: text has 3 to 30
 FREE_BYTES: Final = 200_000_000  # that may be unpacked whatever the ratio is
-HEAD_BYTES: Final = 10  # that tell what a file is
-_ZIP: Final = b"PK\x03\x04"
-_BEGINNINGS: Final = (_ZIP, b"\x1f\x8b", b"WARC/", b"filedesc:")
 _LOCAL_HEAD: Final = 30  # bytes of a file's head in a zip file, before its name
 _LENGTHS_AT: Final = 26  # in that head
 _REDIRECTS: Final = range(300, 400)
 _NO_PAGE: Final = re.compile(r"text/css|.*javascript.*|.*json.*|font/.*|image/.*|audio/.*|video/.*")
-
-
-class ImportedPage(msgspec.Struct, array_like=True, tag=True, frozen=True):
-    """A page of an archive, and when it was archived."""
-
-    page: Page
-    at: int | None  # milliseconds since 1970
 
 
 class ArchiveReader(Struct):
@@ -89,7 +84,7 @@ class ArchiveReader(Struct):
         self._most = min(self.max_unpacked, max(self.free_bytes, MAX_RATIO * size))
         with open(file.name, "rb") as self._again:
             try:
-                yield from self._read_wacz(file) if head.startswith(_ZIP) else self._read_warc(file, 0)
+                yield from self._read_wacz(file) if head.startswith(ZIP) else self._read_warc(file, 0)
             except (ArchiveRefused, MemoryError):
                 raise
             except Exception as error:  # what warcio and zipfile raise for damaged files is not declared
@@ -253,11 +248,6 @@ def _stored_at(file: IO[bytes], info: zipfile.ZipInfo) -> int | None:
     name, extra = struct.unpack("<HH", file.read(4))
     file.seek(before)
     return info.header_offset + _LOCAL_HEAD + int(name) + int(extra)
-
-
-def is_archive(head: bytes) -> bool:
-    """Whether a file that begins with this may be an archive."""
-    return head.startswith(_BEGINNINGS)
 
 
 def _status(record: Any) -> int | None:

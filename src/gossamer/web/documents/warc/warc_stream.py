@@ -8,17 +8,18 @@ import io
 from base64 import b32encode
 from collections.abc import Mapping
 from hashlib import sha1
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
-from warcio.recordloader import ArcWarcRecord
-from warcio.warcwriter import WARCWriter
 
 from gossamer.web.documents.warc.cdxj import IndexedRecord
 from gossamer.web.documents.warc.http_heads import answer_head, request_head, warc_date
 from gossamer.web.pages.fetch_spec import HeaderPairs
 from gossamer.web.pages.page import Page
 from gossamer.web.url.url import Url
+
+if TYPE_CHECKING:
+    from warcio.recordloader import ArcWarcRecord
 
 MEDIA_TYPE: Final = "application/warc"
 MAX_KNOWN: Final = 300_000  # bodies that later ones are compared with
@@ -46,6 +47,8 @@ class WarcStream:
     """Each call takes milliseconds: not for the event loop's thread."""
 
     def __init__(self, name: str, about: Mapping[str, str]) -> None:
+        from warcio.warcwriter import WARCWriter
+
         self.name = name
         self.revisits = 0
         self._about = dict(about)
@@ -81,7 +84,7 @@ class WarcStream:
         )
         return written + self._write(request), indexed
 
-    def _response(self, page: Page, date: str) -> ArcWarcRecord:
+    def _response(self, page: Page, date: str) -> "ArcWarcRecord":
         headers = {"WARC-Date": date, **({VIA: page.via} if page.via != "fetch" else {})}
         return self._writer.create_warc_record(
             page.url,
@@ -92,7 +95,7 @@ class WarcStream:
             warc_headers_dict=headers,
         )
 
-    def _revisit(self, page: Page, date: str, digest: str, first: _FirstRecord) -> ArcWarcRecord:
+    def _revisit(self, page: Page, date: str, digest: str, first: _FirstRecord) -> "ArcWarcRecord":
         return self._writer.create_revisit_record(
             page.url,
             digest,
@@ -102,7 +105,7 @@ class WarcStream:
             warc_headers_dict={"WARC-Date": date},
         )
 
-    def _request(self, exchange: ArchivedExchange, date: str, answer: ArcWarcRecord) -> ArcWarcRecord:
+    def _request(self, exchange: ArchivedExchange, date: str, answer: "ArcWarcRecord") -> "ArcWarcRecord":
         concurrent = answer.rec_headers.get_header("WARC-Record-ID")
         return self._writer.create_warc_record(
             exchange.page.url,
@@ -111,7 +114,7 @@ class WarcStream:
             warc_headers_dict={"WARC-Date": date, "WARC-Concurrent-To": concurrent},
         )
 
-    def _write(self, record: ArcWarcRecord) -> bytes:
+    def _write(self, record: "ArcWarcRecord") -> bytes:
         self._writer.write_record(record)
         written = self._file.getvalue()
         self._file.seek(0)
