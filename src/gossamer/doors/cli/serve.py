@@ -31,6 +31,7 @@ from gossamer.flows.tenants.keys import IssuedKey
 from gossamer.flows.tenants.people import LINK_PATH, InvitedUser
 from gossamer.observe import logs
 from gossamer.problems import Unavailable
+from gossamer.reach.sandbox import allocator
 from gossamer.settings.settings import Settings, variable
 from gossamer.state.tenants import tenants
 from gossamer.state.tenants.sessions import LINK_SECONDS, LinkPurpose
@@ -96,6 +97,7 @@ async def _serve(build: Build, /, settings: Settings, log: logs.Log, seat: Seat)
             await _welcome(service)
         gc.collect()
         gc.freeze()  # these objects live as long as the process, so the collector can skip them
+        allocator.trim()  # what importing took for a while
         running = server(
             app,
             fast_path_protocol(service.fast_path()),
