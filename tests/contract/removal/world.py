@@ -181,7 +181,7 @@ class World:
                 await self._add_audit(connection, name, age, now, crawl)
                 await self._add_batch(connection, name, age, now)
                 robots = StoredRobots(status=200, body="", fetched_at=now, expires_at=now + DAY)
-                await keep(connection, f"{name}-{age}:80", robots)
+                await keep(connection, {f"{name}-{age}:80": robots})
 
     async def _add_audit(
         self, connection: AsyncConnection, name: str, age: str, now: int, crawl: str | None
