@@ -1,7 +1,8 @@
 """Rendering: real JavaScript pages, beside npm's prerender and Playwright.
 
-All render the same local pages in the same order, a fresh context for each. They take turns every few pages,
-so that other load on the machine affects them alike. One of them works at a time, on all cores.
+All render the same local pages in the same order, a fresh context for each. They take turns, so that other
+load on the machine affects them alike: every few pages where they render one at a time, else after a stream.
+One of them works at a time, on all cores.
 """
 
 import argparse
@@ -29,7 +30,8 @@ from bench.contenders.worker_process import ContenderError, Worker, working
 from bench.table import Machine, save, table, this_machine
 
 CONCURRENCIES: Final = (1, 4)
-PAGES_PER_TURN: Final = 2  # for each place, before the next contender's turn
+PAGES_PER_TURN: Final = 2  # one at a time, before the next contender's turn
+PASSES: Final = 2  # over all the pages in a stream
 SHUFFLE_SEED: Final = 20260101  # every run has the same order
 MAX_FAILED_SHARE: Final = 0.1  # of a contender's pages, beyond which it is not compared
 PATIENT_RUNS: Final = 2  # of the patient browser over each page
@@ -130,16 +132,21 @@ class Tally:
     def rate(self) -> float:
         return len(self.latencies) / self.seconds
 
-    def round(self, urls: Sequence[str], whole: Sequence[Words]) -> Round:
-        shown = [words(kept(self.contender.folder, url)) for url in urls]
+    def round(self, urls: Sequence[str], whole: Sequence[Words], at_once: int) -> Round:
         return Round(
             rate=round(self.rate, 3),
-            cpu=round(self.cpu / len(urls), 3),
+            cpu=round(self.cpu / len(self.latencies), 3),
             memory=self.memory,
             latencies=tuple(round(each, 4) for each in self.latencies),
-            shares=tuple(round(share(*each), 4) for each in zip(shown, whole, strict=True)),
+            shares=tuple(
+                min(round(share(self._shown(one), text), 4) for one in visited(url, at_once))
+                for url, text in zip(urls, whole, strict=True)
+            ),
             failed=self.failed,
         )
+
+    def _shown(self, url: str) -> Words:
+        return words(kept(self.contender.folder, url))
 
 
 def main() -> None:
@@ -229,14 +236,34 @@ def measure(
     rounds: list[list[Round]] = []
     for turn in range(options.rounds):
         tallies = [Tally(one) for one in contenders]
-        for part in _batched(urls, PAGES_PER_TURN * at_once):
+        for part in turns(urls, at_once):
             for tally in tallies:
                 tally.add(part, at_once)
-        rounds.append([tally.round(urls, whole) for tally in tallies])
+        rounds.append([tally.round(urls, whole, at_once) for tally in tallies])
         told = ", ".join(f"{tally.contender.name}: {tally.rate:.2f}/s" for tally in tallies)
         _say(f"{at_once} at once, round {turn + 1} of {options.rounds}: {told}")
     each = zip(contenders, zip(*rounds, strict=True), strict=True)
     return [Row(one.name, at_once, all_) for one, all_ in each]
+
+
+def turns(urls: Sequence[str], at_once: int) -> list[Sequence[str]]:
+    """What each contender renders before it is the next one's turn.
+
+    Several at once are one stream of pages, as long as the patience of a bench allows: at its end places stay
+    empty while the last pages are rendered, and where pages come all the time there is no end.
+    """
+    if at_once == 1:
+        return _batched(urls, PAGES_PER_TURN)
+    shuffled = random.Random(SHUFFLE_SEED)
+    passes = zip(*(visited(url, at_once) for url in urls), strict=True)
+    return [[url for one in passes for url in shuffled.sample(one, len(one))]]
+
+
+def visited(url: str, at_once: int) -> list[str]:
+    """The addresses under which a page is visited in a round: each has a result of its own."""
+    if at_once == 1:
+        return [url]
+    return [f"{url}{'&' if '?' in url else '?'}pass={number}" for number in range(PASSES)]
 
 
 def report(
@@ -252,6 +279,7 @@ def report(
         [[row.name, *_ratios(_ours(rows, row), row)] for row in rows if row.name != OURS],
     )
     how = f"{len(paths)} pages, a context for each, median of {options.rounds} rounds"
+    how += f"; several at once in streams of {PASSES * len(paths)}"
     left_out = "".join(f"\n\nLeft out: {reason}" for reason in missing)
     return f"# Rendering\n\n{machine}; {how}\n\n{rates}\n\n{ratios}{left_out}\n"
 
@@ -299,7 +327,7 @@ def _cells(row: Row) -> list[str]:
 
 def _ratios(ours: Row, row: Row) -> list[str]:
     """No ratios beside a contender that failed on many pages: beating a broken one proves nothing."""
-    if row.failed > MAX_FAILED_SHARE * len(row.rounds) * len(row.shares):
+    if row.failed > MAX_FAILED_SHARE * sum(len(one.latencies) for one in row.rounds):
         return [str(row.at_once), *["-"] * 6]
     return [
         str(row.at_once),
