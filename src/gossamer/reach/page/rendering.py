@@ -223,7 +223,14 @@ class Rendering:
         # A picture shows the window as it is; a capture scrolls through the page itself.
         grow_window = None if self._visit.needs_pictures else self._tab.grow_window
         deadline = self._deadline - self._reserve
-        awaited = await settle(self._document, self._traffic, deadline, self._deadline, grow_window)
+        awaited = await settle(
+            self._document,
+            self._traffic,
+            deadline,
+            self._deadline,
+            grow_window,
+            hasten=not self._visit.is_seen,
+        )
         self._check_arrival()
         return awaited
 

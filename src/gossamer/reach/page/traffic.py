@@ -128,6 +128,7 @@ class PageTraffic:
         self.live = False  # a stream, a socket or WebAssembly may still add content
         self.scripts = 0
         self.moves = 0  # starts and ends of requests that content may depend on
+        self.moved = clock()  # when one of them was last started or ended, or brought something
         self.asked = ""  # the document that was requested last
         self.stirred = clock()  # time of the last network event
         self._frame = frame
@@ -247,7 +248,7 @@ class PageTraffic:
             is_poll = sent.request.method == "GET" and self._times[sent.request.url] > POLLS
             if not is_poll and not sent.request.url.startswith(("data:", "blob:")):
                 self.moves += 1
-                now = self._clock()
+                now = self.moved = self._clock()
                 self._under_way[sent.request_id] = _UnderWay(sent.loader_id, now, now + PATIENCE)
 
     def _on_document(self, sent: _Sent) -> None:
@@ -288,7 +289,8 @@ class PageTraffic:
     def _on_moved(self, name: str) -> None:
         request = self._under_way.get(name)
         if request is not None:
-            request.until = self._clock() + STALLED
+            self.moved = self._clock()
+            request.until = self.moved + STALLED
             self._changed.set()
 
     def _weigh(self, size: int) -> None:
@@ -322,7 +324,9 @@ class PageTraffic:
 
     def _leave(self, request: str) -> None:
         """Stop waiting for a request."""
-        self.moves += self._under_way.pop(request, None) is not None
+        if self._under_way.pop(request, None) is not None:
+            self.moves += 1
+            self.moved = self._clock()
         self._changed.set()
 
     # The document.

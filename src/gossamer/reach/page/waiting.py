@@ -5,9 +5,15 @@ A page is done as soon as one of these conditions holds, in this order:
     selector   the element that the caller waits for exists
     ready      `window.prerenderReady` is true; while it is false, nothing else counts
     static     there is no script and no pending request, so nothing can change any more
-    quiet      no request is pending that content may depend on, and the document has not changed for a while:
-               a tenth of a second if no timer, animation, worker or socket could still add something, else
-               half a second; and no short timer or new worker is pending
+    quiet      no request is pending that content may depend on, and neither the network nor the document has
+               changed for a while: a tenth of a second if no timer, animation, worker or socket could still
+               add something, else half a second; and no short timer or new worker is pending
+
+Time that merely passes is not waited for in a page that nobody sees. Such a page is `due` when nothing
+happens until a timer that is due soon, or until the end of an animation: no request, worker, socket or idle
+callback is under way, and the document has been still for a tenth of a second. Then it gets that at once, and
+a frame. A callback that is run early and sets itself again for the same moment has looked at the clock: it
+gets its time.
 
 A `restless` document keeps changing long after the network is quiet. It is read as it is, and so is one that
 is not done after `MAX_SECONDS`. There are two exceptions, which may take all of the visit's time: a page that
@@ -21,6 +27,7 @@ from functools import partial
 from typing import Final, Literal, TypeVar
 
 import msgspec
+from msgspec import Struct
 
 from gossamer.reach.browser.cdp import NOTHING, CdpRefused
 from gossamer.reach.page.shell import GIVEN, PageContent
@@ -30,7 +37,7 @@ from gossamer.reach.page.visit import Awaited, render_failed
 from gossamer.web.render.request import RenderErrorCode
 
 T = TypeVar("T")
-How = Literal["selector", "ready", "static", "quiet", "restless", "silent", "unready"]
+How = Literal["selector", "ready", "static", "quiet", "restless", "due", "silent", "unready"]
 GrowWindow = Callable[[int, float], Awaitable[None]]  # to a height in pixels, by a deadline
 MAX_SECONDS: Final = 10.0  # for most pages
 MAX_GROWTHS: Final = 2  # some pages get longer whenever their end is seen
@@ -42,6 +49,9 @@ BOUNDS: Final = {
     "restless": 3000,
     "soon": 1000,
     "tick": 20,
+    "together": 100,  # timers due within so long are run early together
+    "exact": 5,  # timers due within so long are due at the same moment
+    "steps": 20,  # times that timers and animations are hastened
     "latest": 200,  # that an idle callback runs, idle or not
     "replaced": 10,  # times
     "deepest": 3,  # timers set by timers
@@ -129,27 +139,42 @@ async def find(document: LiveDocument, traffic: PageTraffic, selector: str, dead
         )
 
 
+class _Course(Struct):
+    """How far the waiting for a page has come."""
+
+    begun: float  # before this nothing counts as still
+    hasten: bool  # whether timers and animations may have their end early
+    due: int = -1  # how much traffic there had been when only those were left to wait for
+
+
 async def settle(
     document: LiveDocument,
     traffic: PageTraffic,
     deadline: float,
     end: float,
     grow_window: GrowWindow | None = None,
+    *,
+    hasten: bool,
 ) -> Awaited | None:
     """Wait until the page is done. If the deadline comes first, return what the page was waiting for, which
     may be examined until `end`."""
     now = asyncio.get_running_loop().time
     cap, grown, since = min(deadline, now() + MAX_SECONDS), 0, deadline
+    course = _Course(now(), hasten)
     while True:
-        how = await _observe(traffic, partial(_attempt, document, traffic, cap), cap)
+        how = await _observe(traffic, partial(_attempt, document, traffic, cap, course), cap)
         if how in ("ready", "static"):
             return None
         content = await _observe(traffic, partial(_measure, document, end), end)
         if content is None:  # the page does not answer any more
             return _find_awaited(traffic, content)
-        if how == "quiet" and grow_window is not None and content.lowest and grown < MAX_GROWTHS:
+        is_calm = how in ("quiet", "due")
+        if is_calm and grow_window is not None and content.lowest and grown < MAX_GROWTHS:
             since, grown = now(), grown + 1
             await grow_window(content.lowest, end)
+            course = _Course(now(), hasten)
+        elif how == "due" and now() < cap:
+            continue
         elif now() < deadline and (
             traffic.arriving
             or traffic.expects_since(since)  # because the window was grown
@@ -180,7 +205,7 @@ async def _observe(traffic: PageTraffic, look: Callable[[], Awaitable[T | None]]
     return None
 
 
-async def _attempt(document: LiveDocument, traffic: PageTraffic, cap: float) -> How | None:
+async def _attempt(document: LiveDocument, traffic: PageTraffic, cap: float, course: _Course) -> How | None:
     """Look once. Returns None if there was new traffic meanwhile."""
     if not await traffic.until(lambda: traffic.parsed, cap):
         raise TimeoutError
@@ -189,16 +214,27 @@ async def _attempt(document: LiveDocument, traffic: PageTraffic, cap: float) -> 
         if not await traffic.until(traffic.idle, cap):
             raise TimeoutError
         before = traffic.moves
-        how = await _look(document, None, cap, calm=not traffic.live, plain=traffic.scripts == 0)
+        how = await _look(
+            document,
+            None,
+            cap,
+            calm=not traffic.live,
+            plain=traffic.scripts == 0,
+            quiet=1000 * (asyncio.get_running_loop().time() - max(course.begun, traffic.moved)),
+            hasten=course.hasten,
+            step=course.due == before,
+        )
         if how != "ready" and (traffic.moves != before or not traffic.idle()):
             return None
+        course.due = before if how == "due" else -1
     elif how == "unready":
         how = await _look(document, None, cap)
     return how
 
 
-async def _look(document: LiveDocument, selector: str | None, cap: float, **seen: bool) -> How:
-    given = {"selector": selector, "calm": False, "plain": False, "immediate": False, **seen, **BOUNDS}
+async def _look(document: LiveDocument, selector: str | None, cap: float, **seen: float) -> How:
+    usual = {"calm": False, "plain": False, "immediate": False, "quiet": 0, "hasten": False, "step": False}
+    given = {"selector": selector, **usual, **seen, **BOUNDS}
     raw = await document.run("settle", cap, given)
     how: How = msgspec.json.decode(raw, type=How)
     return how

@@ -1,9 +1,18 @@
-// Resolves when the page is done, with the condition that held. With `immediate` it resolves at once. Runs in an
-// isolated world.
-async (name, answer, { selector, calm, plain, immediate, ...bounds }) => {
+// Resolves when the page is done, with the condition that held. With `immediate` it resolves at once. The network
+// has been quiet for `quiet` milliseconds. With `hasten` it resolves with `due` when nothing happens until a timer or
+// the end of an animation; with `step` it first brings about the next of those. Runs in an isolated world.
+async (name, answer, { selector, calm, plain, immediate, quiet, hasten, step, ...bounds }) => {
   const now = () => performance.now();
   const watch = (globalThis.watch ??= (() => {
-    const state = { changed: now(), roots: new WeakSet() };
+    const state = {
+      changed: now(),
+      roots: new WeakSet(),
+      looked: -Infinity, // when shadow roots were last looked for
+      moved: -Infinity, // when an animation was last seen: its end is an event, which comes with the next frame
+      stepped: -Infinity, // when a timer or an animation was last hastened
+      steps: 0, // how often that was
+      vain: 0, // and for timers, how often in a row without a change of the document
+    };
     const times = new WeakMap();
     // An element that is replaced again and again, and does not grow, is a clock or a carousel.
     const matters = ({ target, addedNodes, removedNodes }) => {
@@ -25,11 +34,11 @@ async (name, answer, { selector, calm, plain, immediate, ...bounds }) => {
     return state;
   })());
 
-  const askState = () => {
+  const askState = (detail) => {
     let state = null;
     const listen = (event) => (state = JSON.parse(event.detail));
     document.addEventListener(answer, listen);
-    document.dispatchEvent(new Event(name));
+    document.dispatchEvent(new CustomEvent(name, { detail }));
     document.removeEventListener(answer, listen);
     // There is no answer if no script ever ran, or if one has rewritten the document.
     return typeof state?.pending === "boolean" ? state : { pending: null, ready: null };
@@ -44,7 +53,7 @@ async (name, answer, { selector, calm, plain, immediate, ...bounds }) => {
     }
   };
   const moving = () =>
-    document.getAnimations().some((animation) => {
+    document.getAnimations().filter((animation) => {
       const left = animation.effect?.getComputedTiming().endTime - animation.currentTime;
       return animation.playState === "running" && left > 0 && left <= bounds.soon;
     });
@@ -53,10 +62,26 @@ async (name, answer, { selector, calm, plain, immediate, ...bounds }) => {
       "script:not([type]), script[type=''], script[type=module], script[type*=javascript], [onload], [onerror]",
     ) !== null;
 
+  // Resolves after a frame that runs what the timers asked for that are due now; a page that is not shown has none.
+  const frame = () =>
+    new Promise((resolve) => {
+      setTimeout(() => requestAnimationFrame(() => setTimeout(resolve)));
+      setTimeout(resolve, bounds.long);
+    });
+  if (step) {
+    const animations = moving();
+    for (const animation of animations) animation.finish();
+    if (animations.length === 0) {
+      watch.vain = watch.changed > watch.stepped ? 1 : watch.vain + 1;
+      askState("hasten");
+    }
+    watch.steps += 1;
+    watch.stepped = now();
+    await frame();
+  }
+
   const began = now();
   let worked = began; // when the page last blocked its thread
-  let looked = -Infinity;
-  let moved = -Infinity; // when an animation was last seen: its end is an event, which comes with the next frame
   for (;;) {
     if (selector !== null) {
       if (document.querySelector(selector)) return "selector";
@@ -66,17 +91,28 @@ async (name, answer, { selector, calm, plain, immediate, ...bounds }) => {
       if (immediate) return state.ready === null ? "silent" : "unready";
       if (state.ready === null) {
         if (calm && plain && !state.pending && !scripted()) return "static";
-        if (now() - looked > bounds.short / 2) {
+        const shadowed = state.roots !== 0 && watch.changed >= watch.looked;
+        if ((shadowed || watch.looked < 0) && now() - watch.looked > bounds.short / 2) {
           look(document);
-          looked = now();
+          watch.looked = now();
         }
-        const still = now() - Math.max(watch.changed, began);
-        if (moving()) moved = now();
-        const resting = calm && state.pending === false && now() - moved >= bounds.short;
-        const enough = resting ? bounds.short : bounds.long;
-        const awaited = state.coming && now() - began < bounds.patience;
-        if (still >= enough && !awaited) return "quiet";
+        const still = now() - Math.max(watch.changed, began - quiet);
+        const ran = state.ran ?? -Infinity;
+        const animated = still > bounds.tick && moving().length > 0; // while it changes, this would cost layouts
+        if (animated) watch.moved = now();
+        const vain = watch.changed > watch.stepped ? 0 : watch.vain;
+        const pending = state.pending !== false || (state.tried && vain < bounds.deepest);
+        const resting = calm && !pending && now() - watch.moved >= bounds.short;
+        const enough =
+          still >= bounds.long
+            ? now() - watch.stepped >= bounds.short
+            : resting && still >= bounds.short && now() - Math.max(watch.stepped, ran) >= bounds.short;
+        const left = watch.steps < bounds.steps; // else it goes on like this, in a loop that is not seen as a pulse
+        const awaited = state.coming && left && now() - began < bounds.patience;
+        if (enough && !awaited) return "quiet";
         if (now() - worked >= bounds.restless) return "restless";
+        const due = (animated || state.timers > 0) && left;
+        if (hasten && due && calm && Math.min(still, now() - ran) >= bounds.short) return "due";
       }
     }
     const before = now();
