@@ -48,12 +48,12 @@ ALL: Final = (
         on_postgres=True,
     ),
 )
-# What the rate of the second is compared with that of the first.
+# One process and two, by database; and one crawl beside two at once that share nothing.
 SECOND: Final = {
-    "on SQLite": ("Gossamer", "Gossamer, 2 processes"),
-    "on PostgreSQL": ("Gossamer, PostgreSQL", "Gossamer, PostgreSQL, 2 processes"),
-    "with a crawl each": ("Gossamer", "Gossamer, 2 crawls apart"),
+    "SQLite": ("Gossamer", "Gossamer, 2 processes"),
+    "PostgreSQL": ("Gossamer, PostgreSQL", "Gossamer, PostgreSQL, 2 processes"),
 }
+APART: Final = ("Gossamer", "Gossamer, 2 crawls apart")
 
 
 def available(only: Sequence[str]) -> tuple[list[Contender], list[str]]:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from bench.crawl_contenders import PEER, SECOND
+from bench.crawl_contenders import APART, PEER, SECOND
 from bench.crawl_run import Round
 from bench.servers import ROOT
 from bench.table import RESULTS, Machine, save, table
@@ -156,8 +156,12 @@ def _cells(row: Row, peer: Row | None) -> list[str]:
 def _seconds(rows: Sequence[Row]) -> list[str]:
     """What a second process brings."""
     rates = {row.name: row.rate for row in rows}
-    pairs = {how: pair for how, pair in SECOND.items() if all(name in rates for name in pair)}
-    told = [f"{rates[two] / rates[one]:.2f} {how}" for how, (one, two) in pairs.items()]
+    pairs = {f"on {database}": pair for database, pair in SECOND.items()} | {"with a crawl each": APART}
+    told = [
+        f"{rates[two] / rates[one]:.2f} {how}"
+        for how, (one, two) in pairs.items()
+        if one in rates and two in rates
+    ]
     return [f"Two processes beside one, pages/s: {', '.join(told)}"] if told else []
 
 
