@@ -350,7 +350,8 @@ async def test_one_evaluates_and_another_takes_over(world: World) -> None:
 
 
 async def test_an_evaluator_that_leaves_lets_another_begin_at_once(world: World) -> None:
-    running = asyncio.create_task(world.evaluator("one").run(open_wakeups(world.database), at_once=True))
+    wakeups = open_wakeups(world.database)
+    running = asyncio.create_task(world.evaluator("one").run(wakeups, at_once=True))
     async with asyncio.timeout(60):
         while await world.holder() != "one":  # until it has begun
             await asyncio.sleep(0.01)
@@ -359,6 +360,7 @@ async def test_an_evaluator_that_leaves_lets_another_begin_at_once(world: World)
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
     assert await two.evaluate() is not None
+    await wakeups.close()
 
 
 @asynccontextmanager
