@@ -169,8 +169,8 @@ def main() -> None:
         ]
     text = report(machine, rows, paths, missing, options)
     print(text)
-    if not options.only:
-        save("render", machine, text, document(rows, paths, missing, options))
+    if name := options.save_as or ("" if options.only else "render"):
+        save(name, machine, text, document(rows, paths, missing, options))
 
 
 def measure_slow(stack: ExitStack, scratch: Path, machine: Machine, only: str) -> None:
@@ -374,7 +374,8 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument("--rounds", type=int, default=3, help="over all the pages, per contender")
     parser.add_argument("--slow", action="store_true", help="only the apps whose content comes late")
-    parser.add_argument("--only", default="", metavar="REGEX", help="peers to measure; nothing is saved then")
+    parser.add_argument("--only", default="", metavar="REGEX", help="peers to measure; saves nothing")
+    parser.add_argument("--save-as", default="", metavar="NAME", help="save the results under this name")
     return parser.parse_args()
 
 
